@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolePermissions } from '@switchyard/contract';
 import { decodeJwt, importJWK, SignJWT } from 'jose';
-import { createKeyRing } from '../../packages/server/src/identity/realm-keys.ts';
+import { createKeyRing } from '../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
 import {
   createLog,
   type Database,

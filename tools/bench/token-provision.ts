@@ -1,12 +1,15 @@
 // Makes what asks for tokens: applications and people of one realm, and realms by the thousand.
 import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createApplicationStore } from '../../packages/server/src/identity/application-store.ts';
-import { createApplications } from '../../packages/server/src/identity/applications.ts';
-import { recordNothing } from '../../packages/server/src/identity/changes.ts';
-import { createKeyRing, type MakeKey } from '../../packages/server/src/identity/realm-keys.ts';
-import { createRevision } from '../../packages/server/src/identity/revision.ts';
-import { createIdentityStore } from '../../packages/server/src/identity/store.ts';
+import { createApplicationStore } from '../../packages/server/src/identity/clients/application-sql.ts';
+import { createApplications } from '../../packages/server/src/identity/clients/applications.ts';
+import { recordNothing } from '../../packages/server/src/identity/infrastructure/audit-port.ts';
+import { createRevision } from '../../packages/server/src/identity/infrastructure/change-counter.ts';
+import { createIdentityStore } from '../../packages/server/src/identity/realms-and-keys/realm-sql.ts';
+import {
+  createKeyRing,
+  type MakeKey,
+} from '../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
 import {
   type Database,
   type Log,

@@ -62,6 +62,17 @@ export const layerTable: Record<string, string[][]> = {
     ['offline', 'recovery', 'batch-capture', 'clearing'],
     ['http'],
   ],
+  identity: [
+    ['infrastructure'],
+    ['realms-and-keys'],
+    ['clients'],
+    ['accounts'],
+    ['tokens'],
+    ['sessions'],
+    ['devices'],
+    ['oauth'],
+    ['pages', 'login-pages'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 

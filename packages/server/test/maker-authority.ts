@@ -12,7 +12,7 @@ import {
   type DeviceSubject,
   issueDeviceCertificate,
   makeAuthority,
-} from '../src/identity/devices/issue.ts';
+} from '../src/identity/devices/issue-certificate.ts';
 
 const dayMs = 86_400_000;
 

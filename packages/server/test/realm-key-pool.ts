@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { MakeKey } from '../src/identity/realm-keys.ts';
+import type { MakeKey } from '../src/identity/realms-and-keys/signing-keys.ts';
 
 const generate = promisify(generateKeyPair);
 /** Realms that are made one after the other have keys of their own: a test knows three or four of them. */

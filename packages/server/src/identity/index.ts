@@ -5,18 +5,21 @@ import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../plat
 import type { AttemptLimits } from './accounts/attempt-limits.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import type { PasswordStrength } from './accounts/password-strength.ts';
-import { createApplicationManagement, type Places } from './application-management/operations.ts';
-import { registerApplicationRoutes } from './application-management/routes.ts';
-import { createApplicationStore } from './application-store.ts';
-import { createApplicationUses } from './application-uses.ts';
+import { createApplicationUses } from './clients/application-last-used.ts';
+import {
+  createApplicationManagement,
+  type Places,
+} from './clients/application-management/operations.ts';
+import { registerApplicationRoutes } from './clients/application-management/routes.ts';
+import { createApplicationStore } from './clients/application-sql.ts';
 import {
   createApplications,
   type NewApplication,
   type NewPublicApplication,
-} from './applications.ts';
-import { type Asked, type RecordChange, recordNothing } from './changes.ts';
-import { type Clients, createClients } from './clients.ts';
-import { registerCustomToken } from './custom-token.ts';
+} from './clients/applications.ts';
+import { createPortalApplication } from './clients/portal-client.ts';
+import { createPortalPlaces, type PortalPlaces } from './clients/portal-urls.ts';
+import { createTills, type Tills } from './clients/pos-clients.ts';
 import {
   createDevices,
   type DeviceSettings,
@@ -24,55 +27,60 @@ import {
   devicePrefix,
   deviceTokenPath,
 } from './devices/index.ts';
-import type { FindHardware, NameMerchant, TerminalClaims } from './devices/types.ts';
-import { createEntityStore } from './entity-store.ts';
-import { createFlows, registerFlows } from './flows.ts';
-import type { Interactions } from './interactions.ts';
-import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
-import { createOrigins } from './origins.ts';
+import type { FindDevice, FindHardware, NameMerchant, TerminalClaims } from './devices/types.ts';
+import { type Asked, type RecordChange, recordNothing } from './infrastructure/audit-port.ts';
+import { createRevision } from './infrastructure/change-counter.ts';
+import { createEntityStore } from './infrastructure/oidc-entity-sql.ts';
+import {
+  createRateLimits,
+  defaultTokenLimits,
+  type TokenLimits,
+} from './infrastructure/rate-limits.ts';
+import { createFlows, registerFlows } from './oauth/authorization-server.ts';
+import { type Clients, createClients } from './oauth/client-verifier.ts';
+import { createOrigins } from './oauth/endpoints/cors.ts';
+import { registerCustomToken } from './oauth/endpoints/demo-device-token.ts';
+import { registerDeviceTokenRoute } from './oauth/endpoints/device-token-route.ts';
+import { createPortalIdentity, type PortalIdentity } from './oauth/portal-sign-in.ts';
 import { createPageFrame, createPages, type PageSettings, type TakeSignUp } from './pages/index.ts';
-import { createPortalApplication } from './portal-application.ts';
-import { createPortalPlaces, type PortalPlaces } from './portal-places.ts';
-import { createPortalIdentity, type PortalIdentity } from './portal-sign-in.ts';
-import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
-import { createKeyRing, type MakeKey } from './realm-keys.ts';
-import { createRealms } from './realms.ts';
-import { createRevision } from './revision.ts';
-import { createRevocations } from './revocations.ts';
-import type { Sessions } from './sessions.ts';
-import { createIdentityStore } from './store.ts';
-import { createSweep } from './sweep.ts';
-import { createTills, type Tills } from './tills.ts';
-import type { FindDevice } from './types.ts';
-import { createUserDomains, type NewUserDomain } from './user-domains.ts';
-import { createVerifyToken } from './verify-token.ts';
+import { createKeyRotation, type KeyFacts } from './realms-and-keys/key-rotation.ts';
+import { createIdentityStore } from './realms-and-keys/realm-sql.ts';
+import { createRealms } from './realms-and-keys/realms.ts';
+import { createKeyRing, type MakeKey } from './realms-and-keys/signing-keys.ts';
+import { createUserDomains, type NewUserDomain } from './realms-and-keys/user-domains.ts';
+import { createSweep } from './sessions/delete-expired.ts';
+import type { Interactions } from './sessions/login-interactions.ts';
+import type { Sessions } from './sessions/sessions.ts';
+import { createRevocations } from './tokens/revoked-tokens.ts';
+import { createVerifyToken } from './tokens/verify-access-token.ts';
 
 export type { Accounts, Profile, Upon, User, Within } from './accounts/index.ts';
-export type { Places } from './application-management/operations.ts';
-export type { NewApplication } from './applications.ts';
-export type { Asked, Change, RecordChange } from './changes.ts';
-export type { Clients, ProvenClient } from './clients.ts';
-export type {
-  CertificateHolder,
-  FindHardware,
-  Hardware,
-  NameMerchant,
-} from './devices/types.ts';
-export { browserLifetime } from './families.ts';
-export type { KeyFacts } from './key-rotation.ts';
-export { permissionsAt } from './permissions.ts';
-export { portalClientId } from './portal-application.ts';
+export type { Places } from './clients/application-management/operations.ts';
+export type { NewApplication } from './clients/applications.ts';
+export { permissionsAt } from './clients/permissions.ts';
+export { portalClientId } from './clients/portal-client.ts';
 export {
   type PortalPlace,
   type PortalPlaces,
   portalCallbackPath,
   portalPath,
   providerPortalPath,
-} from './portal-places.ts';
-export type { PortalIdentity, PortalSignIn, PortalTokens } from './portal-sign-in.ts';
-export type { TokenLimits } from './rate-limits.ts';
-export type { FindDevice, FoundDevice } from './types.ts';
-export { reservedDomainNames } from './user-domains.ts';
+} from './clients/portal-urls.ts';
+export type {
+  CertificateHolder,
+  FindDevice,
+  FindHardware,
+  FoundDevice,
+  Hardware,
+  NameMerchant,
+} from './devices/types.ts';
+export type { Asked, Change, RecordChange } from './infrastructure/audit-port.ts';
+export type { TokenLimits } from './infrastructure/rate-limits.ts';
+export type { Clients, ProvenClient } from './oauth/client-verifier.ts';
+export type { PortalIdentity, PortalSignIn, PortalTokens } from './oauth/portal-sign-in.ts';
+export type { KeyFacts } from './realms-and-keys/key-rotation.ts';
+export { reservedDomainNames } from './realms-and-keys/user-domains.ts';
+export { browserLifetime } from './tokens/refresh-token-families.ts';
 
 /** What the device listener serves, and what nobody else does. */
 export const deviceListener = { prefix: devicePrefix, only: [deviceTokenPath] } as const;
@@ -350,8 +358,11 @@ export function createIdentity(deps: IdentityDeps): Identity {
       sweep.start();
     },
     registerFront: pages.registerFront,
-    registerDevices: (app) =>
-      devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
+    async registerDevices(app) {
+      await devices.register(app);
+      const { listenerOf } = flows;
+      await registerDeviceTokenRoute(app, { devices, findRealm: realms.find, listenerOf, limits });
+    },
     registerManagement(app, places) {
       const allowsLoopback = environment !== 'production';
       const made = { ...told, store: applicationStore, applications, uses, places, allowsLoopback };

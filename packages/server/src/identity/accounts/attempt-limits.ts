@@ -1,6 +1,6 @@
 // How often one address may fail at signing in, and ask for mail: counted in this process, for a while.
-import { createCounter, type Wait } from '../counter.ts';
-import { addressBucket } from '../rate-limits.ts';
+import { createCounter, type Wait } from '../infrastructure/fixed-window-counter.ts';
+import { addressBucket } from '../infrastructure/rate-limits.ts';
 
 export type AttemptLimits = {
   /** A whole chain of shops may stand behind one address, and each of its people mistypes at times. */

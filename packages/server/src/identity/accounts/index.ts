@@ -1,8 +1,8 @@
 // The door of accounts: the people of a user domain, and everything that they prove themselves with.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
-import { createCachedLookup } from '../cached-lookup.ts';
-import type { Revision } from '../revision.ts';
+import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
+import type { Revision } from '../infrastructure/change-counter.ts';
 import type { Accounts } from './accounts.ts';
 import { type AttemptLimits, createAttemptLimits, defaultAttemptLimits } from './attempt-limits.ts';
 import { createEnrolment } from './enrolment.ts';

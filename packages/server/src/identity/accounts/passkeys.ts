@@ -6,7 +6,7 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
-import { hashSecret } from '../secrets.ts';
+import { hashSecret } from '../infrastructure/secret-hash.ts';
 import { holdSettingUp, turnFactorOn } from './factor-store.ts';
 import {
   type ChallengePurpose,

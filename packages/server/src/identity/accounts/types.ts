@@ -1,7 +1,7 @@
 // The nouns of accounts: the people of a user domain, and what they prove themselves with.
 import type { Permission } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import type { EntityType, Status } from '../types.ts';
+import type { EntityType, Status } from '../realms-and-keys/realm.ts';
 
 /** How a person proved who they are, in the words of RFC 8176; `rc` is a recovery code. */
 export type Method = 'pwd' | 'otp' | 'hwk' | 'rc';

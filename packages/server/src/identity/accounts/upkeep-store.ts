@@ -1,7 +1,7 @@
 // The SQL of those who look after users: a list, a row that is held, and what changes in it.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { Status } from '../types.ts';
+import type { Status } from '../realms-and-keys/realm.ts';
 import type { Owner } from './one-time-passwords.ts';
 import type { Profile, SecondFactor, User } from './types.ts';
 import { type UserRow, userColumns, userOf } from './user-rows.ts';

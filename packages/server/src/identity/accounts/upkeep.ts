@@ -2,7 +2,7 @@
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database } from '../../platform/index.ts';
-import type { Status } from '../types.ts';
+import type { Status } from '../realms-and-keys/realm.ts';
 import { forgetFactors } from './factor-store.ts';
 import { spendOthers } from './link-store.ts';
 import type { Links } from './links.ts';

@@ -1,5 +1,5 @@
 // The columns of a user, and the user that a row is.
-import type { EntityType, Status } from '../types.ts';
+import type { EntityType, Status } from '../realms-and-keys/realm.ts';
 import { permissionsOfGroups } from './rules.ts';
 import type { Address, SecondFactor, User } from './types.ts';
 

@@ -1,11 +1,12 @@
 // The tokens of a device that acts for itself: bound to its certificate, for its own place alone.
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { DeviceFacts } from '../auth-claims.ts';
-import { type MachineIssue, machineClaims, machineIdTokenClaims } from '../claims.ts';
-import { signAccessToken, signJwt } from '../jwt.ts';
-import type { Application, Realm } from '../types.ts';
-import { accessTokenHash } from '../user-tokens.ts';
-import type { PresentedDevice } from './presented.ts';
+import type { Application } from '../clients/application.ts';
+import type { Realm } from '../realms-and-keys/realm.ts';
+import type { DeviceFacts } from '../tokens/authentication-claims.ts';
+import { accessTokenHash } from '../tokens/issue-user-tokens.ts';
+import { signAccessToken, signJwt } from '../tokens/realm-jwt.ts';
+import { type MachineIssue, machineClaims, machineIdTokenClaims } from '../tokens/token-claims.ts';
+import type { PresentedDevice } from './authenticated-device.ts';
 
 /** A terminal has no place to ask for a scope. */
 export const deviceScope = 'openid profile email auth';

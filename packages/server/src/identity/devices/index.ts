@@ -3,23 +3,28 @@ import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
 import type { Clock, Database, Environment, Ids, Log } from '../../platform/index.ts';
-import type { Applications } from '../applications.ts';
-import { type RecordChange, recordNothing } from '../changes.ts';
-import { createRevision } from '../revision.ts';
-import type { FindDevice } from '../types.ts';
-import { createAuthorities } from './authority.ts';
-import { createDeviceCertificates, type DeviceCertificates } from './certificates.ts';
-import { createClaimTerminal } from './claims.ts';
-import { type CredentialRouteDeps, registerCredentialRoutes } from './credential-routes.ts';
-import { createDeviceCredentials } from './credentials.ts';
-import { createFindPresented } from './place.ts';
-import { registerCertificateRoutes } from './routes.ts';
-import { createDeviceSecrets, type DeviceSecrets } from './secrets.ts';
-import { createCertificateJudge } from './standing.ts';
-import { createDeviceStore } from './store.ts';
-import type { CertificateHolder, FindHardware, NameMerchant, TerminalClaims } from './types.ts';
+import type { Applications } from '../clients/applications.ts';
+import { type RecordChange, recordNothing } from '../infrastructure/audit-port.ts';
+import { createRevision } from '../infrastructure/change-counter.ts';
+import { createAuthorities } from './certificate-authority.ts';
+import { registerCertificateRoutes } from './certificate-routes.ts';
+import { registerCredentialRoutes } from './credential-and-claim-routes.ts';
+import { createDeviceStore } from './device-certificate-sql.ts';
+import { createDeviceCertificates, type DeviceCertificates } from './device-certificates.ts';
+import { createDeviceCredentials, type DeviceCredentials } from './device-credentials.ts';
+import { createDeviceSecrets, type DeviceSecrets } from './device-secrets.ts';
+import { createFindPresented, type FindPresented } from './find-authenticated-device.ts';
+import { createClaimTerminal } from './terminal-claims.ts';
+import type {
+  CertificateHolder,
+  FindDevice,
+  FindHardware,
+  NameMerchant,
+  TerminalClaims,
+} from './types.ts';
+import { createCertificateJudge } from './validate-certificate.ts';
 
-export { devicePrefix, deviceTokenPath } from './credential-routes.ts';
+export { devicePrefix, deviceTokenPath } from './credential-and-claim-routes.ts';
 
 const certificateDaysDefault = 365;
 
@@ -58,8 +63,6 @@ const noClaims: TerminalClaims = {
 
 type Bound = { readonly organizationId: string; readonly thumbprint: string };
 
-type RouteDeps = Pick<CredentialRouteDeps, 'findRealm' | 'listenerOf' | 'limits'>;
-
 export type Devices = {
   /** Reads and judges what a peer shows. */
   readonly reader: CertificateReader<CertificateHolder>;
@@ -69,7 +72,9 @@ export type Devices = {
   standing(holders: readonly Bound[]): Promise<ReadonlySet<string>>;
   /** PEM of every authority that vouches for devices; the first one is made when there is none. */
   authorities(): Promise<string[]>;
-  register(app: FastifyInstance, deps: RouteDeps): Promise<void>;
+  readonly findPresented: FindPresented;
+  readonly userDomainOf: DeviceCredentials['userDomainOf'];
+  register(app: FastifyInstance): Promise<void>;
 };
 
 export function createDevices(deps: DevicesDeps): Devices {
@@ -138,18 +143,14 @@ export function createDevices(deps: DevicesDeps): Devices {
       return new Set(found);
     },
     authorities: async () => (await authorities.trusted()).map((one) => one.toString()),
-    async register(app, routeDeps) {
+    findPresented,
+    userDomainOf: credentials.userDomainOf,
+    async register(app) {
       await app.register((scope, _options, done) => {
         registerCertificateRoutes(scope, certificates);
         done();
       });
-      await registerCredentialRoutes(app, {
-        ...routeDeps,
-        certificates: reader,
-        claimTerminal,
-        credentials,
-        findPresented,
-      });
+      registerCredentialRoutes(app, { certificates: reader, claimTerminal, credentials });
     },
   };
 }

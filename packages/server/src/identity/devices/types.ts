@@ -67,3 +67,22 @@ export type TerminalClaims = {
   /** The code that the terminal shows, for the next minutes. */
   rememberCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
 };
+
+/** The members of the hardware are there together, and missing where the place is empty. */
+export type FoundDevice = {
+  readonly logicalDeviceId: string;
+  readonly storeId: string;
+  readonly merchantId: string;
+  readonly physicalDeviceId?: string;
+  readonly serialNumber?: string;
+  readonly make?: string;
+  readonly model?: string;
+  readonly family?: string;
+};
+
+/** Provisioning's: undefined where the device is unknown, another merchant's, or disabled. */
+export type FindDevice = (
+  organizationId: string,
+  merchantId: string | undefined,
+  nameOrId: string,
+) => Promise<FoundDevice | undefined>;

@@ -1,10 +1,10 @@
 // What the pages are given: accounts, sign-ins and sessions, of which they show the faces.
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { Accounts } from '../accounts/index.ts';
-import type { EntityStore } from '../entity-store.ts';
-import type { Interactions } from '../interactions.ts';
-import type { Sessions } from '../sessions.ts';
-import type { Realm } from '../types.ts';
+import type { EntityStore } from '../infrastructure/oidc-entity-sql.ts';
+import type { Realm } from '../realms-and-keys/realm.ts';
+import type { Interactions } from '../sessions/login-interactions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 
 export type PagesDeps = {
   readonly accounts: Pick<

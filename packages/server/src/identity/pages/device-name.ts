@@ -1,6 +1,6 @@
 // Names a device by its User-Agent, so that people know theirs again; a guess, and never more than words.
 import type { SignInRecord } from '../accounts/index.ts';
-import type { SessionFacts } from '../sessions.ts';
+import type { SessionFacts } from '../sessions/sessions.ts';
 
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],

@@ -1,7 +1,7 @@
 // The general entry: who comes without an application says first to which user domain he belongs.
 import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientOf, portalPath } from '../portal-places.ts';
+import { clientOf, portalPath } from '../clients/portal-urls.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps } from './deps.ts';
 import { accountPath, accountSignInPath, entryPath } from './paths.ts';

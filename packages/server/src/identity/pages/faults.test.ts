@@ -7,7 +7,7 @@ import {
   type SignInPages,
   submit,
 } from '../../../test/sign-in-pages.ts';
-import { clientOf } from '../portal-places.ts';
+import { clientOf } from '../clients/portal-urls.ts';
 import { policySource } from './answers.ts';
 import { deviceName, userAgentOf } from './device-name.ts';
 import { withoutDomain } from './sign-in.ts';

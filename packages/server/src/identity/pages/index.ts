@@ -1,8 +1,8 @@
 // The door of the pages: what people see when they sign in, and what they may do about it afterwards.
 import type { FastifyInstance } from 'fastify';
 import { deriveKey } from '../../platform/index.ts';
-import { createPortalPlaces, portalPath } from '../portal-places.ts';
-import type { Shown } from '../shown.ts';
+import { createPortalPlaces, portalPath } from '../clients/portal-urls.ts';
+import type { Shown } from '../oauth/rendered-pages.ts';
 import { createAccount } from './account.ts';
 import { createAccountChanges } from './account-changes.ts';
 import { createAnswers } from './answers.ts';

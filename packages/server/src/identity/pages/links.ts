@@ -1,7 +1,7 @@
 // What comes by mail: asking for a link, and the pages behind it. A look does not use a link up.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../accounts/index.ts';
-import { signInPath } from '../interactions.ts';
+import { signInPath } from '../sessions/login-interactions.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps } from './deps.ts';
 import type { EnrolmentFlow } from './enrolment.ts';

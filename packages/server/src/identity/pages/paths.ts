@@ -1,5 +1,5 @@
 // Where each page lies, so that pages, mails and redirects agree.
-import { signInPath } from '../interactions.ts';
+import { signInPath } from '../sessions/login-interactions.ts';
 
 export const entryPath = '/auth/sign-in';
 export const homePath = '/';

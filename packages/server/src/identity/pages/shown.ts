@@ -1,6 +1,6 @@
 // The pages that the authorization server shows by itself: a fault, the question before a sign-out, its end.
 import type { IncomingMessage } from 'node:http';
-import type { Fault, Page, Shown } from '../shown.ts';
+import type { Fault, Page, Shown } from '../oauth/rendered-pages.ts';
 import { type Answer, headersOf } from './answers.ts';
 import type { FaultKind } from './faults.ts';
 import { type Frame, writePage } from './layout.ts';

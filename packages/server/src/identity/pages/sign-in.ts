@@ -1,7 +1,7 @@
 // Signing in: name, password and code in one form, then what the password alone did not settle.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type SignInRequest, signInPath } from '../interactions.ts';
-import type { SignedInUser } from '../sessions.ts';
+import { type SignInRequest, signInPath } from '../sessions/login-interactions.ts';
+import type { SignedInUser } from '../sessions/sessions.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps, RelyingParty } from './deps.ts';
 import type { EnrolmentFlow } from './enrolment.ts';

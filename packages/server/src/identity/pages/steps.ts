@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../platform/index.ts';
 import type { Accounts, Method, User } from '../accounts/index.ts';
-import type { EntityStore } from '../entity-store.ts';
-import { pageStepModel as model } from '../sessions.ts';
-import { isStanding } from '../standing.ts';
+import type { EntityStore } from '../infrastructure/oidc-entity-sql.ts';
+import { pageStepModel as model } from '../sessions/sessions.ts';
+import { isStanding } from '../tokens/user-session-validity.ts';
 import { PageFault } from './faults.ts';
 
 /**

@@ -1,7 +1,7 @@
 // The view of the account page: how somebody signs in, where he is signed in, and who tried lately.
 import { type Html, html } from '../../../http/index.ts';
 import type { SignInRecord, User } from '../../accounts/index.ts';
-import type { SessionFacts } from '../../sessions.ts';
+import type { SessionFacts } from '../../sessions/sessions.ts';
 import type { Answer } from '../answers.ts';
 import { deviceName, userAgentOf } from '../device-name.ts';
 import { form, hidden, lesser } from '../fields.ts';

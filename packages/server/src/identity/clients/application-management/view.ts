@@ -1,0 +1,35 @@
+// Shows an application in the words of the contract; the hash of its secret stays inside.
+import { type Application as ApplicationView, defined } from '@switchyard/contract';
+import { isoTime } from '../../../platform/index.ts';
+import type { UsedApplication } from '../application.ts';
+
+export function viewOf(record: UsedApplication, userDomainId: string): ApplicationView {
+  const { description, storeId, accessTokenSeconds, accessTokenAlgorithm } = record;
+  const { secretChangedAt, lastUsedAt } = record;
+  return {
+    clientId: record.clientId,
+    userDomainId,
+    organizationId: record.organizationId,
+    name: record.name,
+    ...defined({ description }),
+    type: record.type,
+    clientType: record.secretHash === undefined ? 'Public' : 'Confidential',
+    securityFlows: [...record.securityFlows],
+    redirectUris: [...record.redirectUris],
+    webOrigins: [...record.webOrigins],
+    services: [...record.services],
+    roles: [...record.roles],
+    entityId: record.entityId,
+    ...defined({ storeId }),
+    callbackError: record.callbackError,
+    ...defined({ accessTokenSeconds, accessTokenAlgorithm }),
+    accessTokenType: record.accessTokenType,
+    status: record.status,
+    ...defined({
+      secretChangedAt: secretChangedAt === undefined ? undefined : isoTime(secretChangedAt),
+      lastUsedAt: lastUsedAt === undefined ? undefined : isoTime(lastUsedAt),
+    }),
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  };
+}

@@ -1,0 +1,285 @@
+// The SQL of applications: found for every token, listed and changed by those who manage them.
+import { type RoleName, roleNamed } from '@switchyard/contract';
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime } from '../../platform/index.ts';
+import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm.ts';
+import type {
+  AccessTokenType,
+  Application,
+  ApplicationRecord,
+  ApplicationStatus,
+  ApplicationType,
+  CallbackError,
+  SecurityFlow,
+} from './application.ts';
+import type { TellApplication } from './application-audit.ts';
+import { permissionsOf } from './permissions.ts';
+
+export type ApplicationStore = ReturnType<typeof createApplicationStore>;
+
+export type ApplicationFilters = {
+  readonly name?: string | undefined;
+  readonly entityId?: string | undefined;
+  readonly storeId?: string | undefined;
+  readonly type?: ApplicationType | undefined;
+  readonly status?: ApplicationStatus | undefined;
+};
+
+type ApplicationRow = {
+  organization_id: string;
+  client_id: string;
+  service_account_id: string;
+  name: string;
+  description: string | null;
+  type: ApplicationType;
+  entity_type: EntityType;
+  entity_id: string;
+  store_id: string | null;
+  roles: string[];
+  services: string[];
+  security_flows: SecurityFlow[];
+  redirect_uris: string[];
+  web_origins: string[];
+  callback_error: CallbackError;
+  access_token_seconds: number | null;
+  access_token_algorithm: SigningAlgorithm | null;
+  access_token_type: AccessTokenType;
+  secret_hash: Buffer | null;
+  secret_changed_at: Date | null;
+  status: ApplicationStatus;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = `organization_id, client_id, service_account_id, name, description, type, entity_type,
+  entity_id, store_id, roles, services, security_flows, redirect_uris, web_origins, callback_error,
+  access_token_seconds, access_token_algorithm, access_token_type, secret_hash, secret_changed_at, status, version, created_at, updated_at`;
+
+function recordOf(row: ApplicationRow): ApplicationRecord {
+  const roles = row.roles.map(roleNamed).filter((role): role is RoleName => role !== undefined);
+  return {
+    organizationId: row.organization_id,
+    clientId: row.client_id,
+    serviceAccountId: row.service_account_id,
+    name: row.name,
+    type: row.type,
+    entityType: row.entity_type,
+    entityId: row.entity_id,
+    roles,
+    permissions: permissionsOf(roles),
+    securityFlows: row.security_flows,
+    redirectUris: row.redirect_uris,
+    webOrigins: row.web_origins,
+    services: row.services,
+    callbackError: row.callback_error,
+    status: row.status,
+    description: row.description ?? undefined,
+    storeId: row.store_id ?? undefined,
+    accessTokenSeconds: row.access_token_seconds ?? undefined,
+    accessTokenAlgorithm: row.access_token_algorithm ?? undefined,
+    accessTokenType: row.access_token_type,
+    secretHash: row.secret_hash ?? undefined,
+    secretChangedAt: row.secret_changed_at?.getTime(),
+    version: row.version,
+    createdAt: row.created_at.getTime(),
+    updatedAt: row.updated_at.getTime(),
+  };
+}
+
+/** What can be given other values while the application lives. */
+const changeable = (application: Application) => [
+  application.name,
+  application.description ?? null,
+  application.type,
+  JSON.stringify(application.roles),
+  JSON.stringify(application.services),
+  JSON.stringify(application.securityFlows),
+  JSON.stringify(application.redirectUris),
+  JSON.stringify(application.webOrigins),
+  application.callbackError,
+  application.accessTokenSeconds ?? null,
+  application.status,
+  application.secretHash ?? null,
+  application.accessTokenAlgorithm ?? null,
+  application.accessTokenType,
+];
+
+const findText = `SELECT ${columns} FROM applications
+  WHERE organization_id = $1 AND client_id = $2 AND removed_at IS NULL`;
+
+/** By a whole key: a client id alone may stand in any number of organisations. */
+export const ownersText = `SELECT organization_id FROM applications
+  WHERE client_id = $1 AND secret_hash = $2 AND removed_at IS NULL`;
+
+const insertText = `INSERT INTO applications (organization_id, client_id, name, description, type,
+    roles, services, security_flows, redirect_uris, web_origins, callback_error,
+    access_token_seconds, status, secret_hash, access_token_algorithm, access_token_type,
+    service_account_id, entity_type, entity_id, store_id, secret_changed_at, created_at, updated_at,
+    version)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::bytea, $15, $16, $17, $18, $19,
+    $20, CASE WHEN $14::bytea IS NULL THEN NULL ELSE $21::timestamptz END, $21, $21, 1)
+  ON CONFLICT (organization_id, client_id) DO NOTHING RETURNING ${columns}`;
+
+const replaceText = `UPDATE applications SET name = $3, description = $4, type = $5, roles = $6,
+    services = $7, security_flows = $8, redirect_uris = $9, web_origins = $10, callback_error = $11,
+    access_token_seconds = $12, status = $13, secret_hash = $14::bytea,
+    access_token_algorithm = $15, access_token_type = $16, updated_at = $17,
+    secret_changed_at = CASE WHEN secret_hash IS DISTINCT FROM $14::bytea
+      THEN $17::timestamptz ELSE secret_changed_at END,
+    version = version + 1
+  WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
+
+const removeText = `UPDATE applications SET removed_at = $3, updated_at = $3, secret_hash = NULL,
+    status = 'Disabled', version = version + 1
+  WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
+
+const forgetUseText = 'DELETE FROM application_uses WHERE organization_id = $1 AND client_id = $2';
+
+function conditionsOf(filters: ApplicationFilters, values: unknown[]): string[] {
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const { name, entityId, storeId, type, status } = filters;
+  const escaped = name?.toLowerCase().replace(/[\\%_]/g, '\\$&');
+  return [
+    ...(escaped === undefined ? [] : [`lower(name) LIKE ${place(`${escaped}%`)}`]),
+    ...(entityId === undefined ? [] : [`entity_id = ${place(entityId)}`]),
+    ...(storeId === undefined ? [] : [`store_id = ${place(storeId)}`]),
+    ...(type === undefined ? [] : [`type = ${place(type)}`]),
+    ...(status === undefined ? [] : [`status = ${place(status)}`]),
+  ];
+}
+
+async function runIn(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+  const { rows } = await trx.executeQuery<ApplicationRow>(CompiledQuery.raw(text, [...values]));
+  return rows[0] === undefined ? undefined : recordOf(rows[0]);
+}
+
+type Key = { readonly organizationId: string; readonly clientId: string };
+
+/** Nothing where the client id is, or ever was, taken within the organisation. */
+export async function insertApplication(
+  trx: Kysely<unknown>,
+  application: Application,
+  at: number,
+  tell: TellApplication,
+): Promise<ApplicationRecord | undefined> {
+  const made = await runIn(trx, insertText, [
+    application.organizationId,
+    application.clientId,
+    ...changeable(application),
+    application.serviceAccountId,
+    application.entityType,
+    application.entityId,
+    application.storeId ?? null,
+    isoTime(at),
+  ]);
+  if (made !== undefined) await tell(trx, { after: made });
+  return made;
+}
+
+/** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
+export async function changeApplication(
+  trx: Kysely<unknown>,
+  { organizationId, clientId }: Key,
+  at: number,
+  by: (standing: ApplicationRecord) => Application,
+  tell: TellApplication,
+): Promise<ApplicationRecord | undefined> {
+  const key = [organizationId, clientId];
+  const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
+  if (standing === undefined) return undefined;
+  const values = [...key, ...changeable(by(standing)), isoTime(at)];
+  const changed = await runIn(trx, replaceText, values);
+  if (changed !== undefined) await tell(trx, { before: standing, after: changed });
+  return changed;
+}
+
+/** Nobody finds it any more, and its secret and last use are forgotten; `check` may refuse. */
+export async function removeApplication(
+  trx: Kysely<unknown>,
+  { organizationId, clientId }: Key,
+  at: number,
+  check: (standing: ApplicationRecord) => void,
+  tell: TellApplication,
+): Promise<ApplicationRecord | undefined> {
+  const key = [organizationId, clientId];
+  const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
+  if (standing === undefined) return undefined;
+  check(standing);
+  const removed = await runIn(trx, removeText, [...key, isoTime(at)]);
+  await trx.executeQuery(CompiledQuery.raw(forgetUseText, key));
+  await tell(trx, { before: standing });
+  return removed;
+}
+
+export function createApplicationStore(database: Database) {
+  return {
+    async find(organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> {
+      const [row] = await database.query<ApplicationRow>(findText, [organizationId, clientId]);
+      return row === undefined ? undefined : recordOf(row);
+    },
+
+    /** Whose applications have both of them: secrets are random, so it is seldom more than one. */
+    async ownersOf(clientId: string, secretHash: Buffer): Promise<string[]> {
+      const values = [clientId, secretHash];
+      const found = await database.query<{ organization_id: string }>(ownersText, values);
+      return found.map((row) => row.organization_id);
+    },
+
+    async hasRole(organizationId: string, role: RoleName): Promise<boolean> {
+      const found = await database.query(
+        `SELECT 1 FROM applications WHERE organization_id = $1 AND roles @> $2::jsonb
+           AND status = 'Enabled' AND removed_at IS NULL LIMIT 1`,
+        [organizationId, JSON.stringify([role])],
+      );
+      return found.length > 0;
+    },
+
+    /** In the order of their client ids. */
+    async list(
+      organizationId: string,
+      filters: ApplicationFilters,
+      page: { limit: number; after?: string },
+    ): Promise<ApplicationRecord[]> {
+      const values: unknown[] = [organizationId];
+      const clauses = conditionsOf(filters, values);
+      if (page.after !== undefined) clauses.push(`client_id > $${values.push(page.after)}`);
+      const rows = await database.query<ApplicationRow>(
+        `SELECT ${columns} FROM applications
+         WHERE ${['organization_id = $1', 'removed_at IS NULL', ...clauses].join(' AND ')}
+         ORDER BY client_id LIMIT $${values.push(page.limit)}`,
+        values,
+      );
+      return rows.map(recordOf);
+    },
+
+    insert: (
+      application: Application,
+      at: number,
+      tell: TellApplication,
+    ): Promise<ApplicationRecord | undefined> =>
+      database.transaction((trx) => insertApplication(trx, application, at, tell)),
+
+    change: (
+      organizationId: string,
+      clientId: string,
+      at: number,
+      by: (standing: ApplicationRecord) => Application,
+      tell: TellApplication,
+    ): Promise<ApplicationRecord | undefined> =>
+      database.transaction((trx) =>
+        changeApplication(trx, { organizationId, clientId }, at, by, tell),
+      ),
+
+    remove: (
+      organizationId: string,
+      clientId: string,
+      at: number,
+      check: (standing: ApplicationRecord) => void,
+      tell: TellApplication,
+    ): Promise<ApplicationRecord | undefined> =>
+      database.transaction((trx) =>
+        removeApplication(trx, { organizationId, clientId }, at, check, tell),
+      ),
+  };
+}

@@ -1,0 +1,155 @@
+// The addresses of device certificates, below the devices of provisioning.
+import {
+  DeviceCertificate,
+  DeviceCertificateInput,
+  DeviceCertificatePage,
+  DeviceCertificateRevocation,
+  findable,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { certificateKeyForm, type DeviceCertificates } from './device-certificates.ts';
+import type { Scope } from './types.ts';
+
+const url = '/provisioning/v2/physical-devices/:physicalDeviceId/certificates';
+const listName = 'listDeviceCertificates';
+/** An RSA request of 4,096 bits has 1.7 KB as PEM. */
+const bodyLimitBytes = 16_384;
+/** RFC 5967. */
+const pkcs10 = 'application/pkcs10';
+const pemStart = '-----BEGIN';
+
+const writers = ['dev.write', 'prov.write'] as const;
+const readers = ['dev.read', 'prov.read'] as const;
+const device = Type.String({ maxLength: 64, description: 'The physical device.' });
+const thumbprint = Type.String({
+  maxLength: 64,
+  pattern: findable,
+  description: 'The thumbprint of a certificate.',
+});
+const ofDevice = Type.Object({ physicalDeviceId: device });
+const ofCertificate = Type.Object({ physicalDeviceId: device, thumbprint });
+const common = { tags: ['Device security'] } as const;
+
+/** A merchant's own devices, or all of the organisation's. */
+function scopeOf({ organizationId, entityType, entityId, merchantId }: Caller): Scope {
+  const own = entityType === 'merchant' ? entityId : merchantId;
+  return own === undefined ? { organizationId } : { organizationId, merchantId: own };
+}
+
+/** DER or PEM, as `openssl req` writes them: from here on the same as the JSON form. */
+function readPkcs10(body: Buffer): { certificateRequest: string } {
+  const text = body.toString('latin1');
+  if (text.trimStart().startsWith(pemStart)) return { certificateRequest: text };
+  const lines = body.toString('base64').replace(/.{64}(?=.)/g, '$&\n');
+  return {
+    certificateRequest: `-----BEGIN CERTIFICATE REQUEST-----\n${lines}\n-----END CERTIFICATE REQUEST-----\n`,
+  };
+}
+
+export function registerCertificateRoutes(
+  app: FastifyInstance,
+  certificates: DeviceCertificates,
+): void {
+  app.addContentTypeParser(pkcs10, { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, readPkcs10(body as Buffer));
+  });
+  registerEnrolment(app, certificates);
+  registerReads(app, certificates);
+  registerRevocation(app, certificates);
+}
+
+function registerEnrolment(app: FastifyInstance, { enrol }: DeviceCertificates): void {
+  route(app, {
+    ...common,
+    method: 'POST',
+    url,
+    operationId: 'createDeviceCertificate',
+    summary: 'Certify a device',
+    description:
+      'Signs a PKCS#10 request (application/pkcs10 as DER or PEM, or as PEM within JSON) after its proof of possession was checked. The key is on P-256 or P-384, or RSA of 2048 to 4096 bits. The platform sets the subject: serialNumber is the serial number of the terminal, CN its whole name. A certificate of an operator’s own authority is made known in the same way.',
+    permission: writers,
+    params: ofDevice,
+    consumes: [pkcs10],
+    bodyLimitBytes,
+    body: DeviceCertificateInput,
+    response: { 201: DeviceCertificate },
+    errors: [
+      'device_not_found',
+      'certificate_request_invalid',
+      'certificate_limit_reached',
+      'already_exists',
+    ],
+    faultOutcome: 'NotProcessed',
+    async handler(request, reply) {
+      const { caller, params, body } = request;
+      const made = await enrol(scopeOf(caller), params.physicalDeviceId, body, request);
+      const { physicalDeviceId, thumbprint: name } = made;
+      reply.code(201);
+      reply.header('location', `${url.replace(':physicalDeviceId', physicalDeviceId)}/${name}`);
+      return made;
+    },
+  });
+}
+
+function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates): void {
+  route(app, {
+    ...common,
+    method: 'GET',
+    url,
+    operationId: listName,
+    summary: 'List the certificates of a device',
+    description: 'In the order of creation, the revoked and expired ones too.',
+    permission: readers,
+    params: ofDevice,
+    query: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: DeviceCertificatePage },
+    errors: ['device_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query }) {
+      const { physicalDeviceId } = params;
+      const filters = { ...query, physicalDeviceId };
+      const page = openPage(filters, listName, certificateKeyForm);
+      return sealPage(await list(scopeOf(caller), physicalDeviceId, page), filters, listName);
+    },
+  });
+  route(app, {
+    ...common,
+    method: 'GET',
+    url: `${url}/:thumbprint`,
+    operationId: 'getDeviceCertificate',
+    summary: 'Read a certificate of a device',
+    permission: readers,
+    params: ofCertificate,
+    response: { 200: DeviceCertificate },
+    errors: ['device_not_found', 'resource_not_found'],
+    handler: async ({ caller, params }) =>
+      get(scopeOf(caller), params.physicalDeviceId, params.thumbprint),
+  });
+}
+
+function registerRevocation(app: FastifyInstance, { revoke }: DeviceCertificates): void {
+  route(app, {
+    ...common,
+    method: 'POST',
+    url: `${url}/:thumbprint/revoke`,
+    operationId: 'revokeDeviceCertificate',
+    summary: 'Revoke a certificate of a device',
+    description:
+      'From the next connection on the certificate opens nothing, a resumed session included, and a token that is bound to it is refused. To revoke it again changes nothing.',
+    permission: writers,
+    params: ofCertificate,
+    body: DeviceCertificateRevocation,
+    bodyOptional: true,
+    response: { 200: DeviceCertificate },
+    errors: ['device_not_found', 'resource_not_found'],
+    faultOutcome: 'NotProcessed',
+    async handler(request) {
+      const { caller, params, body } = request;
+      const { reason = 'Unspecified' } = body;
+      const { physicalDeviceId, thumbprint: name } = params;
+      return revoke(scopeOf(caller), physicalDeviceId, name, reason, request);
+    },
+  });
+}

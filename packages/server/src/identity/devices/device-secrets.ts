@@ -1,0 +1,71 @@
+// Secrets that are good with one certificate alone: minted at each call, the one before dies soon.
+import { refuse } from '@switchyard/contract';
+import { sql } from 'kysely';
+import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
+import type { RecordChange } from '../infrastructure/audit-port.ts';
+import { hashSecret } from '../infrastructure/secret-hash.ts';
+import type { PresentedDevice } from './authenticated-device.ts';
+
+/** So long a secret lives on beside the next one: another call of the device may still carry it. */
+const overlapMs = 600_000;
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly recordChange: RecordChange;
+};
+type Bound = Pick<PresentedDevice, 'organizationId' | 'thumbprint'>;
+type Placed = Bound & Pick<PresentedDevice, 'place'>;
+
+export type DeviceSecrets = ReturnType<typeof createDeviceSecrets>;
+
+export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps) {
+  return {
+    /** Of any number of calls at once the last two secrets are alive, as if they came in a row. */
+    async mint({ organizationId, thumbprint, place }: Placed, clientId: string): Promise<string> {
+      const secret = ids.secret();
+      const now = clock.now();
+      const isMinted = await database.transaction(async (trx) => {
+        // The certificate's row is the lock, and says in the same breath whether it is still good.
+        const locked = await sql`SELECT thumbprint FROM device_certificates
+          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
+            AND revoked_at IS NULL FOR UPDATE`.execute(trx);
+        if (locked.rows.length === 0) return false;
+        // What has an end is older than the last one; another client is that of a former merchant.
+        await sql`DELETE FROM device_secrets
+          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
+            AND (client_id <> ${clientId} OR expires_at IS NOT NULL)`.execute(trx);
+        await sql`UPDATE device_secrets SET expires_at = ${isoTime(now + overlapMs)}
+          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
+            AND client_id = ${clientId} AND expires_at IS NULL`.execute(trx);
+        await sql`INSERT INTO device_secrets
+            (organization_id, client_id, secret_hash, thumbprint, created_at)
+          VALUES (${organizationId}, ${clientId}, ${hashSecret(secret)}, ${thumbprint},
+            ${isoTime(now)})`.execute(trx);
+        const { merchantId } = place;
+        await recordChange(trx, {
+          organizationId,
+          action: 'deviceCertificate.secretMade',
+          entity: { type: 'deviceCertificate', id: thumbprint, merchantId },
+          after: { clientId },
+        });
+        return true;
+      });
+      return isMinted
+        ? secret
+        : refuse('certificate_revoked', 'The client certificate was revoked.');
+    },
+
+    async check({ organizationId, thumbprint }: Bound, clientId: string, secret: string) {
+      // A hash of 256 random bits: the look-up by it tells nothing by its time.
+      const found = await database.query(
+        `SELECT thumbprint FROM device_secrets
+         WHERE organization_id = $1 AND client_id = $2 AND secret_hash = $3 AND thumbprint = $4
+           AND (expires_at IS NULL OR expires_at > $5)`,
+        [organizationId, clientId, hashSecret(secret), thumbprint, isoTime(clock.now())],
+      );
+      return found.length > 0;
+    },
+  };
+}

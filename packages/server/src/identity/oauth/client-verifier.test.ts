@@ -1,0 +1,127 @@
+// Applications that show credentials and do not say whose they are.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import { testDatabase } from '../../../test/database.ts';
+import { type Database, systemClock, systemIds } from '../../platform/index.ts';
+import { createApplicationStore, ownersText } from '../clients/application-sql.ts';
+import { createApplications } from '../clients/applications.ts';
+import { recordNothing } from '../infrastructure/audit-port.ts';
+import { createRevision } from '../infrastructure/change-counter.ts';
+import { createClients } from './client-verifier.ts';
+
+/** Of one name. */
+const organizations = 40;
+
+describe('an application that is found by its credentials', () => {
+  let database: Database;
+  before(async () => {
+    database = await testDatabase();
+  });
+
+  function opened() {
+    const store = createApplicationStore(database);
+    let looks = 0;
+    const applicationStore = {
+      ...store,
+      ownersOf(...shown: Parameters<typeof store.ownersOf>) {
+        looks += 1;
+        return store.ownersOf(...shown);
+      },
+    };
+    const applications = createApplications({
+      store: applicationStore,
+      clock: systemClock,
+      ids: systemIds,
+      revision: createRevision(),
+      recordChange: recordNothing,
+    });
+    const keys = new Map([['key', {}]]);
+    const devices = { checkSecret: async () => false, standing: async () => new Set<string>() };
+    const clients = createClients({
+      applications,
+      applicationStore,
+      devices,
+      clock: systemClock,
+      realms: { find: async () => ({ keys }) as never },
+      revocations: { reasonOf: async () => undefined },
+      findUser: async () => undefined,
+    });
+    return { applications, clients, keys, asked: () => looks };
+  }
+
+  it('is known by its secret, however many organisations have its client id', async () => {
+    const { applications, clients } = opened();
+    const clientId = `till-${randomUUID()}`;
+    const all = await Promise.all(
+      Array.from({ length: organizations }, async () => {
+        const organizationId = randomUUID();
+        const { clientSecret } = await applications.create({
+          organizationId,
+          clientId,
+          name: 'Till 7',
+          entityType: 'tenant',
+          entityId: organizationId,
+          roles: ['PointOfSaleTerminal'],
+          securityFlows: ['ClientCredentials'],
+        });
+        return { organizationId, clientSecret };
+      }),
+    );
+    for (const { organizationId, clientSecret } of all) {
+      const proven = await clients.proveAnywhere(clientId, clientSecret);
+      assert.deepEqual(
+        proven.map((client) => client.organizationId),
+        [organizationId],
+      );
+    }
+    assert.deepEqual(await clients.proveAnywhere(clientId, 'w'.repeat(43)), []);
+  });
+
+  it('is looked for once by many who come at once, and no longer known once its secret is another', async () => {
+    const { applications, clients, asked } = opened();
+    const clientId = `till-${randomUUID()}`;
+    const organizationId = randomUUID();
+    const { clientSecret } = await applications.create({
+      organizationId,
+      clientId,
+      name: 'Till 7',
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: ['PointOfSaleTerminal'],
+      securityFlows: ['ClientCredentials'],
+    });
+    const prove = () => clients.proveAnywhere(clientId, clientSecret);
+    const many = await Promise.all(Array.from({ length: 50 }, prove));
+    assert.ok(many.every((proven) => proven.length === 1));
+    assert.equal((await prove()).length, 1);
+    assert.equal(asked(), 1);
+    await applications.renewSecret(organizationId, clientId);
+    assert.deepEqual(await prove(), []);
+  });
+
+  it('has no rights by a token whose key was replaced at once', async () => {
+    const { applications, clients, keys } = opened();
+    const organizationId = randomUUID();
+    const { clientId } = await applications.create({
+      organizationId,
+      name: 'Till 7',
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: ['PointOfSaleTerminal'],
+      securityFlows: ['ClientCredentials'],
+    });
+    const token = { realm: 'r', organizationId, clientId, tokenId: 't', expiresAt: 1 };
+    assert.ok((await clients.permissionsBy({ ...token, keyId: 'key' }))?.includes('cc.pos'));
+    keys.clear();
+    assert.equal(await clients.permissionsBy({ ...token, keyId: 'key' }), undefined);
+    // A node of the release before does not tell the key.
+    assert.ok((await clients.permissionsBy(token))?.includes('cc.pos'));
+  });
+
+  it('costs one look along a whole key', async () => {
+    const plan = (await database.explain(ownersText)).join('\n');
+    assert.match(plan, /(?:using|on) applications_credentials/);
+    assert.match(plan, /Index Cond: \(\(client_id = \$1\) AND \(secret_hash = \$2\)\)/);
+  });
+});

@@ -1,0 +1,154 @@
+// Who an application is that proves itself elsewhere than at the token endpoint.
+import { defined, type Permission } from '@switchyard/contract';
+import type { Caller } from '../../http/index.ts';
+import type { Clock } from '../../platform/index.ts';
+import type { User } from '../accounts/types.ts';
+import type { ApplicationStore } from '../clients/application-sql.ts';
+import type { Applications } from '../clients/applications.ts';
+import type { Devices } from '../devices/index.ts';
+import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
+import { hashSecret } from '../infrastructure/secret-hash.ts';
+import type { Realms } from '../realms-and-keys/realms.ts';
+import type { Revocations } from '../tokens/revoked-tokens.ts';
+import { isStanding } from '../tokens/user-session-validity.ts';
+
+/** An application that has shown its secret. */
+export type ProvenClient = {
+  readonly organizationId: string;
+  readonly clientId: string;
+  /** What it acts for; the organisation as a whole where there is neither. */
+  readonly merchantId?: string;
+  readonly storeId?: string;
+  readonly permissions: readonly Permission[];
+};
+
+export type Clients = {
+  /** Undefined for whom the token endpoint would give no token to either. */
+  prove(
+    organizationId: string,
+    clientId: string,
+    secret: string,
+  ): Promise<ProvenClient | undefined>;
+  /** The same where it is not said whose application it is: seldom more than one. */
+  proveAnywhere(clientId: string, secret: string): Promise<readonly ProvenClient[]>;
+  /** Whether a secret is one that was given to the holder of this certificate. */
+  proveBound(
+    bound: { readonly organizationId: string; readonly thumbprint: string },
+    clientId: string,
+    secret: string,
+  ): Promise<boolean>;
+  /** The thumbprints among them whose certificates are good now: by one question for all. */
+  standBound(
+    holders: readonly { readonly organizationId: string; readonly thumbprint: string }[],
+  ): Promise<ReadonlySet<string>>;
+  /**
+   * What an application may do by now, whatever a token of it says; undefined where it is not there, or
+   * disabled. What another process changed shows within seconds.
+   */
+  permissionsOf(
+    organizationId: string,
+    clientId: string,
+  ): Promise<readonly Permission[] | undefined>;
+  /**
+   * The same of whoever was let in by a token that is not at hand any more; undefined also where it was
+   * revoked since, its key replaced at once, or its person signed out or stopped.
+   */
+  permissionsBy(token: GivenToken): Promise<readonly Permission[] | undefined>;
+};
+
+/** What a token that was good said of itself. */
+type GivenToken = Pick<
+  Caller,
+  | 'realm'
+  | 'organizationId'
+  | 'clientId'
+  | 'tokenId'
+  | 'keyId'
+  | 'expiresAt'
+  | 'userId'
+  | 'signInId'
+  | 'issuedAt'
+>;
+
+type Deps = {
+  readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
+  readonly applicationStore: Pick<ApplicationStore, 'ownersOf'>;
+  readonly devices: Pick<Devices, 'checkSecret' | 'standing'>;
+  readonly realms: Pick<Realms, 'find'>;
+  readonly revocations: Pick<Revocations, 'reasonOf'>;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
+  readonly clock: Clock;
+};
+
+const cachedOwnersMax = 10_000;
+const ownersTtlMs = 5000;
+
+type Shown = { readonly clientId: string; readonly secretHash: Buffer };
+
+export function createClients(deps: Deps): Clients {
+  const { applications, applicationStore, devices, clock } = deps;
+  // Says who may be meant, and proves nothing: thousands of devices come back with the same credentials.
+  const owners = createCachedLookup<Shown, readonly string[]>({
+    max: cachedOwnersMax,
+    ttlMs: ownersTtlMs,
+    clock,
+    nameOf: ({ clientId, secretHash }) => `${clientId}/${secretHash.toString('base64url')}`,
+    async load({ clientId, secretHash }) {
+      const found = await applicationStore.ownersOf(clientId, secretHash);
+      return found.length === 0 ? undefined : found;
+    },
+  });
+
+  async function prove(
+    organizationId: string,
+    clientId: string,
+    secret: string,
+  ): Promise<ProvenClient | undefined> {
+    const application = await applications.find(organizationId, clientId);
+    if (application?.status !== 'Enabled') return undefined;
+    if (!application.securityFlows.includes('ClientCredentials')) return undefined;
+    if (!(await applications.checkSecret(organizationId, clientId, secret))) return undefined;
+    const { entityType, entityId, storeId, permissions } = application;
+    return {
+      organizationId,
+      clientId,
+      permissions,
+      ...(entityType === 'merchant' ? { merchantId: entityId } : {}),
+      ...defined({ storeId }),
+    };
+  }
+
+  async function permissionsOf(organizationId: string, clientId: string) {
+    const application = await applications.find(organizationId, clientId);
+    return application?.status === 'Enabled' ? application.permissions : undefined;
+  }
+
+  return {
+    prove,
+    permissionsOf,
+    async proveAnywhere(clientId, secret) {
+      const organizations = (await owners.find({ clientId, secretHash: hashSecret(secret) })) ?? [];
+      const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
+      return proven.filter((client) => client !== undefined);
+    },
+    async proveBound(bound, clientId, secret) {
+      const application = await applications.find(bound.organizationId, clientId);
+      return application?.status === 'Enabled' && devices.checkSecret(bound, clientId, secret);
+    },
+    standBound: (holders) => devices.standing(holders),
+    async permissionsBy({ realm: name, organizationId, clientId, userId, ...token }) {
+      const realm = await deps.realms.find(name);
+      if (realm === undefined) return undefined;
+      const { tokenId, keyId, expiresAt, issuedAt = 0, signInId } = token;
+      // A key that was replaced at once takes with it whatever it has signed.
+      if (keyId !== undefined && !realm.keys.has(keyId)) return undefined;
+      const sessionId = defined({ sessionId: signInId });
+      const reason = await deps.revocations.reasonOf(realm, { tokenId, expiresAt, ...sessionId });
+      if (reason !== undefined) return undefined;
+      const permissions = await permissionsOf(organizationId, clientId);
+      if (permissions === undefined || userId === undefined) return permissions;
+      const user = await deps.findUser(organizationId, userId);
+      return isStanding(user, issuedAt) ? user.permissions : undefined;
+    },
+  };
+}

@@ -1,0 +1,219 @@
+// Gives a merchant's user the token of one of the merchant's devices, without the device: demo only.
+import { errorCodes, Refusal } from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { decodeJwt } from 'jose';
+import { type Caller, readForms } from '../../../http/index.ts';
+import type { Clock } from '../../../platform/index.ts';
+import type { User } from '../../accounts/types.ts';
+import type { Application } from '../../clients/application.ts';
+import type { Applications } from '../../clients/applications.ts';
+import { deviceScope } from '../../devices/device-tokens.ts';
+import type { FindDevice, FoundDevice } from '../../devices/types.ts';
+import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { Realm } from '../../realms-and-keys/realm.ts';
+import {
+  type DeviceFacts,
+  type DeviceMethod,
+  deviceMethods,
+} from '../../tokens/authentication-claims.ts';
+import type { NewSignIn, UserTokens } from '../../tokens/issue-user-tokens.ts';
+import type { Families } from '../../tokens/refresh-token-families.ts';
+import type { Family } from '../../tokens/refresh-token-family-sql.ts';
+import { customTokenEndpoint } from './endpoint-descriptions.ts';
+import { answerError, refuseWith } from './oauth-routes.ts';
+
+const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+const modelLengthMax = 64;
+
+export type CustomTokenDeps = {
+  findRealm(userDomainId: string): Promise<Realm | undefined>;
+  verifyToken(token: string): Promise<Caller>;
+  findApplication: Applications['find'];
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
+  findDevice: FindDevice;
+  families: Pick<Families, 'find'>;
+  userTokens: Pick<UserTokens, 'begin'>;
+  limits: RateLimits;
+  clock: Clock;
+};
+
+/** Who asks: a user of a merchant, signed in at an application. */
+type Merchant = {
+  readonly realm: Realm;
+  readonly application: Application;
+  readonly user: User;
+  readonly signIn: Family;
+  /** Of the token itself, which may have less than the sign-in it comes from. */
+  readonly scope: string;
+  /** Epoch milliseconds, of before it was looked at. */
+  readonly askedAt: number;
+};
+type Form = Readonly<Record<string, string>>;
+type CustomTokenRequest = FastifyRequest<{ Params: { realm: string }; Body: Form | undefined }>;
+
+/** A refusal in the shape of RFC 6749; with RFC 6750's challenge where it is about the token. */
+class Refused extends Error {
+  override name = 'Refused';
+  readonly status: number;
+  readonly error: string;
+  constructor(status: number, error: string, description: string) {
+    super(description);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+const invalidToken = () => new Refused(401, 'invalid_token', 'the access token is not valid');
+const notMerchant = () =>
+  new Refused(403, 'insufficient_scope', 'only a user of a merchant can ask for a device token');
+const unknownDevice = () =>
+  new Refused(400, 'invalid_grant', 'the merchant has no such device in use');
+
+function sendRefused(reply: FastifyReply, { status, error, message }: Refused): FastifyReply {
+  if (status === 401 || status === 403) {
+    reply.header('WWW-Authenticate', `Bearer error="${error}", error_description="${message}"`);
+  }
+  return refuseWith(reply, status, error, message);
+}
+
+function methodsOf(text: string): readonly DeviceMethod[] {
+  const named = new Set(text.split(/[\s,]+/).filter((method) => method !== ''));
+  const methods = deviceMethods.filter((method) => named.has(method));
+  if (methods.length === 0 || methods.length !== named.size) {
+    throw new Refused(400, 'invalid_request', `method is a list of ${deviceMethods.join(', ')}`);
+  }
+  return methods;
+}
+
+function readForm(form: Form) {
+  const { device_id: deviceId = '', device_model: model = '', method } = form;
+  if (deviceId === '') throw new Refused(400, 'invalid_request', 'device_id is missing');
+  if (model.length > modelLengthMax) {
+    throw new Refused(400, 'invalid_request', 'device_model is too long');
+  }
+  return { deviceId, methods: methodsOf(method ?? 'api') };
+}
+
+/** What the device is comes with each; of the user no more is told than the token may tell. */
+function scopeWithin(held: string): string {
+  const all = new Set(held.split(' '));
+  return deviceScope
+    .split(' ')
+    .filter((name) => name === 'auth' || all.has(name))
+    .join(' ');
+}
+
+export function createCustomToken(deps: CustomTokenDeps) {
+  const { findRealm, verifyToken, findApplication, findUser, findDevice, families } = deps;
+
+  async function callerOf(token: string): Promise<Caller> {
+    try {
+      return await verifyToken(token);
+    } catch (error) {
+      // A database that is away is no fault of the token.
+      if (error instanceof Refusal && errorCodes[error.code].status === 401) throw invalidToken();
+      throw error;
+    }
+  }
+
+  /** @throws Refused unless the token is one that a user of a merchant got by signing in */
+  async function merchantOf(request: CustomTokenRequest): Promise<Merchant> {
+    const askedAt = deps.clock.now();
+    const realm = await findRealm(request.params.realm);
+    if (realm === undefined) throw new Refused(404, 'invalid_request', 'unknown user domain');
+    const token = bearerForm.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) throw invalidToken();
+    const caller = await callerOf(token);
+    if (caller.realm !== realm.userDomainId) throw invalidToken();
+    const { organizationId } = realm;
+    // A device token is no way to another device.
+    if (caller.deviceId !== undefined) throw notMerchant();
+    const user = await findUser(organizationId, caller.subject);
+    if (user?.entityType !== 'merchant') throw notMerchant();
+    const { sid, scope = '' } = decodeJwt<{ sid?: string; scope?: string }>(token);
+    const signIn = sid === undefined ? undefined : await families.find(organizationId, sid);
+    const application = await findApplication(organizationId, caller.clientId);
+    if (signIn === undefined || application === undefined) throw invalidToken();
+    return { realm, user, signIn, application, scope, askedAt };
+  }
+
+  /** Unknown, another merchant's, and one beyond the application's store are the same to everybody. */
+  async function deviceOf({ realm, user, application }: Merchant, name: string) {
+    const device: FoundDevice | undefined = await findDevice(
+      realm.organizationId,
+      user.entityId,
+      name,
+    );
+    if (device === undefined) throw unknownDevice();
+    if ((application.storeId ?? device.storeId) !== device.storeId) throw unknownDevice();
+    return device;
+  }
+
+  return {
+    merchantOf,
+
+    async issue(merchant: Merchant, form: Form) {
+      const { deviceId, methods } = readForm(form);
+      const device = await deviceOf(merchant, deviceId);
+      const { realm, application, user, signIn } = merchant;
+      const facts: DeviceFacts = {
+        type: 'PublicDevice',
+        id: deviceId,
+        methods,
+        deviceId: device.logicalDeviceId,
+        storeId: device.storeId,
+      };
+      const wanted: NewSignIn = {
+        kind: 'CustomToken',
+        application,
+        user,
+        scope: scopeWithin(merchant.scope),
+        methods: signIn.facts.methods,
+        authenticatedAt: signIn.facts.authenticatedAt,
+        notAfter: signIn.endsAt,
+        device: facts,
+      };
+      const answer = await deps.userTokens.begin(realm, wanted, merchant.askedAt);
+      if (answer === undefined) throw invalidToken();
+      return answer;
+    },
+  };
+}
+
+/** A scope of its own: forms are read here, and refusals have the shape of the token endpoint. */
+export async function registerCustomToken(
+  app: FastifyInstance,
+  deps: CustomTokenDeps,
+): Promise<void> {
+  const customToken = createCustomToken(deps);
+  const merchants = new WeakMap<FastifyRequest, Merchant>();
+  await app.register((scope, _options, done) => {
+    readForms(scope);
+    scope.setErrorHandler((error, request, reply) =>
+      error instanceof Refused ? sendRefused(reply, error) : answerError(error, request, reply),
+    );
+    const url = '/auth/realms/:realm/custom-token';
+    scope.post<{ Params: { realm: string }; Body: Form | undefined }>(
+      url,
+      {
+        config: { described: { ...customTokenEndpoint, url } },
+        // Who asks comes before what they say.
+        onRequest: async (request, reply) => {
+          const wait = deps.limits.address(request.ip);
+          if (wait !== undefined) {
+            reply.header('Retry-After', String(wait));
+            throw new Refused(429, 'temporarily_unavailable', 'too many requests');
+          }
+          merchants.set(request, await customToken.merchantOf(request));
+        },
+      },
+      async (request, reply) => {
+        const merchant = merchants.get(request);
+        if (merchant === undefined) throw new Error('a request that nobody looked at');
+        const answer = await customToken.issue(merchant, request.body ?? {});
+        return reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache').send(answer);
+      },
+    );
+    done();
+  });
+}

@@ -1,0 +1,96 @@
+// Introspection (RFC 7662) and revocation (RFC 7009) of the tokens of a realm, all of them JWTs.
+import { defined, errorCodes, Refusal } from '@switchyard/contract';
+import { decodeJwt } from 'jose';
+import type { Caller, VerifyToken } from '../../../http/index.ts';
+import type { Clock } from '../../../platform/index.ts';
+import type { User } from '../../accounts/types.ts';
+import type { Application } from '../../clients/application.ts';
+import type { Realm } from '../../realms-and-keys/realm.ts';
+import { type RefreshClaims, readRefreshToken } from '../../tokens/refresh-token.ts';
+import type { Families } from '../../tokens/refresh-token-families.ts';
+import { isStanding } from '../../tokens/user-session-validity.ts';
+
+type Deps = {
+  verify: VerifyToken;
+  families: Pick<Families, 'find' | 'end'>;
+  clock: Clock;
+  revokeToken(realm: Realm, tokenId: string, expiresAt: number): Promise<void>;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
+};
+
+type Claims = Record<string, unknown>;
+export type Introspection = ReturnType<typeof createIntrospection>;
+
+const dead = { active: false } as const;
+
+/** The one who introspects or revokes shows no certificate for a token that is bound to one. */
+const anyCertificate = (token: string) => ({
+  certificateThumbprint: async () =>
+    decodeJwt<{ cnf?: { 'x5t#S256'?: string } }>(token).cnf?.['x5t#S256'],
+});
+
+/**
+ * A client looks into its own tokens and those that are meant for it. Who administers the
+ * applications of the organisation looks into all of them.
+ */
+function maySee(application: Application, { aud, azp }: Claims): boolean {
+  const { clientId, entityType, permissions } = application;
+  if (azp === clientId || [aud].flat().includes(clientId)) return true;
+  return entityType === 'tenant' && permissions.includes('app.read');
+}
+
+export function createIntrospection(deps: Deps) {
+  const { verify, families, clock, revokeToken, findUser } = deps;
+
+  async function callerOf(realm: Realm, token: string): Promise<Caller | undefined> {
+    try {
+      const caller = await verify(token, anyCertificate(token));
+      return caller.realm === realm.userDomainId ? caller : undefined;
+    } catch (error) {
+      if (error instanceof Refusal && errorCodes[error.code].status === 401) return undefined;
+      throw error;
+    }
+  }
+
+  async function isAlive(realm: Realm, token: RefreshClaims): Promise<boolean> {
+    if (token.exp * 1000 <= clock.now()) return false;
+    const { organizationId } = realm;
+    const family = await families.find(organizationId, token.sid);
+    if (family?.tokenId !== token.jti) return false;
+    return isStanding(await findUser(organizationId, token.sub), token.iat * 1000);
+  }
+
+  return {
+    async introspect(realm: Realm, application: Application, token: string): Promise<Claims> {
+      const refresh = readRefreshToken(realm, token);
+      if (refresh !== undefined) {
+        if (!maySee(application, refresh) || !(await isAlive(realm, refresh))) return dead;
+        return { active: true, ...refresh, client_id: refresh.azp };
+      }
+      if ((await callerOf(realm, token)) === undefined) return dead;
+      const claims: Claims = decodeJwt(token);
+      if (!maySee(application, claims)) return dead;
+      const { preferred_username: username } = claims;
+      const named = defined({ username });
+      return { active: true, ...claims, ...named, token_type: 'Bearer' };
+    },
+
+    /**
+     * False where the token is another client's; one that is dead already counts as revoked. A
+     * refresh token takes its whole family with it, whichever of the family it is.
+     */
+    async revoke(realm: Realm, clientId: string, token: string): Promise<boolean> {
+      const refresh = readRefreshToken(realm, token);
+      if (refresh !== undefined) {
+        if (refresh.azp !== clientId) return false;
+        await families.end(realm.organizationId, { familyId: refresh.sid });
+        return true;
+      }
+      const caller = await callerOf(realm, token);
+      if (caller === undefined) return true;
+      if (caller.clientId !== clientId) return false;
+      await revokeToken(realm, caller.tokenId, caller.expiresAt);
+      return true;
+    },
+  };
+}

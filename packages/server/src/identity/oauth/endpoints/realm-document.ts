@@ -1,0 +1,50 @@
+// What a realm says of itself to clients of Keycloak: its key and where its services are.
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { RealmRequest } from '../provider/provider-dispatch.ts';
+import { answerError, refuseWith } from './oauth-routes.ts';
+
+/** Far shorter than the lead that a new signing key has. */
+const documentSeconds = 300;
+
+type Deps = {
+  findRealm(userDomainId: string): Promise<Realm | undefined>;
+  limits: RateLimits;
+};
+
+/** The key is the one that signs the tokens of users: RS256, which those clients expect. */
+export function realmDocument({ userDomainId, issuer, signing }: Realm): Record<string, unknown> {
+  return {
+    realm: userDomainId,
+    public_key: signing.RS256.publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
+    'token-service': `${issuer}/protocol/openid-connect`,
+    'account-service': `${issuer}/account`,
+    'tokens-not-before': 0,
+  };
+}
+
+export async function registerRealmDocument(app: FastifyInstance, deps: Deps): Promise<void> {
+  const { findRealm, limits } = deps;
+
+  async function handle(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const wait = limits.address(request.ip);
+    if (wait !== undefined) {
+      reply.header('Retry-After', String(wait));
+      return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
+    }
+    const realm = await findRealm(request.params.realm);
+    if (realm === undefined) {
+      return refuseWith(reply, 404, 'invalid_request', 'unknown user domain');
+    }
+    return reply
+      .header('Cache-Control', `public, max-age=${documentSeconds}`)
+      .send(realmDocument(realm));
+  }
+
+  await app.register((scope, _options, done) => {
+    scope.setErrorHandler(answerError);
+    scope.get('/auth/realms/:realm', handle);
+    done();
+  });
+}

@@ -1,0 +1,94 @@
+// The password grant (RFC 6749, 4.3), for applications that are allowed it; on the device listener too.
+import { defined } from '@switchyard/contract';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { NotSignedIn, SignedIn } from '../../accounts/types.ts';
+import type { Application } from '../../clients/application.ts';
+import { type PresentedDevice, presentedDevice } from '../../devices/authenticated-device.ts';
+import { originOf } from '../provider/request-origin.ts';
+import { userScope } from '../scopes.ts';
+import { checkPlace, factsOf } from './device-location-check.ts';
+import type { Grant } from './grant.ts';
+
+type Parameters = { username?: string; password?: string; totp?: string; scope?: string };
+
+/** One refusal for whatever is wrong with the user, so that nobody learns what it was. */
+const refused = (detail: string) => new errors.InvalidGrant(detail);
+
+function required(params: Parameters, name: 'username' | 'password'): string {
+  const value = params[name];
+  if (value === undefined || value === '') {
+    throw new errors.InvalidRequest(`missing required parameter(s) '${name}'`);
+  }
+  return value;
+}
+
+/** From this address nobody gets in for a while, whoever it is: that tells nothing of the user. */
+function refuseAddress(ctx: KoaContextWithOIDC, seconds: number): never {
+  ctx.set('Retry-After', String(seconds));
+  throw Object.assign(
+    new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many requests'),
+    { status: 429, statusCode: 429 },
+  );
+}
+
+function signedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): SignedIn {
+  if (answer.ok) {
+    // What is left to do needs a page; and no token is issued for an unverified address.
+    if (answer.needs !== undefined) throw refused(answer.needs);
+    if (!answer.user.emailVerified) throw refused('the address is not verified');
+    return answer;
+  }
+  if (answer.retryAfterSeconds !== undefined) refuseAddress(ctx, answer.retryAfterSeconds);
+  throw refused('invalid user credentials');
+}
+
+/** A public application proves no identity: everybody can name it. */
+function sourceOf(
+  { clientId, secretHash }: Application,
+  device: PresentedDevice | undefined,
+): string | undefined {
+  if (device !== undefined) return `device ${device.thumbprint}`;
+  return secretHash === undefined ? undefined : `application ${clientId}`;
+}
+
+export const password: Grant = {
+  grantType: 'password',
+  securityFlows: ['Password'],
+  parameters: ['username', 'password', 'totp', 'scope'],
+  handle:
+    ({ realm, findApplication, limitClient, authenticate, userTokens }) =>
+    async (ctx) => {
+      const { client } = ctx.oidc;
+      const params = ctx.oidc.params as Parameters;
+      await limitClient(ctx, client.clientId);
+      const application = await findApplication(client.clientId);
+      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+      const username = required(params, 'username');
+      const secret = required(params, 'password');
+      const scope = userScope(params.scope);
+      if ('unknown' in scope) throw new errors.InvalidScope('unknown scope', scope.unknown);
+
+      const device = presentedDevice(ctx.req);
+      const answer = await authenticate({
+        organizationId: realm.organizationId,
+        username,
+        password: secret,
+        otp: params.totp,
+        origin: {
+          ...originOf(ctx.req),
+          clientId: client.clientId,
+          ...defined({ source: sourceOf(application, device) }),
+        },
+        kind: device === undefined ? 'password-grant' : 'device',
+      });
+      const { user, methods, provenAt } = signedIn(ctx, answer);
+      if (device !== undefined) checkPlace(device, realm, { user, application });
+      const facts =
+        device === undefined ? {} : { device: factsOf(device), certificate: device.thumbprint };
+      const asked = { kind: 'Password', application, user, scope: scope.granted, methods } as const;
+      const signIn = { ...asked, authenticatedAt: provenAt, ...facts };
+      const response = await userTokens.begin(realm, signIn, provenAt);
+      if (response === undefined) throw refused('all sessions of the user were ended meanwhile');
+      ctx.body = response;
+    },
+};

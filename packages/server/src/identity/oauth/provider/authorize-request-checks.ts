@@ -1,0 +1,90 @@
+// The platform's own rules for a request to sign in, and what its callback says of a failure.
+import type Provider from 'oidc-provider';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { userScope } from '../scopes.ts';
+import { callbackErrorMember } from './client-metadata.ts';
+
+const responseModes: ReadonlySet<unknown> = new Set([undefined, 'query', 'fragment']);
+
+/** Applications are the organisation's own: nobody is asked for consent, and there is no list of accounts. */
+const promptWords: Readonly<Record<string, string | undefined>> = {
+  consent: undefined,
+  select_account: 'login',
+};
+
+type Params = Record<string, unknown>;
+
+function checkParams(params: Params): void {
+  // They are kept until the person has signed in, and the database can hold no U+0000.
+  if (Object.values(params).some((value) => String(value).includes('\u0000'))) {
+    throw new errors.InvalidRequest('a parameter holds U+0000');
+  }
+  const { scope, response_mode: mode, prompt } = params;
+  if (!responseModes.has(mode)) {
+    delete params['response_mode'];
+    throw new errors.UnsupportedResponseMode();
+  }
+  if (typeof prompt === 'string') {
+    const words = prompt
+      .split(' ')
+      .map((word) => (Object.hasOwn(promptWords, word) ? promptWords[word] : word));
+    const left = new Set(words.filter((word) => word !== undefined));
+    params['prompt'] = left.size === 0 ? undefined : [...left].join(' ');
+  }
+  const read = userScope(typeof scope === 'string' ? scope : undefined);
+  if ('unknown' in read) throw new errors.InvalidScope('unknown scope', read.unknown);
+  params['scope'] = read.granted;
+}
+
+/**
+ * As soon as the client is known, like the library's own rule for origins: what is thrown there is
+ * taken back to the application, unless its redirect URI is wrong.
+ */
+export function checkAuthorizationRequest(provider: Provider): void {
+  const { prototype } = provider.OIDCContext;
+  const { entity } = prototype;
+  prototype.entity = function checked(key: string, value: unknown) {
+    entity.call(this, key, value);
+    if (key === 'Client' && this.route === 'authorization' && this.params !== undefined) {
+      checkParams(this.params as Params);
+    }
+  };
+}
+
+/** What a person or a fault did has a code that the library does not give it. */
+const httpCodes: Readonly<Record<string, number>> = {
+  access_denied: 403,
+  unauthorized_client: 403,
+  login_required: 401,
+  interaction_required: 401,
+  account_selection_required: 401,
+  server_error: 500,
+  temporarily_unavailable: 503,
+};
+
+const failed = new WeakMap<object, number>();
+
+/** Remembers that the request failed, since a redirect does not show it. */
+export function noteCallbackFaults(provider: Provider): void {
+  const note = (ctx: KoaContextWithOIDC, error: Error & { statusCode?: number }) => {
+    failed.set(ctx.req, error.statusCode ?? 500);
+  };
+  provider.on('authorization.error', note);
+  provider.on('server_error', note);
+}
+
+/** The callback with `error_code`, in the form that the application is set to (ADR 0019). */
+export function completeCallback(ctx: KoaContextWithOIDC): void {
+  const status = failed.get(ctx.req);
+  const location = ctx.response.get('Location');
+  if (status === undefined || ctx.status !== 303 || location === '') return;
+  const address = new URL(location);
+  const isFragment = ctx.oidc.responseMode === 'fragment';
+  const said = isFragment ? new URLSearchParams(address.hash.slice(1)) : address.searchParams;
+  const word = said.get('error') ?? '';
+  const code = String(httpCodes[word] ?? Math.max(status, 400));
+  said.set('error_code', code);
+  if (ctx.oidc.client?.[callbackErrorMember] === 'HttpCode') said.set('error', code);
+  if (isFragment) address.hash = said.toString();
+  ctx.set('Location', address.href);
+}

@@ -1,0 +1,127 @@
+// What is added to the library's answers: members of the token response, challenges, our JWTs.
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Application } from '../../clients/application.ts';
+import type { Realm } from '../../realms-and-keys/realm.ts';
+import { basicChallenge } from '../endpoints/client-authentication.ts';
+import type { Origins } from '../endpoints/cors.ts';
+import type { Introspection } from '../endpoints/introspection.ts';
+import { completeCallback } from './authorize-request-checks.ts';
+import { discoveryFacts } from './discovery-additions.ts';
+
+/** Far shorter than the lead that a new signing key has. */
+const documentSeconds = 300;
+
+type Body = Record<string, unknown>;
+type Answer = { readonly status: number; readonly body: Body | '' };
+type Deps = {
+  realm: Realm;
+  introspection: Introspection;
+  origins: Origins;
+  deviceAuthUrl: string | undefined;
+  find(clientId: string): Promise<Application | undefined>;
+};
+
+/** `oidc` is only there where one of the library's routes matched. */
+type MaybeRouted = { oidc?: KoaContextWithOIDC['oidc'] };
+
+function completeTokenResponse(body: Body): Body {
+  return { ...body, refresh_expires_in: body['refresh_expires_in'] ?? 0, 'not-before-policy': 0 };
+}
+
+/** RFC 6749, 5.2, has words of its own for two things that the library calls an invalid request. */
+const betterWords: Readonly<Record<string, { status: number; error: string }>> = {
+  'requested grant type is not allowed for this client': {
+    status: 400,
+    error: 'unauthorized_client',
+  },
+  'no client authentication mechanism provided': { status: 401, error: 'invalid_client' },
+};
+
+function nameClientError(ctx: KoaContextWithOIDC, body: Body): void {
+  const better = betterWords[String(body['error_description'])];
+  if (better === undefined || body['error'] !== 'invalid_request') return;
+  ctx.status = better.status;
+  ctx.body = { ...body, error: better.error };
+}
+
+function setCaching(ctx: KoaContextWithOIDC): void {
+  if (ctx.method === 'POST') {
+    ctx.set('Cache-Control', 'no-store');
+    ctx.set('Pragma', 'no-cache');
+  } else if (ctx.status === 200) {
+    ctx.set('Cache-Control', `public, max-age=${documentSeconds}`);
+  }
+}
+
+const notAuthenticated: Answer = {
+  status: 401,
+  body: { error: 'invalid_client', error_description: 'client authentication failed' },
+};
+const anothersToken: Answer = {
+  status: 400,
+  body: {
+    error: 'unauthorized_client',
+    error_description: 'the token was issued to another client',
+  },
+};
+
+/**
+ * Of JWTs the library authenticates the client and then says `unsupported_token_type`: exactly
+ * there our own answer belongs. A client without a secret may revoke, and look into nothing.
+ */
+async function answerForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<Answer> {
+  const { realm, introspection, find } = deps;
+  const { client, params, route } = ctx.oidc;
+  const token = String(params?.['token']);
+  const application = client === undefined ? undefined : await find(client.clientId);
+  if (application === undefined) return notAuthenticated;
+  if (route === 'introspection') {
+    if (application.secretHash === undefined) return notAuthenticated;
+    return { status: 200, body: await introspection.introspect(realm, application, token) };
+  }
+  const isDone = await introspection.revoke(realm, application.clientId, token);
+  return isDone ? { status: 200, body: '' } : anothersToken;
+}
+
+/** RFC 6749, 5.2: a client hears of HTTP Basic where it used it. To others a browser would show a dialogue. */
+function challenge(ctx: KoaContextWithOIDC, { issuer }: Realm): void {
+  if (ctx.status !== 401) return;
+  if (ctx.get('Authorization') === '') ctx.remove('WWW-Authenticate');
+  else ctx.set('WWW-Authenticate', basicChallenge(issuer));
+}
+
+const scriptRoutes: ReadonlySet<unknown> = new Set(['token', 'revocation', 'discovery', 'jwks']);
+
+/** The library lets every page read what it does not know better: here a page has to be known. */
+async function guardFromPages(ctx: KoaContextWithOIDC, { realm, origins }: Deps): Promise<void> {
+  const origin = ctx.get('Origin');
+  const isOpen =
+    origin !== '' &&
+    scriptRoutes.has((ctx as MaybeRouted).oidc?.route) &&
+    (await origins.isRegistered(realm.organizationId, origin));
+  if (isOpen) return;
+  ctx.remove('Access-Control-Allow-Origin');
+  ctx.remove('Access-Control-Expose-Headers');
+}
+
+export function createAnswers(deps: Deps) {
+  return async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    await next();
+    const route = (ctx as MaybeRouted).oidc?.route;
+    setCaching(ctx);
+    const body = ctx.body as Body | undefined;
+    if (route === 'token' && ctx.status === 200 && body) ctx.body = completeTokenResponse(body);
+    if (route === 'discovery' && body) {
+      ctx.body = { ...body, ...discoveryFacts(deps.realm, deps.deviceAuthUrl) };
+    }
+    if (ctx.status === 400 && body) nameClientError(ctx, body);
+    if (route === 'authorization' || route === 'resume') completeCallback(ctx);
+    if (body?.['error'] === 'unsupported_token_type') {
+      const answer = await answerForJwt(ctx, deps);
+      ctx.status = answer.status;
+      ctx.body = answer.body;
+    }
+    challenge(ctx, deps.realm);
+    await guardFromPages(ctx, deps);
+  };
+}

@@ -1,0 +1,147 @@
+// What the authorization server keeps: redeemed once, unreadable, apart by realm, swept when expired.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { errors } from 'oidc-provider';
+import { testDatabase } from '../../../../test/database.ts';
+import { movableClock } from '../../../../test/identity.ts';
+import { createLog, type Database } from '../../../platform/index.ts';
+import { createEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
+import { createSweep } from '../../sessions/delete-expired.ts';
+import { createAdapter } from './storage-adapter.ts';
+
+describe('the adapter', () => {
+  const clock = movableClock();
+  let database: Database;
+
+  before(async () => {
+    database = await testDatabase();
+  });
+
+  function adapterOf(model: string, organizationId = randomUUID()) {
+    const entities = createEntityStore(database);
+    return createAdapter({ entities, clock, organizationId })(model);
+  }
+
+  test('of 20 parallel redemptions exactly one wins, 20 times over', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const adapter = adapterOf(round % 2 === 0 ? 'AuthorizationCode' : 'RefreshToken');
+      await adapter.upsert('code', { grantId: 'g', clientId: 'c' }, 60);
+      const results = await Promise.allSettled(
+        Array.from({ length: 20 }, () => adapter.consume('code')),
+      );
+      const lost = results.filter((result) => result.status === 'rejected');
+      assert.equal(lost.length, 19);
+      for (const { reason } of lost) assert.ok(reason instanceof errors.InvalidGrant);
+      assert.equal((await adapter.find('code'))?.consumed, clock.now() / 1000);
+    }
+  });
+
+  test('a second save does not make a redeemed one good again', async () => {
+    const adapter = adapterOf('RefreshToken');
+    await adapter.upsert('token', { grantId: 'g' }, 60);
+    await adapter.consume('token');
+    await adapter.upsert('token', { grantId: 'g', scope: 'email' }, 60);
+    const found = await adapter.find('token');
+    assert.equal(found?.scope, 'email');
+    assert.equal(typeof found?.consumed, 'number');
+    await assert.rejects(adapter.consume('token'));
+  });
+
+  test('bearer values are not in the database and come back whole', async () => {
+    const organizationId = randomUUID();
+    const secret = randomUUID();
+    const adapter = adapterOf('RefreshToken', organizationId);
+    await adapter.upsert(secret, { jti: secret, kind: 'RefreshToken', accountId: 'a' }, 60);
+    const rows = await database.query(
+      'SELECT entity_id, payload, account_id FROM oidc_entities WHERE organization_id = $1',
+      [organizationId],
+    );
+    assert.equal(rows.length, 1);
+    assert.equal(JSON.stringify(rows).includes(secret), false);
+    const { exp, ...found } = (await adapter.find(secret)) ?? {};
+    assert.deepEqual(found, { jti: secret, kind: 'RefreshToken', accountId: 'a' });
+    assert.equal(typeof exp, 'number');
+  });
+
+  test('a request to sign in keeps nothing of the session that it came from', async () => {
+    const organizationId = randomUUID();
+    const adapter = adapterOf('Interaction', organizationId);
+    const session = { uid: 'u', cookie: 'the cookie', accountId: 'a' };
+    await adapter.upsert('i', { jti: 'i', session, params: { scope: 'openid' } }, 60);
+    const found = await adapter.find('i');
+    assert.deepEqual([found?.jti, found?.['session']], ['i', undefined]);
+    assert.deepEqual(found?.['params'], { scope: 'openid' });
+  });
+
+  test('a session is found by its uid, a device code by the user code', async () => {
+    const sessions = adapterOf('Session');
+    await sessions.upsert('s', { jti: 's', uid: 'u' }, 60);
+    const session = await sessions.findByUid('u');
+    assert.deepEqual([session?.uid, session?.jti], ['u', undefined], 'its cookie is not known');
+    const codes = adapterOf('DeviceCode');
+    await codes.upsert('d', { jti: 'd', userCode: 'ABC' }, 60);
+    assert.equal((await codes.findByUserCode('ABC'))?.jti, 'd');
+    assert.equal(await codes.findByUserCode('ABD'), undefined);
+  });
+
+  test('realms do not meet, nor do models', async () => {
+    const one = randomUUID();
+    await adapterOf('AuthorizationCode', one).upsert('x', { grantId: 'g' }, 60);
+    assert.equal(await adapterOf('AuthorizationCode').find('x'), undefined);
+    assert.equal(await adapterOf('RefreshToken', one).find('x'), undefined);
+    await adapterOf('AuthorizationCode').revokeByGrantId('g');
+    assert.ok(await adapterOf('AuthorizationCode', one).find('x'));
+    await adapterOf('RefreshToken', one).revokeByGrantId('g');
+    assert.equal(await adapterOf('AuthorizationCode', one).find('x'), undefined, 'whole family');
+  });
+
+  test('what has expired is not found, and the sweep takes it and nothing else', async () => {
+    const organizationId = randomUUID();
+    const adapter = adapterOf('DeviceCode', organizationId);
+    const many = Array.from({ length: 700 }, (_, count) => adapter.upsert(`i${count}`, {}, 60));
+    await Promise.all(many);
+    await adapter.upsert('long', {}, 600);
+    await adapter.upsert('for ever', {}, undefined as unknown as number);
+    clock.advance(60_001);
+    assert.equal(await adapter.find('i1'), undefined);
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    const sweep = createSweep({
+      entities: createEntityStore(database),
+      families: { sweep: async () => 0 },
+      accounts: { deleteExpired: async () => 0 },
+      clock,
+      log,
+    });
+    assert.ok((await sweep.run()) >= 700);
+    const rows = await database.query<{ entity_id: string }>(
+      'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 ORDER BY 1',
+      [organizationId],
+    );
+    assert.deepEqual(
+      rows.map((row) => row.entity_id),
+      ['for ever', 'long'],
+    );
+    assert.ok(await adapter.find('for ever'));
+  });
+
+  test('one run of the sweep leaves nothing, however much strangers made expire', async () => {
+    const organizationId = randomUUID();
+    await database.query(
+      `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, created_at, expires_at)
+       SELECT $1, 'Interaction', number::text, '{}', $2, $2
+       FROM generate_series(1, 25000) AS number`,
+      [organizationId, new Date(clock.now() - 60_000).toISOString()],
+    );
+    const sweep = createSweep({
+      entities: createEntityStore(database),
+      families: { sweep: async () => 0 },
+      accounts: { deleteExpired: async () => 0 },
+      clock,
+      log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    });
+    assert.ok((await sweep.run()) >= 25_000);
+    const left = 'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 LIMIT 1';
+    assert.deepEqual(await database.query(left, [organizationId]), []);
+  });
+});

@@ -1,0 +1,282 @@
+// Signing keys replaced: by the job when they are old, by command, and at once when one was stolen.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { decodeProtectedHeader } from 'jose';
+import { testCopyUrl, testDatabase } from '../../../test/database.ts';
+import {
+  type MovableClock,
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../test/identity.ts';
+import {
+  createJobs,
+  createLog,
+  createMetrics,
+  type Database,
+  type Job,
+  type JobHandler,
+  type Jobs,
+  type Later,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../platform/index.ts';
+import { keptAfterEndMs, keyLeadMs } from './key-rotation.ts';
+import { realmTtlMs } from './realms.ts';
+
+const dayMs = 86_400_000;
+const masterKey = randomBytes(32);
+const kidOf = (token: string) => String(decodeProtectedHeader(token).kid);
+
+async function publishedIds({ app, userDomainId }: TestRealm, of = userDomainId) {
+  const { statusCode, body } = await app.inject({
+    url: `/auth/realms/${of}/protocol/openid-connect/certs`,
+  });
+  assert.equal(statusCode, 200, body);
+  return (JSON.parse(body).keys as { kid: string }[]).map(({ kid }) => kid);
+}
+
+describe('the job that rotates keys', () => {
+  let clock: MovableClock;
+  let database: Database;
+  let realm: TestRealm;
+  const jobs: Job[] = [];
+  let handler: JobHandler = async () => {};
+
+  /** Notes the jobs and lets the test do them. */
+  const noted = {
+    handle(kind: string, given: JobHandler) {
+      if (kind === 'rotate-realm-keys') handler = given;
+    },
+    async enqueue(job: { organizationId: string; jobId?: string; dueAt?: number }) {
+      jobs.push({ attempts: 0, kind: '', payload: {}, jobId: '', dueAt: 0, ...job });
+    },
+    poke() {},
+  };
+
+  before(async () => {
+    clock = movableClock();
+    database = await testDatabase();
+    realm = await openTestRealm({ database, clock, masterKey, jobs: noted });
+  });
+  after(() => realm.close());
+
+  async function look(job = jobs[0]): Promise<Later> {
+    assert.ok(job);
+    const later = await handler(job);
+    assert.ok(later, 'the job never ends');
+    assert.equal(later.untried, true, 'looking is no failed try');
+    return later;
+  }
+
+  test('is one of each realm, however often the realm is made', async () => {
+    const { identity, userDomainId, organizationId } = realm;
+    await identity.createRealm({ userDomainId, organizationId });
+    assert.equal(jobs.length, 2);
+    assert.equal(jobs[0]?.jobId, jobs[1]?.jobId);
+    assert.match(String(jobs[0]?.jobId), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-/);
+    const other = { userDomainId: `realm-${randomUUID()}`, organizationId: randomUUID() };
+    await identity.createRealm(other);
+    assert.notEqual(jobs[2]?.jobId, jobs[0]?.jobId);
+  });
+
+  test('leaves young keys alone and looks again within a day', async () => {
+    const before = await publishedIds(realm);
+    assert.deepEqual(await look(), { retryAt: clock.now() + dayMs, untried: true });
+    assert.deepEqual(await publishedIds(realm), before);
+  });
+
+  test('publishes new keys, lets them sign in an hour, and deletes the old ones in the end', async () => {
+    const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
+    const before = await publishedIds(realm);
+    clock.advance(90 * dayMs - 1000);
+    assert.deepEqual(await look(), { retryAt: clock.now() + 60_000, untried: true });
+    assert.deepEqual(await publishedIds(realm), before);
+
+    clock.advance(1000);
+    await look();
+    const both = await publishedIds(realm);
+    assert.equal(both.length, 4);
+    await look();
+    assert.deepEqual(await publishedIds(realm), both, 'done once, also when the job is repeated');
+    const states = (await realm.identity.listKeys(realm.userDomainId)).map(({ state }) => state);
+    assert.deepEqual(states, ['Published', 'Published', 'Signing', 'Signing']);
+    clock.advance(keyLeadMs - 1000);
+    assert.ok(before.includes(kidOf(await realm.getToken(client))), 'still the old ones sign');
+
+    clock.advance(1000 + realmTtlMs);
+    const newToken = await realm.getToken(client);
+    assert.ok(!before.includes(kidOf(newToken)) && both.includes(kidOf(newToken)));
+
+    clock.advance(dayMs);
+    const young = both.filter((kid) => !before.includes(kid));
+    assert.deepEqual(new Set(await publishedIds(realm)), new Set(young));
+    await realm.identity.verifyToken(await realm.getToken(client));
+    const rows = async () =>
+      (
+        await database.query('SELECT 1 FROM realm_keys WHERE organization_id = $1', [
+          realm.organizationId,
+        ])
+      ).length;
+    await look();
+    assert.equal(await rows(), 4, 'kept for a while');
+    clock.advance(keptAfterEndMs + 1000);
+    await look();
+    assert.equal(await rows(), 2);
+  });
+
+  test('rotates once where two processes look at the same time', async () => {
+    const first = handler;
+    const other = await openTestRealm({ database, clock, masterKey, jobs: noted });
+    const second = handler;
+    const [job] = jobs;
+    assert.ok(job);
+    clock.advance(91 * dayMs);
+    await Promise.all([first(job), second(job)]);
+    assert.equal((await realm.identity.listKeys(realm.userDomainId)).length, 4);
+    await other.close();
+  });
+
+  test('waits a minute where it is due by the clock of the jobs and not yet by its own', async () => {
+    const [own, first] = [movableClock(), handler];
+    const behind = await openTestRealm({ database, clock: own, masterKey, jobs: noted });
+    const job = jobs.at(-1);
+    assert.ok(job);
+    own.advance(90 * dayMs - 5000);
+    // Five seconds ahead, the jobs call it due now; what it asks for has to be to come for them.
+    const { retryAt } = (await handler(job)) as Later;
+    assert.ok(retryAt >= own.now() + 60_000, `${retryAt - own.now()}`);
+    assert.equal((await behind.identity.listKeys(behind.userDomainId)).length, 2);
+    handler = first;
+    await behind.close();
+  });
+
+  test('ends with its realm', async () => {
+    const gone = { ...jobs[0], organizationId: randomUUID() } as Job;
+    assert.equal(await handler(gone), undefined);
+  });
+});
+
+/** The jobs, and how many of them this process did at once. */
+function counted(jobs: Jobs): { jobs: Jobs; atOnce(): number } {
+  let running = 0;
+  let atOnce = 0;
+  const handle: Jobs['handle'] = (kind, handler, options) =>
+    jobs.handle(
+      kind,
+      async (job) => {
+        running += 1;
+        atOnce = Math.max(atOnce, running);
+        return handler(job).finally(() => {
+          running -= 1;
+        });
+      },
+      options,
+    );
+  return { jobs: { ...jobs, handle }, atOnce: () => atOnce };
+}
+
+test('jobs wait in the table from the making of a realm on, and are done one by one when their day comes', async (t) => {
+  const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+  // A database of its own: this clock would call every realm's keys old.
+  const database = openDatabase({ url: await testCopyUrl(), log });
+  const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url));
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  const clock = movableClock(Date.now());
+  const metrics = createMetrics({ processMetrics: false });
+  const all = createJobs({ database, clock, ids: systemIds, log, metrics, pollMs: 20 });
+  const { jobs, atOnce } = counted(all);
+  t.after(async () => {
+    await jobs.stop();
+    await database.close();
+  });
+  const realm = await openTestRealm({ database, clock, masterKey, jobs });
+  const names = [realm.userDomainId, `realm-${randomUUID()}`, `realm-${randomUUID()}`];
+  for (const userDomainId of names.slice(1)) {
+    await realm.identity.createRealm({ userDomainId, organizationId: randomUUID() });
+  }
+  jobs.start();
+  const rows = () =>
+    database.query<{ kind: string; due_at: Date }>('SELECT kind, due_at FROM jobs');
+  const counts = async () =>
+    (await Promise.all(names.map((name) => realm.identity.listKeys(name)))).map(
+      ({ length }) => length,
+    );
+  assert.deepEqual(new Set((await rows()).map(({ kind }) => kind)), new Set(['rotate-realm-keys']));
+  assert.deepEqual(await counts(), [2, 2, 2]);
+  clock.advance(90 * dayMs);
+  const limit = Date.now() + 30_000;
+  const isArmed = ({ due_at }: { due_at: Date }) => due_at.getTime() > clock.now() + dayMs / 2;
+  while (!(await rows()).every(isArmed)) {
+    assert.ok(Date.now() < limit, 'the keys were not rotated');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.deepEqual(await counts(), [4, 4, 4]);
+  assert.equal((await rows()).length, 3, 'armed again');
+  assert.equal(atOnce(), 1);
+  await realm.close();
+});
+
+describe('by command', () => {
+  test('keys are rotated once until the new ones sign; others see them within the time of a cache', async () => {
+    const clock = movableClock();
+    const database = await testDatabase();
+    const realm = await openTestRealm({ database, clock, masterKey });
+    const other = await openTestRealm({ database, clock, masterKey });
+    const { identity, userDomainId } = realm;
+    const client = await realm.createApplication();
+    const before = await publishedIds(other, userDomainId);
+    const token = await realm.getToken(client);
+    assert.equal(await identity.rotateKeys(userDomainId), true);
+    assert.equal(await identity.rotateKeys(userDomainId), false, 'under way already');
+    assert.equal((await publishedIds(realm)).length, 4);
+    assert.deepEqual(await publishedIds(other, userDomainId), before, 'not read again yet');
+    clock.advance(realmTtlMs + 1);
+    assert.equal((await publishedIds(other, userDomainId)).length, 4);
+    clock.advance(keyLeadMs);
+    const young = await realm.getToken(client);
+    assert.ok(!before.includes(kidOf(young)));
+    await other.identity.verifyToken(young);
+    await assert.rejects(identity.verifyToken(token), /token_expired/, 'its own hour is over');
+    assert.equal(await identity.rotateKeys(userDomainId), true, 'and once more');
+    await assert.rejects(identity.rotateKeys('no-such-realm'), /resource_not_found/);
+    await other.close();
+    await realm.close();
+  });
+
+  test('a stolen key is replaced at once: its tokens are dead, new ones are good', async () => {
+    const clock = movableClock();
+    const database = await testDatabase();
+    const realm = await openTestRealm({ database, clock, masterKey });
+    const other = await openTestRealm({ database, clock, masterKey });
+    const { identity, userDomainId } = realm;
+    const client = await realm.createApplication();
+    await identity.rotateKeys(userDomainId);
+    const token = await realm.getToken(client);
+    await identity.verifyToken(token);
+    await other.identity.verifyToken(token);
+    const before = await publishedIds(realm);
+
+    await identity.replaceKeysAtOnce(userDomainId);
+    await assert.rejects(identity.verifyToken(token), /token_invalid/);
+    const after = await publishedIds(realm);
+    assert.equal(after.length, 2, 'those that waited for their hour are gone too');
+    assert.ok(after.every((kid) => !before.includes(kid)));
+    const young = await realm.getToken(client);
+    assert.ok(after.includes(kidOf(young)));
+    await identity.verifyToken(young);
+    clock.advance(60_000);
+    await assert.rejects(
+      other.identity.verifyToken(token),
+      /token_invalid/,
+      'within a minute there',
+    );
+    await other.identity.verifyToken(young);
+    await other.close();
+    await realm.close();
+  });
+});

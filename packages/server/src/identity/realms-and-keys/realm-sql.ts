@@ -1,0 +1,167 @@
+// The SQL of user domains and signing keys.
+import { CompiledQuery, type Kysely, sql } from 'kysely';
+import { type Database, isoTime } from '../../platform/index.ts';
+import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm.ts';
+
+/** Rotation makes two keys at a time: this many are years of them, not a working set. */
+const keysPerRealmMax = 32;
+
+export type KeyChange = {
+  readonly keys: readonly SealedKey[];
+  /** Epoch milliseconds, as all of these. */
+  readonly at: number;
+  readonly retireOthersAt: number;
+  readonly unlessActiveAfter: number | undefined;
+  /** As the last statement of the same transaction. */
+  readonly tell: (trx: Kysely<unknown>) => Promise<void>;
+};
+
+export type IdentityStore = ReturnType<typeof createIdentityStore>;
+
+type DomainRow = { user_domain_id: string; organization_id: string; status: Status };
+type KeyRow = {
+  key_id: string;
+  algorithm: SigningAlgorithm;
+  private_sealed: Buffer;
+  active_from: Date;
+  retire_at: Date | null;
+};
+function domainOf(row: DomainRow): UserDomain {
+  return {
+    userDomainId: row.user_domain_id,
+    organizationId: row.organization_id,
+    status: row.status,
+  };
+}
+
+function keyOf(row: KeyRow): SealedKey {
+  return {
+    keyId: row.key_id,
+    algorithm: row.algorithm,
+    privateSealed: row.private_sealed,
+    activeFrom: row.active_from.getTime(),
+    ...(row.retire_at === null ? {} : { retireAt: row.retire_at.getTime() }),
+  };
+}
+
+export function createIdentityStore(database: Database) {
+  /** Within a transaction by its own connection: a second one might never come. */
+  async function rowsOf<Row extends object>(
+    text: string,
+    values: readonly unknown[],
+    trx: Kysely<unknown> | undefined,
+  ): Promise<Row[]> {
+    if (trx === undefined) return database.query<Row>(text, values);
+    return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+  }
+
+  const insertKeys = async (
+    trx: Kysely<unknown>,
+    organizationId: string,
+    keys: readonly SealedKey[],
+    at: number,
+  ): Promise<void> => {
+    for (const key of keys) {
+      await sql`INSERT INTO realm_keys
+          (organization_id, key_id, algorithm, private_sealed, created_at, active_from)
+        VALUES (${organizationId}, ${key.keyId}, ${key.algorithm}, ${key.privateSealed},
+          ${isoTime(at)}, ${isoTime(key.activeFrom)})`.execute(trx);
+    }
+  };
+
+  return {
+    async findDomain(userDomainId: string, trx?: Kysely<unknown>): Promise<UserDomain | undefined> {
+      const text =
+        'SELECT user_domain_id, organization_id, status FROM user_domains WHERE user_domain_id = $1';
+      const [row] = await rowsOf<DomainRow>(text, [userDomainId], trx);
+      return row === undefined ? undefined : domainOf(row);
+    },
+
+    async findDomainOf(organizationId: string, trx?: Kysely<unknown>): Promise<string | undefined> {
+      const text = 'SELECT user_domain_id FROM user_domains WHERE organization_id = $1';
+      const [row] = await rowsOf<DomainRow>(text, [organizationId], trx);
+      return row?.user_domain_id;
+    },
+
+    /** By organisation, of those that have one. */
+    async findDomainsOf(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const found = await database.query<DomainRow>(
+        'SELECT organization_id, user_domain_id FROM user_domains WHERE organization_id = ANY($1)',
+        [organizationIds],
+      );
+      return new Map(found.map((row) => [row.organization_id, row.user_domain_id]));
+    },
+
+    /** False where the name or the organisation has a domain already: then nothing was written. */
+    async insertDomain(
+      domain: UserDomain,
+      keys: readonly SealedKey[],
+      at: number,
+      within?: Kysely<unknown>,
+    ): Promise<boolean> {
+      const insert = async (trx: Kysely<unknown>): Promise<boolean> => {
+        const made = await sql`INSERT INTO user_domains
+            (user_domain_id, organization_id, status, created_at)
+          VALUES (${domain.userDomainId}, ${domain.organizationId}, ${domain.status}, ${isoTime(at)})
+          ON CONFLICT DO NOTHING RETURNING user_domain_id`.execute(trx);
+        if (made.rows.length === 0) return false;
+        await insertKeys(trx, domain.organizationId, keys, at);
+        return true;
+      };
+      return within === undefined ? database.transaction(insert) : insert(within);
+    },
+
+    /** Tells its name, where there was one. */
+    async closeDomain(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
+      const closed = await sql<DomainRow>`UPDATE user_domains SET status = 'Disabled'
+        WHERE organization_id = ${organizationId} RETURNING user_domain_id`.execute(trx);
+      return closed.rows[0]?.user_domain_id;
+    },
+
+    async listKeys(organizationId: string, at: number): Promise<SealedKey[]> {
+      const rows = await database.query<KeyRow>(
+        `SELECT key_id, algorithm, private_sealed, active_from, retire_at FROM realm_keys
+         WHERE organization_id = $1 AND (retire_at IS NULL OR retire_at > $2)
+         ORDER BY active_from DESC, key_id LIMIT ${keysPerRealmMax}`,
+        [organizationId, isoTime(at)],
+      );
+      return rows.map(keyOf);
+    },
+
+    /**
+     * The new keys come in and every other one ends at `retireOthersAt`, unless it ends before:
+     * all of that or nothing. False where a key begins after `unlessActiveAfter`: then somebody
+     * else was faster.
+     */
+    async replaceKeys(organizationId: string, change: KeyChange): Promise<boolean> {
+      const { keys, at, retireOthersAt, unlessActiveAfter } = change;
+      const end = isoTime(retireOthersAt);
+      return database.transaction(async (trx) => {
+        // Two rotations at once take turns.
+        await sql`SELECT 1 FROM user_domains WHERE organization_id = ${organizationId} FOR UPDATE`.execute(
+          trx,
+        );
+        if (unlessActiveAfter !== undefined) {
+          const younger =
+            await sql`SELECT 1 FROM realm_keys WHERE organization_id = ${organizationId}
+            AND active_from > ${isoTime(unlessActiveAfter)} LIMIT 1`.execute(trx);
+          if (younger.rows.length > 0) return false;
+        }
+        await sql`UPDATE realm_keys SET retire_at = ${end} WHERE organization_id = ${organizationId}
+          AND (retire_at IS NULL OR retire_at > ${end})`.execute(trx);
+        await insertKeys(trx, organizationId, keys, at);
+        await change.tell(trx);
+        return true;
+      });
+    },
+
+    /** Tells how many keys went that had ended before `endedBefore`. */
+    async deleteKeys(organizationId: string, endedBefore: number): Promise<number> {
+      const gone = await database.query(
+        'DELETE FROM realm_keys WHERE organization_id = $1 AND retire_at < $2 RETURNING key_id',
+        [organizationId, isoTime(endedBefore)],
+      );
+      return gone.length;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+// Signing keys: sealed in the database, bound to their realm, replaced without breaking old tokens.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { decodeProtectedHeader } from 'jose';
+import { testDatabase } from '../../../test/database.ts';
+import { movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
+import { keyLeadMs } from './key-rotation.ts';
+import { createIdentityStore } from './realm-sql.ts';
+import { realmTtlMs } from './realms.ts';
+import { createKeyRing } from './signing-keys.ts';
+
+async function publishedIds(realm: TestRealm): Promise<string[]> {
+  const response = await realm.app.inject({
+    url: `/auth/realms/${realm.userDomainId}/protocol/openid-connect/certs`,
+  });
+  assert.match(String(response.headers['cache-control']), /^public, max-age=/);
+  const keys: Record<string, unknown>[] = response.json().keys;
+  for (const key of keys) {
+    for (const secret of ['d', 'p', 'q', 'dp', 'dq', 'qi']) assert.equal(key[secret], undefined);
+  }
+  assert.ok(
+    keys.some((key) => key['alg'] === 'RS256') && keys.some((key) => key['alg'] === 'ES256'),
+  );
+  return keys.map((key) => String(key['kid']));
+}
+
+describe('signing keys', () => {
+  test('lie sealed in the database and open only under their master key and realm', async () => {
+    const masterKey = randomBytes(32);
+    const database = await testDatabase();
+    const realm = await openTestRealm({ database, clock: movableClock(), masterKey });
+    const store = createIdentityStore(database);
+    const keys = await store.listKeys(realm.organizationId, 0);
+    assert.equal(keys.length, 2);
+    for (const key of keys) {
+      const ring = createKeyRing(masterKey);
+      const { d = '' } = ring.open(realm.organizationId, key).privateJwk;
+      assert.ok(d.length > 40);
+      assert.equal(key.privateSealed.includes(d.slice(0, 10)), false);
+      assert.equal(key.privateSealed.includes('"d":"'), false);
+      assert.throws(() => ring.open(randomUUID(), key));
+      assert.throws(() => createKeyRing(randomBytes(32)).open(realm.organizationId, key));
+    }
+    await realm.close();
+  });
+
+  test('rotate: published first, signing later, the old ones verify until their tokens are gone', async () => {
+    const clock = movableClock();
+    const realm = await openTestRealm({ database: await testDatabase(), clock });
+    const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
+    const kidOf = (token: string) => decodeProtectedHeader(token).kid;
+    const before = await publishedIds(realm);
+    const oldToken = await realm.getToken(client);
+
+    await realm.identity.rotateKeys(realm.userDomainId);
+    assert.equal((await publishedIds(realm)).length, 4, 'the new ones are published at once');
+    assert.equal(kidOf(await realm.getToken(client)), kidOf(oldToken), 'and do not sign yet');
+
+    clock.advance(keyLeadMs + realmTtlMs);
+    const lastOfOld = oldToken;
+    const newToken = await realm.getToken(client);
+    assert.equal(before.includes(String(kidOf(newToken))), false);
+    await realm.identity.verifyToken(lastOfOld);
+    await realm.identity.verifyToken(newToken);
+
+    clock.advance(86_400_000 + 1);
+    assert.equal((await publishedIds(realm)).length, 2, 'the old ones have gone');
+    await realm.getToken(client);
+    await realm.close();
+  });
+});
+
+describe('a realm', () => {
+  test('is made once; the same call again changes nothing', async () => {
+    const realm = await openTestRealm({ database: await testDatabase(), clock: movableClock() });
+    const { identity, organizationId, userDomainId } = realm;
+    const ids = await publishedIds(realm);
+    await identity.createRealm({ userDomainId, organizationId });
+    assert.deepEqual(await publishedIds(realm), ids);
+    await assert.rejects(
+      identity.createRealm({ userDomainId, organizationId: randomUUID() }),
+      /already_exists/,
+    );
+    await assert.rejects(
+      identity.createRealm({ userDomainId: `realm-${randomUUID()}`, organizationId }),
+      /already_exists/,
+    );
+    for (const name of ['', 'A', 'a/b', '-a', 'a b', 'x'.repeat(64)]) {
+      await assert.rejects(
+        identity.createRealm({ userDomainId: name, organizationId: randomUUID() }),
+        /field_invalid/,
+      );
+    }
+    await realm.close();
+  });
+});

@@ -1,0 +1,78 @@
+// The user domains of organisations: opened under a name that is free, and closed for good.
+import { Refusal, refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import type { IdentityStore } from './realm-sql.ts';
+import type { Realms } from './realms.ts';
+
+export type NewUserDomain = { readonly userDomainId: string; readonly organizationId: string };
+
+/** Hosts and words that must not pass for a client of the platform. */
+export const reservedDomainNames: ReadonlySet<string> = new Set([
+  'admin',
+  'api',
+  'auth',
+  'demo',
+  'mail',
+  'master',
+  'operator',
+  'portal',
+  'provider',
+  'platform',
+  'support',
+  'switchyard',
+  'www',
+]);
+
+type Deps = {
+  readonly realms: Pick<Realms, 'create' | 'changed'>;
+  readonly rotation: { arm(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void> };
+  readonly store: Pick<IdentityStore, 'findDomainOf' | 'findDomainsOf' | 'closeDomain'>;
+};
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof Refusal && error.code === 'already_exists';
+
+export function createUserDomains({ realms, rotation, store }: Deps) {
+  /** From then on its signing keys rotate by themselves. */
+  async function create(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void> {
+    await realms.create(domain, trx);
+    await rotation.arm(domain, trx);
+  }
+
+  return {
+    create,
+    of: (organizationId: string) => store.findDomainOf(organizationId),
+    ofAll: store.findDomainsOf,
+
+    /** The one that stands already, or a new one under the first of the names that is free. */
+    async open(
+      organizationId: string,
+      names: readonly string[],
+      trx?: Kysely<unknown>,
+    ): Promise<string> {
+      const standing = await store.findDomainOf(organizationId, trx);
+      const free = names.filter((name) => !reservedDomainNames.has(name));
+      for (const userDomainId of standing === undefined ? free : [standing]) {
+        try {
+          await create({ userDomainId, organizationId }, trx);
+          return userDomainId;
+        } catch (error) {
+          if (!isTaken(error)) throw error;
+        }
+      }
+      return refuse('already_exists', 'No name for the user domain is free.');
+    },
+
+    /** Nobody signs in to it any more; its name stays taken, so that no token comes alive again. */
+    async close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
+      const userDomainId = await store.closeDomain(organizationId, trx);
+      if (userDomainId !== undefined) realms.changed(userDomainId);
+      return userDomainId;
+    },
+
+    async changed(organizationId: string): Promise<void> {
+      const userDomainId = await store.findDomainOf(organizationId);
+      if (userDomainId !== undefined) realms.changed(userDomainId);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// Deletes expired codes, tokens, sessions, links and records in bounded batches, now and then.
+import type { Clock, Log } from '../../platform/index.ts';
+import type { Accounts } from '../accounts/index.ts';
+import type { EntityStore } from '../infrastructure/oidc-entity-sql.ts';
+import type { Families } from '../tokens/refresh-token-families.ts';
+
+const batchRows = 500;
+const everyMs = 300_000;
+/** Of each kind in a run, so that a flood of one leaves the others their turn before the next run. */
+const kindMaxMs = 80_000;
+
+export type Sweep = { run(): Promise<number>; start(): void; stop(): Promise<void> };
+
+type Deps = {
+  entities: Pick<EntityStore, 'deleteExpired'>;
+  families: Pick<Families, 'sweep'>;
+  accounts: Pick<Accounts, 'deleteExpired'>;
+  clock: Clock;
+  log: Log;
+};
+
+export function createSweep({ entities, families, accounts, clock, log }: Deps): Sweep {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  let isStopping = false;
+
+  /** To the end: how many rows there are is up to strangers. */
+  async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
+    const until = clock.now() + kindMaxMs;
+    let total = 0;
+    while (!isStopping && clock.now() < until) {
+      const deleted = await deleteSome(batchRows);
+      total += deleted;
+      if (deleted < batchRows) break;
+    }
+    return total;
+  }
+
+  async function run(): Promise<number> {
+    const expired = await inBatches((limit) => entities.deleteExpired(clock.now(), limit));
+    const ended = await inBatches(families.sweep);
+    return (
+      expired + ended + (await inBatches((limit) => accounts.deleteExpired(clock.now(), limit)))
+    );
+  }
+
+  return {
+    run,
+    start() {
+      timer ??= setInterval(() => {
+        running = run().catch((error: unknown) => {
+          log.warn({ err: error }, 'the sweep of expired entities failed and will be tried again');
+        });
+      }, everyMs).unref();
+    },
+    async stop() {
+      isStopping = true;
+      clearInterval(timer);
+      timer = undefined;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+// Whether a user may go on with what was begun at a moment.
+import type { User } from '../accounts/types.ts';
+
+/**
+ * Seconds are what tokens know of time: what began within the second of the cut
+ * cannot be told from what came after it, and is cut too.
+ */
+export function isStanding(user: User | undefined, begunAt: number): user is User {
+  if (user?.status !== 'Enabled') return false;
+  return user.tokensNotBefore === undefined || begunAt >= user.tokensNotBefore;
+}
