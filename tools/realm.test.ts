@@ -52,7 +52,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
       settings: { authUrl: 'https://localhost:8443' },
       findDevice: async () => undefined,
     });
-    await identity.createRealm({ userDomainId: domain, organizationId: randomUUID() });
+    await identity.createUserDomain({ userDomainId: domain, organizationId: randomUUID() });
     await identity.close();
   });
   after(() => rm(dataDir, { recursive: true, force: true }));

@@ -158,7 +158,7 @@ async function tokensOf(
   const { platformKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   const sealed = { keyId: row.key_id, privateSealed: row.private_sealed, activeFrom: 0 };
   const ring = createKeyRing(platformKey);
-  const { privateJwk } = ring.open(organizationId, { ...sealed, algorithm: 'ES256' });
+  const { privateJwk } = ring.openKey(organizationId, { ...sealed, algorithm: 'ES256' });
   const key = await importJWK(privateJwk, 'ES256');
   const stores = await database.query<{ logical_device_id: string; store_id: string }>(
     'SELECT logical_device_id, store_id FROM logical_devices WHERE organization_id = $1',

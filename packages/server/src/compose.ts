@@ -24,7 +24,7 @@ import {
   deviceListener,
   type Identity,
   type IdentityDeps,
-  type Places,
+  type LocationChecks,
   portalClientId,
 } from './identity/index.ts';
 import { createLogs, type Logs } from './logs/index.ts';
@@ -74,7 +74,7 @@ import {
 
 type DeviceLookups = Pick<
   IdentityDeps,
-  'findDevice' | 'findHardware' | 'nameMerchant' | 'terminalClaims'
+  'findDevice' | 'findTerminal' | 'findMerchantName' | 'terminalClaims'
 >;
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -101,7 +101,7 @@ export type HouseDeps = {
   timeline?: GuardedTimeline;
   ids?: Ids;
   /** Makes the private keys of realms: for tests. */
-  makeRealmKey?: IdentityDeps['makeKey'];
+  makeRealmKey?: IdentityDeps['generatePrivateKey'];
   /** Calls to servers of others, and how patiently events are sent: for tests. */
   calls?: OutgoingCalls;
   /** Resolves hosts of acquirer links: for tests. */
@@ -160,21 +160,21 @@ function deviceLookups(provisioning: Provisioning): DeviceLookups {
   return {
     findDevice,
     terminalClaims,
-    findHardware: async (scope, id) => (await physicalDevices.get(scope, id)).view,
-    nameMerchant: async (organizationId, id) =>
+    findTerminal: async (scope, id) => (await physicalDevices.get(scope, id)).view,
+    findMerchantName: async (organizationId, id) =>
       (await merchants.get({ organizationId }, id)).view.name,
   };
 }
 
 /** Provisioning makes user domains, and identity is built upon it: asked once the house stands. */
 const userDomainsOf = (identity: () => Identity): UserDomains => ({
-  of: (organizationId) => identity().userDomains.of(organizationId),
-  ofAll: (organizationIds) => identity().userDomains.ofAll(organizationIds),
+  of: (organizationId) => identity().userDomains.findByOrganization(organizationId),
+  ofAll: (organizationIds) => identity().userDomains.findByOrganizations(organizationIds),
   async open(organizationId, userDomainId, trx) {
     await identity().userDomains.open(organizationId, [userDomainId], trx);
   },
   close: (organizationId, trx) => identity().userDomains.close(organizationId, trx),
-  changed: (organizationId) => identity().userDomains.changed(organizationId),
+  changed: (organizationId) => identity().userDomains.invalidate(organizationId),
 });
 
 /** Devices have a listener of their own; whether the API asks for their certificates is a setting. */
@@ -194,11 +194,11 @@ async function listenersOf(
 }
 
 /** What applications act for is provisioning's to know. */
-const placesOf = ({ merchants, stores }: Provisioning): Places => ({
-  async demandMerchant(organizationId, merchantId) {
+const placesOf = ({ merchants, stores }: Provisioning): LocationChecks => ({
+  async requireMerchant(organizationId, merchantId) {
     await merchants.get({ organizationId }, merchantId);
   },
-  async merchantOfStore(organizationId, storeId) {
+  async findMerchantOfStore(organizationId, storeId) {
     return (await stores.get({ organizationId }, storeId)).view.merchantId;
   },
 });
@@ -215,9 +215,10 @@ function registerPeople(
   },
 ) {
   const { identity, provisioning, audit } = parts;
-  const { demandMerchant } = placesOf(provisioning);
+  const { requireMerchant } = placesOf(provisioning);
   const { accounts, sessions } = identity;
-  registerUsers(app, { accounts, sessions, audit, demandMerchant, database: parts.database });
+  const { database } = parts;
+  registerUsers(app, { accounts, sessions, audit, demandMerchant: requireMerchant, database });
   registerOnboarding(app, parts);
 }
 
@@ -234,7 +235,7 @@ async function registerManagement({ app, streams }: Http, parts: Management): Pr
   const { identity, provisioning, audit, catalog, logs, webhooks } = parts;
   await identity.register(app);
   await identity.registerDevices(app);
-  identity.registerManagement(app, placesOf(provisioning));
+  identity.registerApplicationManagement(app, placesOf(provisioning));
   registerPeople(app, parts);
   audit.register(app);
   provisioning.register(app);
@@ -270,7 +271,7 @@ function createRooms(deps: HouseDeps) {
     signingKeys: createRequestSigners(masterKey).publicKeysFor,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
     userDomains: userDomainsOf(() => identity),
-    tills: () => identity.tills,
+    tills: () => identity.posClients,
     isOperator: (organizationId) => identity.isOperator(organizationId),
   });
   const identity: Identity = createIdentity({
@@ -326,7 +327,7 @@ function createRooms(deps: HouseDeps) {
     audit,
     calls,
     retentionDays,
-    demandMerchant: placesOf(provisioning).demandMerchant,
+    demandMerchant: placesOf(provisioning).requireMerchant,
     failPoints: createFailPoints(settings.failPoint),
     ...defined({ times: deps.webhookTimes }),
   });
@@ -356,7 +357,7 @@ function createRooms(deps: HouseDeps) {
         nodes,
         times: deps.connectorTimes,
         verifyToken: identity.verifyToken,
-        clients: identity.clients,
+        clients: identity.clientVerifier,
         certificates: identity.devices.reader,
       })
     : undefined;

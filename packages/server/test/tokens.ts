@@ -16,7 +16,7 @@ export async function forgedToken(on: Scene, claims: JWTPayload): Promise<string
     [on.organizationId],
   );
   assert.ok(row !== undefined);
-  const { privateJwk } = createKeyRing(on.settings.platformKey).open(on.organizationId, {
+  const { privateJwk } = createKeyRing(on.settings.platformKey).openKey(on.organizationId, {
     keyId: row.key_id,
     algorithm: 'ES256',
     privateSealed: row.private_sealed,

@@ -21,8 +21,8 @@ function withPointer(error: unknown): never {
 
 export function createActivations({
   accounts,
-  userDomainOf,
-}: Pick<Identity, 'accounts' | 'userDomainOf'>) {
+  findUserDomain: userDomainOf,
+}: Pick<Identity, 'accounts' | 'findUserDomain'>) {
   const { links } = accounts;
 
   async function domainOf({ organizationId }: User): Promise<string> {

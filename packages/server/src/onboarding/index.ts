@@ -13,7 +13,7 @@ export { openConsole } from './console.ts';
 /** The pages are identity's, which has the furniture; what becomes of their form is decided here. */
 export type OnboardingDeps = ApprovalDeps & {
   readonly log: SignUpsDeps['log'];
-  readonly identity: Pick<Identity, 'registerFront'>;
+  readonly identity: Pick<Identity, 'registerSignUpPages'>;
 };
 
 /** @example registerOnboarding(http.app, { database, identity, provisioning, audit, jobs, mail, clock, ids }); */
@@ -23,6 +23,6 @@ export function registerOnboarding(app: FastifyInstance, deps: OnboardingDeps): 
   const forgetting = createForgetting(deps);
   const signUps = createSignUps({ ...deps, approval, receipts, forgetting });
   registerSignUpRoutes(app, signUps);
-  deps.identity.registerFront(app, signUps.take);
+  deps.identity.registerSignUpPages(app, signUps.take);
   registerActivationRoutes(app, createActivations(deps.identity));
 }

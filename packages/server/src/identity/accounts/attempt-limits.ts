@@ -1,5 +1,8 @@
 // How often one address may fail at signing in, and ask for mail: counted in this process, for a while.
-import { createCounter, type Wait } from '../infrastructure/fixed-window-counter.ts';
+import {
+  createFixedWindowCounter,
+  type SecondsToWait,
+} from '../infrastructure/fixed-window-counter.ts';
 import { addressBucket } from '../infrastructure/rate-limits.ts';
 
 export type AttemptLimits = {
@@ -20,17 +23,17 @@ export type Limiter = ReturnType<typeof createAttemptLimits>;
 /** @param salt as for the limits of tokens */
 export function createAttemptLimits(limits: AttemptLimits, salt: string) {
   const { windowSeconds } = limits;
-  const failures = createCounter({ limit: limits.failures, windowSeconds });
-  const mails = createCounter({ limit: limits.mails, windowSeconds });
+  const failures = createFixedWindowCounter({ limit: limits.failures, windowSeconds });
+  const mails = createFixedWindowCounter({ limit: limits.mails, windowSeconds });
 
   return {
     /** Each counts as failed until it succeeds: many at once cannot slip through. */
-    begin: (address: string): Wait => failures.take(addressBucket(salt, address)),
+    begin: (address: string): SecondsToWait => failures.increment(addressBucket(salt, address)),
 
     succeeded(address: string): void {
-      failures.giveBack(addressBucket(salt, address));
+      failures.decrement(addressBucket(salt, address));
     },
 
-    mail: (address: string): Wait => mails.take(addressBucket(salt, address)),
+    mail: (address: string): SecondsToWait => mails.increment(addressBucket(salt, address)),
   };
 }

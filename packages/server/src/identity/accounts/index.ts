@@ -2,7 +2,7 @@
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
-import type { Revision } from '../infrastructure/change-counter.ts';
+import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import type { Accounts } from './accounts.ts';
 import { type AttemptLimits, createAttemptLimits, defaultAttemptLimits } from './attempt-limits.ts';
 import { createEnrolment } from './enrolment.ts';
@@ -56,7 +56,7 @@ export type AccountsDeps = {
   readonly masterKey: Buffer;
   readonly environment: string;
   readonly authUrl: string;
-  readonly revision: Revision;
+  readonly revision: ChangeCounter;
   /** Left out: whatever would write a letter fails, before it has done anything. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> | undefined;
   readonly mail?: Pick<Mail, 'send'> | undefined;
@@ -207,7 +207,7 @@ function createUserLookup({ clock }: AccountsDeps, users: ReturnType<typeof crea
     max: cachedUsersMax,
     ttlMs: userTtlMs,
     clock,
-    nameOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
+    keyOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
     load: async ({ organizationId, userId }) =>
       uuidPattern.test(userId) ? users.find(organizationId, userId) : undefined,
   });

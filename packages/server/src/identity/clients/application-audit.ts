@@ -1,38 +1,45 @@
 // Writes changes of applications to the audit log, in the transaction of the change.
 import { defined } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import type { Asked, RecordChange } from '../infrastructure/audit-port.ts';
+import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
 import type { ApplicationRecord } from './application.ts';
-import { viewOf } from './application-management/view.ts';
+import { applicationView } from './application-management/view.ts';
 
 export type ApplicationChange = {
   readonly before?: ApplicationRecord;
   readonly after?: ApplicationRecord;
 };
-export type TellApplication = (trx: Kysely<unknown>, change: ApplicationChange) => Promise<void>;
+export type RecordApplicationChange = (
+  trx: Kysely<unknown>,
+  change: ApplicationChange,
+) => Promise<void>;
 
 /** As application management shows it; its user domain is the organisation's. */
-function shown(record: ApplicationRecord): object {
-  const { userDomainId: _domain, ...view } = viewOf(record, '');
+function auditViewOf(recordChange: ApplicationRecord): object {
+  const { userDomainId: _domain, ...view } = applicationView(recordChange, '');
   return view;
 }
 
 /** @example await store.insert(application, now, telling(recordChange, 'created', asked)); */
-export function telling(record: RecordChange, done: string, asked?: Asked): TellApplication {
+export function applicationChangeRecorder(
+  recordChange: RecordChange,
+  action: string,
+  context?: AuditContext,
+): RecordApplicationChange {
   return async (trx, { before, after }) => {
-    const one = after ?? before;
-    if (one === undefined) return;
-    const { organizationId, clientId, entityType, entityId } = one;
+    const application = after ?? before;
+    if (application === undefined) return;
+    const { organizationId, clientId, entityType, entityId } = application;
     const entity = { type: 'application', id: clientId };
-    await record(trx, {
+    await recordChange(trx, {
       organizationId,
-      action: `application.${done}`,
+      action: `application.${action}`,
       entity: entityType === 'merchant' ? { ...entity, merchantId: entityId } : entity,
       ...defined({
-        before: before === undefined ? undefined : shown(before),
-        after: after === undefined ? undefined : shown(after),
+        before: before === undefined ? undefined : auditViewOf(before),
+        after: after === undefined ? undefined : auditViewOf(after),
       }),
-      asked,
+      asked: context,
     });
   };
 }

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
 import { createLog, type Database } from '../../platform/index.ts';
-import { createApplicationUses } from './application-last-used.ts';
+import { createApplicationLastUsed } from './application-last-used.ts';
 import { createApplicationStore } from './application-sql.ts';
 
 describe('the last uses of applications', () => {
@@ -22,7 +22,7 @@ describe('the last uses of applications', () => {
   /** With how often the database was asked to write, and a switch that makes it fail. */
   function room() {
     const seen = { writes: 0, isAway: false };
-    const uses = createApplicationUses({
+    const uses = createApplicationLastUsed({
       clock,
       log,
       database: {
@@ -38,7 +38,7 @@ describe('the last uses of applications', () => {
 
   const written = async (clientIds: readonly string[]) => {
     const { uses } = room();
-    return uses.of(realm.organizationId, clientIds);
+    return uses.find(realm.organizationId, clientIds);
   };
 
   test('many calls of many applications are one statement, with the last time of each', async () => {
@@ -46,15 +46,15 @@ describe('the last uses of applications', () => {
     const { organizationId } = realm;
     const one = (await realm.createApplication()).clientId;
     const other = (await realm.createApplication()).clientId;
-    for (let call = 0; call < 1_000; call += 1) uses.note(organizationId, one);
+    for (let call = 0; call < 1_000; call += 1) uses.record(organizationId, one);
     const first = clock.now();
     clock.advance(1_000);
-    uses.note(organizationId, other);
-    uses.note(organizationId, 'nobody-has-this-name');
-    uses.note(randomUUID(), one);
+    uses.record(organizationId, other);
+    uses.record(organizationId, 'nobody-has-this-name');
+    uses.record(randomUUID(), one);
     assert.equal(seen.writes, 0, 'nothing is written at a call');
     assert.deepEqual(
-      await uses.of(organizationId, [one, other]),
+      await uses.find(organizationId, [one, other]),
       new Map([
         [one, first],
         [other, first + 1_000],
@@ -79,11 +79,11 @@ describe('the last uses of applications', () => {
     const { organizationId } = realm;
     const { clientId } = await realm.createApplication();
     const late = room();
-    late.uses.note(organizationId, clientId);
+    late.uses.record(organizationId, clientId);
     const noted = clock.now();
     clock.advance(5_000);
     const quick = room();
-    quick.uses.note(organizationId, clientId);
+    quick.uses.record(organizationId, clientId);
     await quick.uses.close();
     await late.uses.close();
     assert.deepEqual(await written([clientId]), new Map([[clientId, noted + 5_000]]));
@@ -93,9 +93,9 @@ describe('the last uses of applications', () => {
     const { seen, uses } = room();
     const { organizationId } = realm;
     const { clientId } = await realm.createApplication();
-    uses.note(organizationId, clientId);
+    uses.record(organizationId, clientId);
     seen.isAway = true;
-    await uses.write();
+    await uses.flush();
     assert.deepEqual(await written([clientId]), new Map());
     seen.isAway = false;
     await uses.close();
@@ -107,7 +107,7 @@ describe('the last uses of applications', () => {
     const { organizationId } = realm;
     const { clientId } = await realm.createApplication();
     const first = room();
-    first.uses.note(organizationId, clientId);
+    first.uses.record(organizationId, clientId);
     await first.uses.close();
     assert.equal((await written([clientId])).size, 1);
     const store = createApplicationStore(database);
@@ -115,7 +115,7 @@ describe('the last uses of applications', () => {
     await store.remove(organizationId, clientId, clock.now(), nothing, async () => {});
     assert.equal((await written([clientId])).size, 0);
     const late = room();
-    late.uses.note(organizationId, clientId);
+    late.uses.record(organizationId, clientId);
     await late.uses.close();
     assert.equal((await written([clientId])).size, 0);
   });

@@ -2,21 +2,21 @@
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
 
 /** So much the written time may lie back; an application in use is written once in it. */
-const writeAfterMs = 60_000;
+const writeIntervalMs = 60_000;
 /** Whoever finds no place is noted at his next call. */
-const notedMax = 20_000;
+const maxRecorded = 20_000;
 
-export type ApplicationUses = {
+export type ApplicationLastUsed = {
   /** It got a token, or came with one. */
-  note(organizationId: string, clientId: string): void;
+  record(organizationId: string, clientId: string): void;
   /** By client id; those that were never used are left out. */
-  of(organizationId: string, clientIds: readonly string[]): Promise<Map<string, number>>;
+  find(organizationId: string, clientIds: readonly string[]): Promise<Map<string, number>>;
   /** Writes what was noted. */
-  write(): Promise<void>;
+  flush(): Promise<void>;
   close(): Promise<void>;
 };
 
-type Use = { readonly organizationId: string; readonly clientId: string; readonly at: number };
+type Use = { readonly organizationId: string; readonly clientId: string; readonly usedAt: number };
 type Deps = {
   readonly database: Pick<Database, 'query'>;
   readonly clock: Clock;
@@ -37,61 +37,62 @@ const readText = `SELECT client_id, used_at FROM application_uses
   WHERE organization_id = $1 AND client_id = ANY($2::text[])`;
 
 /** @example const uses = createApplicationUses({ database, clock, log }); uses.note(organizationId, clientId); */
-export function createApplicationUses({ database, clock, log }: Deps): ApplicationUses {
-  const noted = new Map<string, Use>();
+export function createApplicationLastUsed({ database, clock, log }: Deps): ApplicationLastUsed {
+  const recorded = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
-  const nameOf = (organizationId: string, clientId: string) => `${organizationId}/${clientId}`;
-  const arm = (): void => {
-    timer ??= setTimeout(() => void write(), writeAfterMs).unref();
+  const keyOf = (organizationId: string, clientId: string) => `${organizationId}/${clientId}`;
+  const scheduleWrite = (): void => {
+    timer ??= setTimeout(() => void flush(), writeIntervalMs).unref();
   };
 
-  async function writeNoted(): Promise<void> {
-    const written = [...noted];
+  async function writeRecorded(): Promise<void> {
+    const written = [...recorded];
     if (written.length === 0) return;
-    const uses = written.map(([, use]) => use);
+    const lastUses = written.map(([, use]) => use);
     try {
       await database.query(writeText, [
-        uses.map(({ organizationId }) => organizationId),
-        uses.map(({ clientId }) => clientId),
-        uses.map(({ at }) => isoTime(at)),
+        lastUses.map(({ organizationId }) => organizationId),
+        lastUses.map(({ clientId }) => clientId),
+        lastUses.map(({ usedAt }) => isoTime(usedAt)),
       ]);
     } catch (error) {
       log.warn({ err: error }, 'the last uses of applications are not written yet');
-      arm();
+      scheduleWrite();
       return;
     }
-    for (const [name, use] of written) if (noted.get(name) === use) noted.delete(name);
+    for (const [key, use] of written) if (recorded.get(key) === use) recorded.delete(key);
   }
 
-  function write(): Promise<void> {
+  function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    writing = writing.then(writeNoted);
+    writing = writing.then(writeRecorded);
     return writing;
   }
 
   return {
-    note(organizationId, clientId) {
-      const name = nameOf(organizationId, clientId);
-      if (noted.size >= notedMax && !noted.has(name)) return;
-      noted.set(name, { organizationId, clientId, at: clock.now() });
-      arm();
+    record(organizationId, clientId) {
+      const key = keyOf(organizationId, clientId);
+      if (recorded.size >= maxRecorded && !recorded.has(key)) return;
+      recorded.set(key, { organizationId, clientId, usedAt: clock.now() });
+      scheduleWrite();
     },
-    async of(organizationId, clientIds) {
+    async find(organizationId, clientIds) {
       const rows = await database.query<{ client_id: string; used_at: Date }>(readText, [
         organizationId,
         [...clientIds],
       ]);
-      const found = new Map(rows.map((row) => [row.client_id, row.used_at.getTime()]));
+      const lastUsed = new Map(rows.map((row) => [row.client_id, row.used_at.getTime()]));
       for (const clientId of clientIds) {
-        const use = noted.get(nameOf(organizationId, clientId));
-        if (use !== undefined) found.set(clientId, Math.max(use.at, found.get(clientId) ?? 0));
+        const use = recorded.get(keyOf(organizationId, clientId));
+        if (use !== undefined)
+          lastUsed.set(clientId, Math.max(use.usedAt, lastUsed.get(clientId) ?? 0));
       }
-      return found;
+      return lastUsed;
     },
-    write,
-    close: write,
+    flush,
+    close: flush,
   };
 }

@@ -12,8 +12,8 @@ import type {
   CallbackError,
   SecurityFlow,
 } from './application.ts';
-import type { TellApplication } from './application-audit.ts';
-import { permissionsOf } from './permissions.ts';
+import type { RecordApplicationChange } from './application-audit.ts';
+import { permissionsOfRoles } from './permissions.ts';
 
 export type ApplicationStore = ReturnType<typeof createApplicationStore>;
 
@@ -56,7 +56,7 @@ const columns = `organization_id, client_id, service_account_id, name, descripti
   entity_id, store_id, roles, services, security_flows, redirect_uris, web_origins, callback_error,
   access_token_seconds, access_token_algorithm, access_token_type, secret_hash, secret_changed_at, status, version, created_at, updated_at`;
 
-function recordOf(row: ApplicationRow): ApplicationRecord {
+function recordFromRow(row: ApplicationRow): ApplicationRecord {
   const roles = row.roles.map(roleNamed).filter((role): role is RoleName => role !== undefined);
   return {
     organizationId: row.organization_id,
@@ -67,7 +67,7 @@ function recordOf(row: ApplicationRow): ApplicationRecord {
     entityType: row.entity_type,
     entityId: row.entity_id,
     roles,
-    permissions: permissionsOf(roles),
+    permissions: permissionsOfRoles(roles),
     securityFlows: row.security_flows,
     redirectUris: row.redirect_uris,
     webOrigins: row.web_origins,
@@ -88,7 +88,7 @@ function recordOf(row: ApplicationRow): ApplicationRecord {
 }
 
 /** What can be given other values while the application lives. */
-const changeable = (application: Application) => [
+const changeableValues = (application: Application) => [
   application.name,
   application.description ?? null,
   application.type,
@@ -109,7 +109,7 @@ const findText = `SELECT ${columns} FROM applications
   WHERE organization_id = $1 AND client_id = $2 AND removed_at IS NULL`;
 
 /** By a whole key: a client id alone may stand in any number of organisations. */
-export const ownersText = `SELECT organization_id FROM applications
+export const findOrganizationsText = `SELECT organization_id FROM applications
   WHERE client_id = $1 AND secret_hash = $2 AND removed_at IS NULL`;
 
 const insertText = `INSERT INTO applications (organization_id, client_id, name, description, type,
@@ -134,81 +134,82 @@ const removeText = `UPDATE applications SET removed_at = $3, updated_at = $3, se
     status = 'Disabled', version = version + 1
   WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
 
-const forgetUseText = 'DELETE FROM application_uses WHERE organization_id = $1 AND client_id = $2';
+const deleteLastUseText =
+  'DELETE FROM application_uses WHERE organization_id = $1 AND client_id = $2';
 
-function conditionsOf(filters: ApplicationFilters, values: unknown[]): string[] {
-  const place = (value: unknown) => `$${values.push(value)}`;
+function filterClauses(filters: ApplicationFilters, values: unknown[]): string[] {
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const { name, entityId, storeId, type, status } = filters;
   const escaped = name?.toLowerCase().replace(/[\\%_]/g, '\\$&');
   return [
-    ...(escaped === undefined ? [] : [`lower(name) LIKE ${place(`${escaped}%`)}`]),
-    ...(entityId === undefined ? [] : [`entity_id = ${place(entityId)}`]),
-    ...(storeId === undefined ? [] : [`store_id = ${place(storeId)}`]),
-    ...(type === undefined ? [] : [`type = ${place(type)}`]),
-    ...(status === undefined ? [] : [`status = ${place(status)}`]),
+    ...(escaped === undefined ? [] : [`lower(name) LIKE ${parameter(`${escaped}%`)}`]),
+    ...(entityId === undefined ? [] : [`entity_id = ${parameter(entityId)}`]),
+    ...(storeId === undefined ? [] : [`store_id = ${parameter(storeId)}`]),
+    ...(type === undefined ? [] : [`type = ${parameter(type)}`]),
+    ...(status === undefined ? [] : [`status = ${parameter(status)}`]),
   ];
 }
 
-async function runIn(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+async function queryRecord(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
   const { rows } = await trx.executeQuery<ApplicationRow>(CompiledQuery.raw(text, [...values]));
-  return rows[0] === undefined ? undefined : recordOf(rows[0]);
+  return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
 }
 
-type Key = { readonly organizationId: string; readonly clientId: string };
+type ApplicationKey = { readonly organizationId: string; readonly clientId: string };
 
 /** Nothing where the client id is, or ever was, taken within the organisation. */
 export async function insertApplication(
   trx: Kysely<unknown>,
   application: Application,
-  at: number,
-  tell: TellApplication,
+  now: number,
+  recordChange: RecordApplicationChange,
 ): Promise<ApplicationRecord | undefined> {
-  const made = await runIn(trx, insertText, [
+  const inserted = await queryRecord(trx, insertText, [
     application.organizationId,
     application.clientId,
-    ...changeable(application),
+    ...changeableValues(application),
     application.serviceAccountId,
     application.entityType,
     application.entityId,
     application.storeId ?? null,
-    isoTime(at),
+    isoTime(now),
   ]);
-  if (made !== undefined) await tell(trx, { after: made });
-  return made;
+  if (inserted !== undefined) await recordChange(trx, { after: inserted });
+  return inserted;
 }
 
 /** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
 export async function changeApplication(
   trx: Kysely<unknown>,
-  { organizationId, clientId }: Key,
-  at: number,
-  by: (standing: ApplicationRecord) => Application,
-  tell: TellApplication,
+  { organizationId, clientId }: ApplicationKey,
+  now: number,
+  update: (current: ApplicationRecord) => Application,
+  recordChange: RecordApplicationChange,
 ): Promise<ApplicationRecord | undefined> {
   const key = [organizationId, clientId];
-  const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
-  if (standing === undefined) return undefined;
-  const values = [...key, ...changeable(by(standing)), isoTime(at)];
-  const changed = await runIn(trx, replaceText, values);
-  if (changed !== undefined) await tell(trx, { before: standing, after: changed });
+  const current = await queryRecord(trx, `${findText} FOR UPDATE`, key);
+  if (current === undefined) return undefined;
+  const values = [...key, ...changeableValues(update(current)), isoTime(now)];
+  const changed = await queryRecord(trx, replaceText, values);
+  if (changed !== undefined) await recordChange(trx, { before: current, after: changed });
   return changed;
 }
 
 /** Nobody finds it any more, and its secret and last use are forgotten; `check` may refuse. */
 export async function removeApplication(
   trx: Kysely<unknown>,
-  { organizationId, clientId }: Key,
-  at: number,
-  check: (standing: ApplicationRecord) => void,
-  tell: TellApplication,
+  { organizationId, clientId }: ApplicationKey,
+  now: number,
+  check: (current: ApplicationRecord) => void,
+  recordChange: RecordApplicationChange,
 ): Promise<ApplicationRecord | undefined> {
   const key = [organizationId, clientId];
-  const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
-  if (standing === undefined) return undefined;
-  check(standing);
-  const removed = await runIn(trx, removeText, [...key, isoTime(at)]);
-  await trx.executeQuery(CompiledQuery.raw(forgetUseText, key));
-  await tell(trx, { before: standing });
+  const current = await queryRecord(trx, `${findText} FOR UPDATE`, key);
+  if (current === undefined) return undefined;
+  check(current);
+  const removed = await queryRecord(trx, removeText, [...key, isoTime(now)]);
+  await trx.executeQuery(CompiledQuery.raw(deleteLastUseText, key));
+  await recordChange(trx, { before: current });
   return removed;
 }
 
@@ -216,23 +217,23 @@ export function createApplicationStore(database: Database) {
   return {
     async find(organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> {
       const [row] = await database.query<ApplicationRow>(findText, [organizationId, clientId]);
-      return row === undefined ? undefined : recordOf(row);
+      return row === undefined ? undefined : recordFromRow(row);
     },
 
     /** Whose applications have both of them: secrets are random, so it is seldom more than one. */
-    async ownersOf(clientId: string, secretHash: Buffer): Promise<string[]> {
+    async findOrganizations(clientId: string, secretHash: Buffer): Promise<string[]> {
       const values = [clientId, secretHash];
-      const found = await database.query<{ organization_id: string }>(ownersText, values);
-      return found.map((row) => row.organization_id);
+      const rows = await database.query<{ organization_id: string }>(findOrganizationsText, values);
+      return rows.map((row) => row.organization_id);
     },
 
     async hasRole(organizationId: string, role: RoleName): Promise<boolean> {
-      const found = await database.query(
+      const rows = await database.query(
         `SELECT 1 FROM applications WHERE organization_id = $1 AND roles @> $2::jsonb
            AND status = 'Enabled' AND removed_at IS NULL LIMIT 1`,
         [organizationId, JSON.stringify([role])],
       );
-      return found.length > 0;
+      return rows.length > 0;
     },
 
     /** In the order of their client ids. */
@@ -242,7 +243,7 @@ export function createApplicationStore(database: Database) {
       page: { limit: number; after?: string },
     ): Promise<ApplicationRecord[]> {
       const values: unknown[] = [organizationId];
-      const clauses = conditionsOf(filters, values);
+      const clauses = filterClauses(filters, values);
       if (page.after !== undefined) clauses.push(`client_id > $${values.push(page.after)}`);
       const rows = await database.query<ApplicationRow>(
         `SELECT ${columns} FROM applications
@@ -250,36 +251,36 @@ export function createApplicationStore(database: Database) {
          ORDER BY client_id LIMIT $${values.push(page.limit)}`,
         values,
       );
-      return rows.map(recordOf);
+      return rows.map(recordFromRow);
     },
 
     insert: (
       application: Application,
-      at: number,
-      tell: TellApplication,
+      now: number,
+      recordChange: RecordApplicationChange,
     ): Promise<ApplicationRecord | undefined> =>
-      database.transaction((trx) => insertApplication(trx, application, at, tell)),
+      database.transaction((trx) => insertApplication(trx, application, now, recordChange)),
 
     change: (
       organizationId: string,
       clientId: string,
-      at: number,
-      by: (standing: ApplicationRecord) => Application,
-      tell: TellApplication,
+      now: number,
+      update: (current: ApplicationRecord) => Application,
+      recordChange: RecordApplicationChange,
     ): Promise<ApplicationRecord | undefined> =>
       database.transaction((trx) =>
-        changeApplication(trx, { organizationId, clientId }, at, by, tell),
+        changeApplication(trx, { organizationId, clientId }, now, update, recordChange),
       ),
 
     remove: (
       organizationId: string,
       clientId: string,
-      at: number,
-      check: (standing: ApplicationRecord) => void,
-      tell: TellApplication,
+      now: number,
+      check: (current: ApplicationRecord) => void,
+      recordChange: RecordApplicationChange,
     ): Promise<ApplicationRecord | undefined> =>
       database.transaction((trx) =>
-        removeApplication(trx, { organizationId, clientId }, at, check, tell),
+        removeApplication(trx, { organizationId, clientId }, now, check, recordChange),
       ),
   };
 }

@@ -55,4 +55,6 @@ export type ApplicationRecord = Application & {
 };
 
 /** With the time when it last got a token or sent one, to within a minute. */
-export type UsedApplication = ApplicationRecord & { readonly lastUsedAt?: number | undefined };
+export type ApplicationWithLastUse = ApplicationRecord & {
+  readonly lastUsedAt?: number | undefined;
+};

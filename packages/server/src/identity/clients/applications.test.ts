@@ -10,7 +10,7 @@ import {
   type TestRealm,
 } from '../../../test/identity.ts';
 import type { Database } from '../../platform/index.ts';
-import { applicationTtlMs, type NewApplication } from './applications.ts';
+import { applicationCacheTtlMs, type NewApplication } from './applications.ts';
 
 const masterKey = randomBytes(32);
 
@@ -60,12 +60,12 @@ describe('an application', () => {
     const token = await realm.getToken({ clientId, clientSecret });
     assert.equal(await statusFor(clientId, clientSecret, other), 200);
 
-    const renewed = await realm.identity.renewSecret(realm.organizationId, clientId);
+    const renewed = await realm.identity.rotateSecret(realm.organizationId, clientId);
     assert.notEqual(renewed.clientSecret, clientSecret);
     assert.equal(await statusFor(clientId, clientSecret), 401);
     assert.equal(await statusFor(clientId, renewed.clientSecret), 200);
     assert.equal(await statusFor(clientId, renewed.clientSecret, other), 200, 'known at once');
-    clock.advance(applicationTtlMs + 1);
+    clock.advance(applicationCacheTtlMs + 1);
     assert.equal(await statusFor(clientId, clientSecret, other), 401);
     assert.equal((await realm.identity.verifyToken(token)).clientId, clientId);
     await other.close();
@@ -74,7 +74,7 @@ describe('an application', () => {
   test('of another organization is not touched', async () => {
     const { clientId } = await realm.createApplication();
     const { identity } = realm;
-    await assert.rejects(identity.renewSecret(randomUUID(), clientId), /resource_not_found/);
+    await assert.rejects(identity.rotateSecret(randomUUID(), clientId), /resource_not_found/);
     await assert.rejects(identity.disableApplication(randomUUID(), clientId), /resource_not_found/);
     await assert.rejects(
       realm.createApplication({ organizationId: randomUUID() }),

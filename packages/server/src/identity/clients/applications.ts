@@ -1,11 +1,11 @@
 // Applications: made, found, given a new secret, switched off.
 import { refuse, roleNamed } from '@switchyard/contract';
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { Asked, RecordChange } from '../infrastructure/audit-port.ts';
+import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
-import type { Revision } from '../infrastructure/change-counter.ts';
+import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import { hashSecret, secretMatches } from '../infrastructure/secret-hash.ts';
-import { accessTokenSecondsMax } from '../realms-and-keys/key-rotation.ts';
+import { maxAccessTokenSeconds } from '../realms-and-keys/key-rotation.ts';
 import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm.ts';
 import type {
   AccessTokenType,
@@ -15,17 +15,17 @@ import type {
   CallbackError,
   SecurityFlow,
 } from './application.ts';
-import { type TellApplication, telling } from './application-audit.ts';
+import { applicationChangeRecorder, type RecordApplicationChange } from './application-audit.ts';
 import type { ApplicationStore } from './application-sql.ts';
-import { permissionsOf } from './permissions.ts';
+import { permissionsOfRoles } from './permissions.ts';
 
 /** How long another process may take to see a new secret or a changed status. */
-export const applicationTtlMs = 5_000;
-const cachedApplicationsMax = 10_000;
+export const applicationCacheTtlMs = 5_000;
+const maxCachedApplications = 10_000;
 /** Printable and safe in a URL, a form and HTTP Basic without any escaping. */
 const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
-const leastSecretLength = 32;
-const accessTokenSecondsMin = 60;
+const minSecretLength = 32;
+const minAccessTokenSeconds = 60;
 
 export type NewApplication = {
   readonly organizationId: string;
@@ -55,19 +55,19 @@ export type NewPublicApplication = Omit<NewApplication, 'clientSecret'>;
 
 export type Applications = ReturnType<typeof createApplications>;
 
-type Key = { readonly organizationId: string; readonly clientId: string };
-export type BuiltIn = {
+type ApplicationKey = { readonly organizationId: string; readonly clientId: string };
+export type BuiltInApplication = {
   readonly clientId: string;
-  of(organizationId: string): Promise<Application | undefined>;
+  findForOrganization(organizationId: string): Promise<Application | undefined>;
 };
 type Deps = {
   store: ApplicationStore;
   clock: Clock;
   ids: Ids;
-  revision: Revision;
+  changeCounter: ChangeCounter;
   recordChange: RecordChange;
   /** One that every user domain has, and that nobody made; left out: there is none. */
-  builtIn?: BuiltIn | undefined;
+  builtIn?: BuiltInApplication | undefined;
 };
 
 function rolesOf(names: readonly string[]) {
@@ -75,166 +75,185 @@ function rolesOf(names: readonly string[]) {
 }
 
 /** Refuses what no application can be. */
-export function applicationFrom(wanted: NewPublicApplication, ids: Ids): Application {
-  const { clientId = ids.uuid(), accessTokenSeconds: seconds } = wanted;
+export function buildApplication(newApplication: NewPublicApplication, ids: Ids): Application {
+  const { clientId = ids.uuid(), accessTokenSeconds: seconds } = newApplication;
   if (!clientIdPattern.test(clientId)) refuse('field_invalid', 'This client id cannot be used.');
   if (
     seconds !== undefined &&
-    !(seconds >= accessTokenSecondsMin && seconds <= accessTokenSecondsMax)
+    !(seconds >= minAccessTokenSeconds && seconds <= maxAccessTokenSeconds)
   ) {
     refuse('field_invalid', 'An access token lives between a minute and a day.');
   }
-  if (wanted.merchantId !== undefined && wanted.merchantId !== wanted.entityId) {
+  if (
+    newApplication.merchantId !== undefined &&
+    newApplication.merchantId !== newApplication.entityId
+  ) {
     refuse('entity_mismatch', 'An application acts for the merchant that it belongs to.');
   }
-  const roles = rolesOf(wanted.roles);
+  const roles = rolesOf(newApplication.roles);
   return {
-    organizationId: wanted.organizationId,
+    organizationId: newApplication.organizationId,
     clientId,
     serviceAccountId: ids.uuidV4(),
-    name: wanted.name,
-    description: wanted.description,
-    type: wanted.type ?? 'Application',
-    entityType: wanted.entityType,
-    entityId: wanted.entityId,
-    storeId: wanted.storeId,
+    name: newApplication.name,
+    description: newApplication.description,
+    type: newApplication.type ?? 'Application',
+    entityType: newApplication.entityType,
+    entityId: newApplication.entityId,
+    storeId: newApplication.storeId,
     roles,
-    permissions: permissionsOf(roles),
-    securityFlows: wanted.securityFlows,
-    redirectUris: wanted.redirectUris ?? [],
-    webOrigins: wanted.webOrigins ?? [],
-    services: wanted.services ?? [],
-    callbackError: wanted.callbackError ?? 'Rfc6749',
+    permissions: permissionsOfRoles(roles),
+    securityFlows: newApplication.securityFlows,
+    redirectUris: newApplication.redirectUris ?? [],
+    webOrigins: newApplication.webOrigins ?? [],
+    services: newApplication.services ?? [],
+    callbackError: newApplication.callbackError ?? 'Rfc6749',
     accessTokenSeconds: seconds,
-    accessTokenAlgorithm: wanted.accessTokenAlgorithm,
-    accessTokenType: wanted.accessTokenType ?? 'JWT',
-    status: wanted.status ?? 'Enabled',
+    accessTokenAlgorithm: newApplication.accessTokenAlgorithm,
+    accessTokenType: newApplication.accessTokenType ?? 'JWT',
+    status: newApplication.status ?? 'Enabled',
   };
 }
 
 /** The same place at another port: what somebody has registered instead is left alone. */
-function isMoved({ redirectUris }: Application, uri: string): boolean {
+function differsOnlyInPort({ redirectUris }: Application, uri: string): boolean {
   const [own, ...more] = redirectUris;
   if (own === undefined || own === uri || more.length > 0) return false;
   const [from, to] = [new URL(own), new URL(uri)];
   return from.hostname === to.hostname && from.pathname === to.pathname;
 }
 
-function refuseUnknown(): never {
+function throwNotFound(): never {
   return refuse('resource_not_found', 'There is no such application.');
 }
 
 export function createApplications(deps: Deps) {
-  const { store, clock, ids, revision, recordChange, builtIn } = deps;
-  const lookup = createCachedLookup<Key, Application>({
-    max: cachedApplicationsMax,
-    ttlMs: applicationTtlMs,
+  const { store, clock, ids, changeCounter, recordChange, builtIn } = deps;
+  const lookup = createCachedLookup<ApplicationKey, Application>({
+    max: maxCachedApplications,
+    ttlMs: applicationCacheTtlMs,
     clock,
-    nameOf: ({ organizationId, clientId }) => `${organizationId}/${clientId}`,
+    keyOf: ({ organizationId, clientId }) => `${organizationId}/${clientId}`,
     // Whatever else a request names is no client, and need not reach the database.
     async load({ organizationId, clientId }) {
-      if (clientId === builtIn?.clientId) return builtIn.of(organizationId);
+      if (clientId === builtIn?.clientId) return builtIn.findForOrganization(organizationId);
       return clientIdPattern.test(clientId) ? store.find(organizationId, clientId) : undefined;
     },
   });
-  const changed = (organizationId: string, clientId: string) => {
+  const invalidate = (organizationId: string, clientId: string) => {
     lookup.forget({ organizationId, clientId });
-    revision.bump();
+    changeCounter.bump();
   };
 
   async function insert(
-    wanted: NewPublicApplication,
+    newApplication: NewPublicApplication,
     secretHash: Buffer | undefined,
-    asked?: Asked,
+    context?: AuditContext,
   ) {
-    const application = { ...applicationFrom(wanted, ids), secretHash };
+    const application = { ...buildApplication(newApplication, ids), secretHash };
     if (application.clientId === builtIn?.clientId) {
       refuse('already_exists', 'This client id is taken.');
     }
-    const told = telling(recordChange, 'created', asked);
-    const made =
-      (await store.insert(application, clock.now(), told)) ??
+    const recordApplicationChange = applicationChangeRecorder(recordChange, 'created', context);
+    const inserted =
+      (await store.insert(application, clock.now(), recordApplicationChange)) ??
       refuse('already_exists', 'This client id is taken.');
-    changed(made.organizationId, made.clientId);
-    return made;
+    invalidate(inserted.organizationId, inserted.clientId);
+    return inserted;
   }
 
   async function change(
     organizationId: string,
     clientId: string,
-    by: (standing: Application) => Application,
-    told: TellApplication,
+    update: (current: Application) => Application,
+    recordApplicationChange: RecordApplicationChange,
   ): Promise<void> {
-    const changedTo = await store.change(organizationId, clientId, clock.now(), by, told);
-    if (changedTo === undefined) refuseUnknown();
-    changed(organizationId, clientId);
+    const changed = await store.change(
+      organizationId,
+      clientId,
+      clock.now(),
+      update,
+      recordApplicationChange,
+    );
+    if (changed === undefined) throwNotFound();
+    invalidate(organizationId, clientId);
   }
 
   return {
     find: (organizationId: string, clientId: string) => lookup.find({ organizationId, clientId }),
     /** Its row was changed: this process sees that at once. */
-    changed,
+    invalidate: invalidate,
     insert,
 
     /** The secret is shown this once and kept as a hash. */
     async create(
-      wanted: NewApplication,
-      asked?: Asked,
+      newApplication: NewApplication,
+      context?: AuditContext,
     ): Promise<{ clientId: string; clientSecret: string }> {
-      const clientSecret = wanted.clientSecret ?? ids.secret();
-      if (clientSecret.length < leastSecretLength) {
+      const clientSecret = newApplication.clientSecret ?? ids.secret();
+      if (clientSecret.length < minSecretLength) {
         refuse('field_invalid', 'The secret is too short.');
       }
-      const { clientId } = await insert(wanted, hashSecret(clientSecret), asked);
+      const { clientId } = await insert(newApplication, hashSecret(clientSecret), context);
       return { clientId, clientSecret };
     },
 
     /** One that can keep no secret, such as a page or an app in the hands of its users. */
-    async createPublic(wanted: NewPublicApplication): Promise<{ clientId: string }> {
-      const { clientId } = await insert(wanted, undefined);
+    async createPublic(newApplication: NewPublicApplication): Promise<{ clientId: string }> {
+      const { clientId } = await insert(newApplication, undefined);
       return { clientId };
     },
 
     /** The old secret is dead from here on; tokens that were issued live on. */
-    async renewSecret(
+    async rotateSecret(
       organizationId: string,
       clientId: string,
-      asked?: Asked,
+      context?: AuditContext,
     ): Promise<{ clientSecret: string }> {
       const clientSecret = ids.secret();
-      const renewed = (standing: Application) => {
-        if (standing.secretHash === undefined) refuseUnknown();
-        return { ...standing, secretHash: hashSecret(clientSecret) };
+      const withNewSecret = (current: Application) => {
+        if (current.secretHash === undefined) throwNotFound();
+        return { ...current, secretHash: hashSecret(clientSecret) };
       };
       await change(
         organizationId,
         clientId,
-        renewed,
-        telling(recordChange, 'secretRenewed', asked),
+        withNewSecret,
+        applicationChangeRecorder(recordChange, 'secretRenewed', context),
       );
       return { clientSecret };
     },
 
     /** Disabled: no new tokens at once, and the issued ones are refused within a minute. */
     async setStatus(
-      { organizationId, clientId }: Key,
+      { organizationId, clientId }: ApplicationKey,
       status: Status,
-      asked?: Asked,
+      context?: AuditContext,
     ): Promise<void> {
-      const told = telling(recordChange, 'updated', asked);
-      await change(organizationId, clientId, (standing) => ({ ...standing, status }), told);
+      const recordApplicationChange = applicationChangeRecorder(recordChange, 'updated', context);
+      await change(
+        organizationId,
+        clientId,
+        (current) => ({ ...current, status }),
+        recordApplicationChange,
+      );
     },
 
     /** Its one callback stands at another address of this machine now; any other stays as it is. */
-    async moveCallback(organizationId: string, clientId: string, uri: string): Promise<void> {
-      const standing = await lookup.refresh({ organizationId, clientId });
-      if (standing === undefined || !isMoved(standing, uri)) return;
+    async updateCallbackPort(organizationId: string, clientId: string, uri: string): Promise<void> {
+      const current = await lookup.refresh({ organizationId, clientId });
+      if (current === undefined || !differsOnlyInPort(current, uri)) return;
       const moved = { redirectUris: [uri], webOrigins: [new URL(uri).origin] };
-      const told = telling(recordChange, 'updated');
-      await change(organizationId, clientId, (found) => ({ ...found, ...moved }), told);
+      const recordApplicationChange = applicationChangeRecorder(recordChange, 'updated');
+      await change(
+        organizationId,
+        clientId,
+        (stored) => ({ ...stored, ...moved }),
+        recordApplicationChange,
+      );
     },
 
-    async checkSecret(organizationId: string, clientId: string, secret: string): Promise<boolean> {
+    async verifySecret(organizationId: string, clientId: string, secret: string): Promise<boolean> {
       const cached = await lookup.find({ organizationId, clientId });
       if (cached?.secretHash === undefined) return false;
       if (secretMatches(secret, cached.secretHash)) return true;

@@ -1,16 +1,16 @@
 // The portal's own application: part of every user domain from its first moment, and a row of none (ADR 0063).
 import { createHmac } from 'node:crypto';
 import { deriveKey } from '../../platform/index.ts';
-import type { BuiltIn } from './applications.ts';
-import { type PortalPlaces, redirectUrisOf } from './portal-urls.ts';
+import type { BuiltInApplication } from './applications.ts';
+import { type PortalUrls, portalRedirectUris } from './portal-urls.ts';
 
 export const portalClientId = 'switchyard-portal';
 
 type Deps = {
-  readonly places: PortalPlaces;
+  readonly portalUrls: PortalUrls;
   /** 32 bytes; what takes the place of a secret is derived from it. */
   readonly masterKey: Buffer;
-  domainOf(organizationId: string): Promise<string | undefined>;
+  findDomainOfOrganization(organizationId: string): Promise<string | undefined>;
 };
 
 /** The form of a random UUID: no user and no other application has it. */
@@ -32,19 +32,23 @@ function uuidFrom(bytes: Buffer): string {
  * row. Nobody knows a secret with its hash, so that codes and refresh tokens of it are good in this
  * platform's own processes alone.
  */
-export function createPortalApplication({ places, masterKey, domainOf }: Deps): BuiltIn {
+export function createPortalClient({
+  portalUrls,
+  masterKey,
+  findDomainOfOrganization,
+}: Deps): BuiltInApplication {
   const key = deriveKey(masterKey, 'portal-application');
-  const derived = (purpose: string, organizationId: string) =>
+  const deriveBytes = (purpose: string, organizationId: string) =>
     createHmac('sha256', key).update(`${purpose} ${organizationId}`).digest();
   return {
     clientId: portalClientId,
-    async of(organizationId) {
-      const userDomainId = await domainOf(organizationId);
+    async findForOrganization(organizationId) {
+      const userDomainId = await findDomainOfOrganization(organizationId);
       if (userDomainId === undefined) return undefined;
       return {
         organizationId,
         clientId: portalClientId,
-        serviceAccountId: uuidFrom(derived('account', organizationId)),
+        serviceAccountId: uuidFrom(deriveBytes('account', organizationId)),
         name: 'Switchyard Portal',
         type: 'Application',
         entityType: 'tenant',
@@ -52,12 +56,12 @@ export function createPortalApplication({ places, masterKey, domainOf }: Deps): 
         roles: [],
         permissions: [],
         securityFlows: ['AuthorizationCode'],
-        redirectUris: redirectUrisOf(places, userDomainId),
+        redirectUris: portalRedirectUris(portalUrls, userDomainId),
         webOrigins: [],
         services: [],
         callbackError: 'Rfc6749',
         accessTokenType: 'JWT',
-        secretHash: derived('secret', organizationId),
+        secretHash: deriveBytes('secret', organizationId),
         status: 'Enabled',
       };
     },

@@ -12,50 +12,53 @@ export type PortalSettings = {
   readonly portalDomain?: string | undefined;
 };
 
-export type PortalPlace = {
+export type PortalSite = {
   readonly origin: string;
   /** Whose it is, where the host says so. */
   readonly userDomainId?: string;
 };
 
-export type PortalPlaces = ReturnType<typeof createPortalPlaces>;
+export type PortalUrls = ReturnType<typeof createPortalUrls>;
 
 /** `acme` of `acme.portal.example`; undefined for every other host. */
-export function clientOf(hostname: string, portalDomain: string | undefined): string | undefined {
+export function userDomainOfHost(
+  hostname: string,
+  portalDomain: string | undefined,
+): string | undefined {
   const name = hostname.toLowerCase();
   const end = `.${portalDomain?.toLowerCase()}`;
   if (portalDomain === undefined || !name.endsWith(end)) return undefined;
-  const client = name.slice(0, -end.length);
-  return client === '' || client.includes('.') ? undefined : client;
+  const userDomainId = name.slice(0, -end.length);
+  return userDomainId === '' || userDomainId.includes('.') ? undefined : userDomainId;
 }
 
-export function createPortalPlaces({ baseUrl, portalDomain }: PortalSettings) {
-  const own = new URL(baseUrl);
-  const port = own.port === '' ? '' : `:${own.port}`;
+export function createPortalUrls({ baseUrl, portalDomain }: PortalSettings) {
+  const base = new URL(baseUrl);
+  const port = base.port === '' ? '' : `:${base.port}`;
   const originOf = (userDomainId: string) =>
-    `${own.protocol}//${userDomainId}.${portalDomain?.toLowerCase()}${port}`;
+    `${base.protocol}//${userDomainId}.${portalDomain?.toLowerCase()}${port}`;
 
   return {
-    origin: own.origin,
+    origin: base.origin,
 
     /** By the Host header; undefined where no portal stands. */
-    at(host: string): PortalPlace | undefined {
-      const asked = host.toLowerCase();
-      if (asked === own.host) return { origin: own.origin };
-      const userDomainId = clientOf(asked.replace(/:\d+$/, ''), portalDomain);
+    findSite(host: string): PortalSite | undefined {
+      const requestedHost = host.toLowerCase();
+      if (requestedHost === base.host) return { origin: base.origin };
+      const userDomainId = userDomainOfHost(requestedHost.replace(/:\d+$/, ''), portalDomain);
       if (userDomainId === undefined) return undefined;
       const origin = originOf(userDomainId);
-      return new URL(origin).host === asked ? { origin, userDomainId } : undefined;
+      return new URL(origin).host === requestedHost ? { origin, userDomainId } : undefined;
     },
 
     /** Of one user domain. */
-    originsOf: (userDomainId: string): readonly string[] =>
-      portalDomain === undefined ? [own.origin] : [own.origin, originOf(userDomainId)],
+    listOrigins: (userDomainId: string): readonly string[] =>
+      portalDomain === undefined ? [base.origin] : [base.origin, originOf(userDomainId)],
   };
 }
 
-export const redirectUrisOf = (
-  places: PortalPlaces,
+export const portalRedirectUris = (
+  portalUrls: PortalUrls,
   userDomainId: string,
 ): Application['redirectUris'] =>
-  places.originsOf(userDomainId).map((origin) => origin + portalCallbackPath);
+  portalUrls.listOrigins(userDomainId).map((origin) => origin + portalCallbackPath);

@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** A device in its store, proven by a certificate that is good at this moment. */
-export type PresentedDevice = {
+export type AuthenticatedDevice = {
   readonly organizationId: string;
   /** `x5t#S256` of RFC 8705. */
   readonly thumbprint: string;
@@ -13,7 +13,7 @@ export type PresentedDevice = {
   /** `{MAKE_MODEL}-{serial}`. */
   readonly tsn: string;
   readonly family: string;
-  readonly place: {
+  readonly location: {
     readonly logicalDeviceId: string;
     readonly storeId: string;
     readonly merchantId: string;
@@ -21,14 +21,14 @@ export type PresentedDevice = {
 };
 
 /** As long as the requests themselves. */
-const presented = new WeakMap<IncomingMessage, PresentedDevice>();
+const devicesByRequest = new WeakMap<IncomingMessage, AuthenticatedDevice>();
 
 /** The one who calls this has checked the certificate. */
-export function presentDevice(raw: IncomingMessage, device: PresentedDevice): void {
-  presented.set(raw, device);
+export function setRequestDevice(raw: IncomingMessage, device: AuthenticatedDevice): void {
+  devicesByRequest.set(raw, device);
 }
 
 /** Undefined on every path but the token endpoint of the device listener. */
-export function presentedDevice(raw: IncomingMessage | undefined): PresentedDevice | undefined {
-  return raw === undefined ? undefined : presented.get(raw);
+export function requestDevice(raw: IncomingMessage | undefined): AuthenticatedDevice | undefined {
+  return raw === undefined ? undefined : devicesByRequest.get(raw);
 }

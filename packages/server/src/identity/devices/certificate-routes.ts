@@ -9,8 +9,8 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
-import { certificateKeyForm, type DeviceCertificates } from './device-certificates.ts';
-import type { Scope } from './types.ts';
+import { cursorPattern, type DeviceCertificates } from './device-certificates.ts';
+import type { DeviceScope } from './types.ts';
 
 const url = '/provisioning/v2/physical-devices/:physicalDeviceId/certificates';
 const listName = 'listDeviceCertificates';
@@ -28,14 +28,16 @@ const thumbprint = Type.String({
   pattern: findable,
   description: 'The thumbprint of a certificate.',
 });
-const ofDevice = Type.Object({ physicalDeviceId: device });
-const ofCertificate = Type.Object({ physicalDeviceId: device, thumbprint });
+const deviceParams = Type.Object({ physicalDeviceId: device });
+const certificateParams = Type.Object({ physicalDeviceId: device, thumbprint });
 const common = { tags: ['Device security'] } as const;
 
 /** A merchant's own devices, or all of the organisation's. */
-function scopeOf({ organizationId, entityType, entityId, merchantId }: Caller): Scope {
-  const own = entityType === 'merchant' ? entityId : merchantId;
-  return own === undefined ? { organizationId } : { organizationId, merchantId: own };
+function callerScope({ organizationId, entityType, entityId, merchantId }: Caller): DeviceScope {
+  const ownMerchantId = entityType === 'merchant' ? entityId : merchantId;
+  return ownMerchantId === undefined
+    ? { organizationId }
+    : { organizationId, merchantId: ownMerchantId };
 }
 
 /** DER or PEM, as `openssl req` writes them: from here on the same as the JSON form. */
@@ -70,7 +72,7 @@ function registerEnrolment(app: FastifyInstance, { enrol }: DeviceCertificates):
     description:
       'Signs a PKCS#10 request (application/pkcs10 as DER or PEM, or as PEM within JSON) after its proof of possession was checked. The key is on P-256 or P-384, or RSA of 2048 to 4096 bits. The platform sets the subject: serialNumber is the serial number of the terminal, CN its whole name. A certificate of an operator’s own authority is made known in the same way.',
     permission: writers,
-    params: ofDevice,
+    params: deviceParams,
     consumes: [pkcs10],
     bodyLimitBytes,
     body: DeviceCertificateInput,
@@ -84,7 +86,7 @@ function registerEnrolment(app: FastifyInstance, { enrol }: DeviceCertificates):
     faultOutcome: 'NotProcessed',
     async handler(request, reply) {
       const { caller, params, body } = request;
-      const made = await enrol(scopeOf(caller), params.physicalDeviceId, body, request);
+      const made = await enrol(callerScope(caller), params.physicalDeviceId, body, request);
       const { physicalDeviceId, thumbprint: name } = made;
       reply.code(201);
       reply.header('location', `${url.replace(':physicalDeviceId', physicalDeviceId)}/${name}`);
@@ -102,7 +104,7 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     summary: 'List the certificates of a device',
     description: 'In the order of creation, the revoked and expired ones too.',
     permission: readers,
-    params: ofDevice,
+    params: deviceParams,
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: DeviceCertificatePage },
     errors: ['device_not_found', 'cursor_invalid'],
@@ -110,8 +112,8 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     async handler({ caller, params, query }) {
       const { physicalDeviceId } = params;
       const filters = { ...query, physicalDeviceId };
-      const page = openPage(filters, listName, certificateKeyForm);
-      return sealPage(await list(scopeOf(caller), physicalDeviceId, page), filters, listName);
+      const page = openPage(filters, listName, cursorPattern);
+      return sealPage(await list(callerScope(caller), physicalDeviceId, page), filters, listName);
     },
   });
   route(app, {
@@ -121,11 +123,11 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     operationId: 'getDeviceCertificate',
     summary: 'Read a certificate of a device',
     permission: readers,
-    params: ofCertificate,
+    params: certificateParams,
     response: { 200: DeviceCertificate },
     errors: ['device_not_found', 'resource_not_found'],
     handler: async ({ caller, params }) =>
-      get(scopeOf(caller), params.physicalDeviceId, params.thumbprint),
+      get(callerScope(caller), params.physicalDeviceId, params.thumbprint),
   });
 }
 
@@ -139,7 +141,7 @@ function registerRevocation(app: FastifyInstance, { revoke }: DeviceCertificates
     description:
       'From the next connection on the certificate opens nothing, a resumed session included, and a token that is bound to it is refused. To revoke it again changes nothing.',
     permission: writers,
-    params: ofCertificate,
+    params: certificateParams,
     body: DeviceCertificateRevocation,
     bodyOptional: true,
     response: { 200: DeviceCertificate },
@@ -149,7 +151,7 @@ function registerRevocation(app: FastifyInstance, { revoke }: DeviceCertificates
       const { caller, params, body } = request;
       const { reason = 'Unspecified' } = body;
       const { physicalDeviceId, thumbprint: name } = params;
-      return revoke(scopeOf(caller), physicalDeviceId, name, reason, request);
+      return revoke(callerScope(caller), physicalDeviceId, name, reason, request);
     },
   });
 }

@@ -7,9 +7,9 @@ import type { DeviceCredentials } from './device-credentials.ts';
 import type { ClaimTerminal } from './terminal-claims.ts';
 import type { CertificateHolder } from './types.ts';
 
-export const devicePrefix = '/oauth2-mtls/v1/';
+export const devicePathPrefix = '/oauth2-mtls/v1/';
 /** Served by the device listener and nowhere else. */
-export const deviceTokenPath = `${devicePrefix}token`;
+export const deviceTokenPath = `${devicePathPrefix}token`;
 
 export type CredentialRouteDeps = {
   readonly certificates: CertificateReader<CertificateHolder>;
@@ -28,7 +28,7 @@ function registerLookup(
 ): void {
   route(app, {
     method: 'GET',
-    url: `${devicePrefix}merchants-credentials`,
+    url: `${devicePathPrefix}merchants-credentials`,
     operationId: 'listMerchantsCredentials',
     summary: 'Look up the credentials of a device',
     description:
@@ -56,7 +56,7 @@ function registerLookup(
     ],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
-      return credentials.of(await certificates.demand(request), request.query.serial_number);
+      return credentials.issue(await certificates.demand(request), request.query.serial_number);
     },
   });
 }
@@ -67,7 +67,7 @@ function registerClaim(
 ): void {
   route(app, {
     method: 'POST',
-    url: `${devicePrefix}claims`,
+    url: `${devicePathPrefix}claims`,
     operationId: 'sendTerminalClaim',
     summary: 'Ask to be claimed, as a terminal',
     description:

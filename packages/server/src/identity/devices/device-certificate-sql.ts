@@ -2,7 +2,7 @@
 import { type ClaimMethod, defined } from '@switchyard/contract';
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { KnownCertificate, RevocationReason, StoredCertificate } from './types.ts';
+import type { RegisteredCertificate, RevocationReason, StoredCertificate } from './types.ts';
 
 type SealedAuthority = { readonly certificate: string; readonly privateSealed: Buffer };
 type AuthorityRow = { certificate: string; private_sealed: Buffer };
@@ -19,13 +19,13 @@ type CertificateRow = {
   revoked_at: Date | null;
   revocation_reason: RevocationReason | null;
 };
-type KnownRow = CertificateRow & { claim_method: ClaimMethod | null };
+type RegisteredRow = CertificateRow & { claim_method: ClaimMethod | null };
 
 const columns = `organization_id, thumbprint, physical_device_id, serial_number,
   certificate_serial, certificate, not_before, not_after, created_at, revoked_at,
   revocation_reason`;
 
-const findKnownText = `SELECT c.*, t.method AS claim_method
+const findRegisteredText = `SELECT c.*, t.method AS claim_method
   FROM device_certificate_owners o
   JOIN device_certificates c ON c.organization_id = o.organization_id
     AND c.thumbprint = o.thumbprint
@@ -34,7 +34,7 @@ const findKnownText = `SELECT c.*, t.method AS claim_method
   WHERE o.thumbprint = $1
   ORDER BY t.method IS NULL, c.created_at LIMIT 1`;
 
-function certificateOf(row: CertificateRow): StoredCertificate {
+function certificateFromRow(row: CertificateRow): StoredCertificate {
   return {
     organizationId: row.organization_id,
     thumbprint: row.thumbprint,
@@ -51,14 +51,14 @@ function certificateOf(row: CertificateRow): StoredCertificate {
 }
 
 /** As the last statement of the same transaction. */
-type Tell = (trx: Kysely<unknown>) => Promise<void>;
+type RecordChange = (trx: Kysely<unknown>) => Promise<void>;
 
-export type DeviceStore = ReturnType<typeof createDeviceStore>;
+export type DeviceCertificateStore = ReturnType<typeof createDeviceCertificateStore>;
 
 /** Where a page of certificates goes on: after this one. */
-export type CertificateKey = { readonly createdAt: number; readonly thumbprint: string };
+export type CertificateCursor = { readonly createdAt: number; readonly thumbprint: string };
 
-export function createDeviceStore(database: Database) {
+export function createDeviceCertificateStore(database: Database) {
   async function findAuthority(authorityId: string): Promise<SealedAuthority | undefined> {
     const [row] = await database.query<AuthorityRow>(
       'SELECT certificate, private_sealed FROM device_authorities WHERE authority_id = $1',
@@ -76,7 +76,7 @@ export function createDeviceStore(database: Database) {
        WHERE organization_id = $1 AND thumbprint = $2`,
       [organizationId, thumbprint],
     );
-    return row && certificateOf(row);
+    return row && certificateFromRow(row);
   }
 
   return {
@@ -84,39 +84,42 @@ export function createDeviceStore(database: Database) {
     find,
 
     /** Those of them that were not revoked, and whose time is now. */
-    async standing(
+    async findActive(
       organizationIds: readonly string[],
       thumbprints: readonly string[],
-      at: number,
+      now: number,
     ): Promise<string[]> {
       const rows = await database.query<{ thumbprint: string }>(
         `SELECT c.thumbprint FROM device_certificates c
          JOIN unnest($1::uuid[], $2::text[]) AS asked (organization_id, thumbprint)
            ON c.organization_id = asked.organization_id AND c.thumbprint = asked.thumbprint
          WHERE c.revoked_at IS NULL AND c.not_after > $3`,
-        [organizationIds, thumbprints, isoTime(at)],
+        [organizationIds, thumbprints, isoTime(now)],
       );
       return rows.map(({ thumbprint }) => thumbprint);
     },
 
     /** Of several processes that start at once one makes it, and all use that one. */
-    async keepAuthority(authorityId: string, made: SealedAuthority, at: number) {
+    async insertAuthority(authorityId: string, newCertificate: SealedAuthority, now: number) {
       await database.query(
         `INSERT INTO device_authorities (authority_id, certificate, private_sealed, created_at)
          VALUES ($1, $2, $3, $4) ON CONFLICT (authority_id) DO NOTHING`,
-        [authorityId, made.certificate, made.privateSealed, isoTime(at)],
+        [authorityId, newCertificate.certificate, newCertificate.privateSealed, isoTime(now)],
       );
-      return (await findAuthority(authorityId)) ?? made;
+      return (await findAuthority(authorityId)) ?? newCertificate;
     },
 
     /** Where several organisations know it, that of the one that has claimed the terminal, else the oldest. */
-    async findKnown(thumbprint: string): Promise<KnownCertificate | undefined> {
-      const [row] = await database.query<KnownRow>(findKnownText, [thumbprint]);
+    async findRegistered(thumbprint: string): Promise<RegisteredCertificate | undefined> {
+      const [row] = await database.query<RegisteredRow>(findRegisteredText, [thumbprint]);
       if (row === undefined) return undefined;
-      return { ...certificateOf(row), ...defined({ claimMethod: row.claim_method ?? undefined }) };
+      return {
+        ...certificateFromRow(row),
+        ...defined({ claimMethod: row.claim_method ?? undefined }),
+      };
     },
 
-    async organizationOf(userDomainId: string): Promise<string | undefined> {
+    async findOrganization(userDomainId: string): Promise<string | undefined> {
       const [row] = await database.query<{ organization_id: string }>(
         'SELECT organization_id FROM user_domains WHERE user_domain_id = $1',
         [userDomainId],
@@ -124,7 +127,7 @@ export function createDeviceStore(database: Database) {
       return row?.organization_id;
     },
 
-    async userDomainOf(organizationId: string): Promise<string | undefined> {
+    async findUserDomain(organizationId: string): Promise<string | undefined> {
       const [row] = await database.query<{ user_domain_id: string }>(
         'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
         [organizationId],
@@ -133,8 +136,8 @@ export function createDeviceStore(database: Database) {
     },
 
     /** False where the organisation knows the very certificate already. */
-    async insert(made: StoredCertificate, tell: Tell): Promise<boolean> {
-      const { organizationId, thumbprint } = made;
+    async insert(newCertificate: StoredCertificate, recordChange: RecordChange): Promise<boolean> {
+      const { organizationId, thumbprint } = newCertificate;
       return database.transaction(async (trx) => {
         const owned = await sql`INSERT INTO device_certificate_owners (thumbprint, organization_id)
           VALUES (${thumbprint}, ${organizationId})
@@ -143,21 +146,21 @@ export function createDeviceStore(database: Database) {
         await sql`INSERT INTO device_certificates (organization_id, thumbprint,
             physical_device_id, serial_number, certificate_serial, certificate, not_before,
             not_after, created_at)
-          VALUES (${organizationId}, ${thumbprint}, ${made.physicalDeviceId},
-            ${made.serialNumber}, ${made.certificateSerial}, ${made.certificate},
-            ${isoTime(made.notBefore)}, ${isoTime(made.notAfter)},
-            ${isoTime(made.createdAt)})`.execute(trx);
-        await tell(trx);
+          VALUES (${organizationId}, ${thumbprint}, ${newCertificate.physicalDeviceId},
+            ${newCertificate.serialNumber}, ${newCertificate.certificateSerial}, ${newCertificate.certificate},
+            ${isoTime(newCertificate.notBefore)}, ${isoTime(newCertificate.notAfter)},
+            ${isoTime(newCertificate.createdAt)})`.execute(trx);
+        await recordChange(trx);
         return true;
       });
     },
 
-    async countActive(organizationId: string, physicalDeviceId: string, at: number) {
+    async countActive(organizationId: string, physicalDeviceId: string, now: number) {
       const [row] = await database.query<{ active: number }>(
         `SELECT count(*) AS active FROM device_certificates
          WHERE organization_id = $1 AND physical_device_id = $2 AND revoked_at IS NULL
            AND not_after > $3`,
-        [organizationId, physicalDeviceId, isoTime(at)],
+        [organizationId, physicalDeviceId, isoTime(now)],
       );
       return Number(row?.active);
     },
@@ -166,7 +169,7 @@ export function createDeviceStore(database: Database) {
       organizationId: string,
       physicalDeviceId: string,
       limit: number,
-      after: CertificateKey | undefined,
+      after: CertificateCursor | undefined,
     ): Promise<StoredCertificate[]> {
       const rows = await database.query<CertificateRow>(
         `SELECT ${columns} FROM device_certificates
@@ -181,7 +184,7 @@ export function createDeviceStore(database: Database) {
           after?.thumbprint ?? '',
         ],
       );
-      return rows.map(certificateOf);
+      return rows.map(certificateFromRow);
     },
 
     /** The first revocation stays; the secrets that were bound to the certificate go with it. */
@@ -189,8 +192,8 @@ export function createDeviceStore(database: Database) {
       organizationId: string,
       thumbprint: string,
       reason: RevocationReason,
-      at: number,
-      tell: (trx: Kysely<unknown>, revoked: StoredCertificate) => Promise<void>,
+      now: number,
+      recordChange: (trx: Kysely<unknown>, revoked: StoredCertificate) => Promise<void>,
     ): Promise<void> {
       await database.transaction(async (trx) => {
         const { rows } = await sql<CertificateRow>`WITH gone AS (
@@ -198,11 +201,11 @@ export function createDeviceStore(database: Database) {
             WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
           )
           UPDATE device_certificates
-          SET revoked_at = ${isoTime(at)}, revocation_reason = ${reason}
+          SET revoked_at = ${isoTime(now)}, revocation_reason = ${reason}
           WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
             AND revoked_at IS NULL
           RETURNING ${sql.raw(columns)}`.execute(trx);
-        if (rows[0] !== undefined) await tell(trx, certificateOf(rows[0]));
+        if (rows[0] !== undefined) await recordChange(trx, certificateFromRow(rows[0]));
       });
     },
   };

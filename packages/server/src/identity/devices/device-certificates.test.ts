@@ -11,7 +11,7 @@ import {
   openDevices,
 } from '../../../test/devices.ts';
 import { systemIds } from '../../platform/index.ts';
-import { activeCertificatesMax } from './device-certificates.ts';
+import { maxActiveCertificates } from './device-certificates.ts';
 
 const urlOf = (physicalDeviceId: string, more = '') =>
   `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates${more}`;
@@ -207,7 +207,7 @@ describe('device certificates', () => {
     const { csr } = await makeRequest();
     const json = { certificateRequest: csr };
     const made: string[] = [];
-    for (let count = 0; count < activeCertificatesMax; count += 1) {
+    for (let count = 0; count < maxActiveCertificates; count += 1) {
       made.push((await post(physicalDeviceId, { json })).body.thumbprint);
     }
     assertRefused(await post(physicalDeviceId, { json }), 409, 'certificate_limit_reached');

@@ -9,58 +9,59 @@ import {
 } from '@switchyard/contract';
 import type { FoundPage } from '../../http/index.ts';
 import { type Clock, type Ids, isoTime, type Log } from '../../platform/index.ts';
-import type { Asked, RecordChange } from '../infrastructure/audit-port.ts';
-import type { Revision } from '../infrastructure/change-counter.ts';
-import { type Authorities, issuerOf } from './certificate-authority.ts';
-import type { DeviceStore } from './device-certificate-sql.ts';
-import { isSerialOf } from './terminal-serial-number.ts';
+import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
+import type { ChangeCounter } from '../infrastructure/change-counter.ts';
+import { type DeviceAuthorities, findIssuer } from './certificate-authority.ts';
+import type { DeviceCertificateStore } from './device-certificate-sql.ts';
+import { hasSerialNumber } from './terminal-serial-number.ts';
 import type {
-  FindHardware,
-  Hardware,
+  DeviceScope,
+  FindTerminal,
   RevocationReason,
-  Scope,
   StoredCertificate,
+  Terminal,
 } from './types.ts';
-import { isForDevices, thumbprintOf } from './validate-certificate.ts';
+import { isClientCertificate, thumbprintOf } from './validate-certificate.ts';
 
 const dayMs = 86_400_000;
 /** The clocks of devices differ. */
-const backdatedMs = 300_000;
+const backdatingMs = 300_000;
 /** A key that is renewed, one that was lost, and some patience; not a factory of certificates. */
-export const activeCertificatesMax = 10;
+export const maxActiveCertificates = 10;
 /** RFC 5280 wants 1 to 20 bytes, positive: the highest bit stays free. */
 const certificateSerialBytes = 16;
-const serialNumberForm = /^serialNumber=(.+)$/m;
-const commonNameForm = /^CN=(.+)$/m;
-const pageKeyForm = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
+const serialNumberPattern = /^serialNumber=(.+)$/m;
+const commonNamePattern = /^CN=(.+)$/m;
+const cursorPattern = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
 type Deps = {
-  readonly authorities: Authorities;
-  readonly store: DeviceStore;
-  readonly findHardware: FindHardware;
+  readonly authorities: DeviceAuthorities;
+  readonly store: DeviceCertificateStore;
+  readonly findTerminal: FindTerminal;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  readonly revision: Revision;
+  readonly changeCounter: ChangeCounter;
   readonly certificateDays: number;
   readonly recordChange: RecordChange;
 };
 
 export type DeviceCertificates = ReturnType<typeof createDeviceCertificates>;
-export { pageKeyForm as certificateKeyForm };
+export { cursorPattern };
 
-function summaryOf(found: StoredCertificate, now: number): DeviceCertificateSummary {
-  const { revokedAt, revocationReason } = found;
-  const status = revokedAt !== undefined ? 'Revoked' : now >= found.notAfter ? 'Expired' : 'Active';
+function summaryOf(certificate: StoredCertificate, now: number): DeviceCertificateSummary {
+  const { revokedAt, revocationReason } = certificate;
+  const status =
+    revokedAt !== undefined ? 'Revoked' : now >= certificate.notAfter ? 'Expired' : 'Active';
   return {
-    thumbprint: found.thumbprint,
-    physicalDeviceId: found.physicalDeviceId,
-    serialNumber: found.serialNumber,
-    certificateSerial: found.certificateSerial,
+    thumbprint: certificate.thumbprint,
+    physicalDeviceId: certificate.physicalDeviceId,
+    serialNumber: certificate.serialNumber,
+    certificateSerial: certificate.certificateSerial,
     status,
-    notBefore: isoTime(found.notBefore),
-    notAfter: isoTime(found.notAfter),
-    createdAt: isoTime(found.createdAt),
+    notBefore: isoTime(certificate.notBefore),
+    notAfter: isoTime(certificate.notAfter),
+    createdAt: isoTime(certificate.createdAt),
     ...defined({
       revokedAt: revokedAt === undefined ? undefined : isoTime(revokedAt),
       revocationReason,
@@ -68,7 +69,7 @@ function summaryOf(found: StoredCertificate, now: number): DeviceCertificateSumm
   };
 }
 
-function refuseCertificate(detail: string): never {
+function throwInvalidCertificate(detail: string): never {
   return refuse('field_invalid', `The certificate ${detail}.`, {
     errors: [{ pointer: '/certificate', code: 'field_invalid', detail }],
   });
@@ -78,17 +79,18 @@ function parseCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch {
-    return refuseCertificate('cannot be read');
+    return throwInvalidCertificate('cannot be read');
   }
 }
 
 /** The terminal serial number as the subject has it, or else the common name. */
-export function namedBy({ subject }: X509Certificate): string {
-  return serialNumberForm.exec(subject)?.[1] ?? commonNameForm.exec(subject)?.[1] ?? '';
+export function terminalNameOf({ subject }: X509Certificate): string {
+  return serialNumberPattern.exec(subject)?.[1] ?? commonNamePattern.exec(subject)?.[1] ?? '';
 }
 
 export function createDeviceCertificates(deps: Deps) {
-  const { authorities, store, findHardware, clock, ids, log, revision, certificateDays } = deps;
+  const { authorities, store, findTerminal, clock, ids, log, changeCounter, certificateDays } =
+    deps;
   const { recordChange } = deps;
 
   function newCertificateSerial(): string {
@@ -98,17 +100,17 @@ export function createDeviceCertificates(deps: Deps) {
     return bytes.toString('hex');
   }
 
-  async function sign(pem: string, { serialNumber, tsn }: Hardware): Promise<X509Certificate> {
+  async function sign(pem: string, { serialNumber, tsn }: Terminal): Promise<X509Certificate> {
     const { readCertificateRequest } = await import('./certificate-request.ts');
     const publicKey = await readCertificateRequest(pem);
     const { issueDeviceCertificate } = await import('./issue-certificate.ts');
     const now = clock.now();
-    const signed = await issueDeviceCertificate(await authorities.signer(), {
+    const signed = await issueDeviceCertificate(await authorities.findSigner(), {
       publicKey,
       subject: { serialNumber, tsn },
       certificateSerial: newCertificateSerial(),
       validity: {
-        notBefore: new Date(now - backdatedMs),
+        notBefore: new Date(now - backdatingMs),
         notAfter: new Date(now + certificateDays * dayMs),
       },
     });
@@ -116,44 +118,47 @@ export function createDeviceCertificates(deps: Deps) {
   }
 
   /** Made elsewhere: the operator's authority vouches for it, and it must speak for this terminal. */
-  async function recognise(pem: string, hardware: Hardware): Promise<X509Certificate> {
+  async function checkOperatorCertificate(
+    pem: string,
+    terminal: Terminal,
+  ): Promise<X509Certificate> {
     const certificate = parseCertificate(pem);
-    if (issuerOf(certificate, await authorities.operators()) === undefined) {
-      refuseCertificate('is of no device authority of the operator');
+    if (findIssuer(certificate, await authorities.operatorAuthorities()) === undefined) {
+      throwInvalidCertificate('is of no device authority of the operator');
     }
-    if (!isForDevices(certificate)) refuseCertificate('is not for TLS clients');
-    if (clock.now() >= certificate.validToDate.getTime()) refuseCertificate('has expired');
-    if (!isSerialOf(namedBy(certificate), hardware)) {
-      refuseCertificate('names another serial number than the device');
+    if (!isClientCertificate(certificate)) throwInvalidCertificate('is not for TLS clients');
+    if (clock.now() >= certificate.validToDate.getTime()) throwInvalidCertificate('has expired');
+    if (!hasSerialNumber(terminalNameOf(certificate), terminal)) {
+      throwInvalidCertificate('names another serial number than the device');
     }
     return certificate;
   }
 
   /** What was issued or revoked, without the certificate itself. */
-  const changeOf = (
-    done: string,
-    { merchantId }: Pick<Hardware, 'merchantId'>,
+  const auditChangeOf = (
+    action: string,
+    { merchantId }: Pick<Terminal, 'merchantId'>,
     { organizationId, thumbprint }: StoredCertificate,
-    asked: Asked | undefined,
+    context: AuditContext | undefined,
   ) => ({
     organizationId,
-    action: `deviceCertificate.${done}`,
+    action: `deviceCertificate.${action}`,
     entity: {
       type: 'deviceCertificate',
       id: thumbprint,
       ...defined({ merchantId }),
     },
-    asked,
+    asked: context,
   });
 
   async function insert(
     certificate: X509Certificate,
     organizationId: string,
-    hardware: Pick<Hardware, 'physicalDeviceId' | 'serialNumber' | 'merchantId'>,
-    asked: Asked | undefined,
+    terminal: Pick<Terminal, 'physicalDeviceId' | 'serialNumber' | 'merchantId'>,
+    context: AuditContext | undefined,
   ): Promise<StoredCertificate | undefined> {
-    const { physicalDeviceId, serialNumber } = hardware;
-    const made: StoredCertificate = {
+    const { physicalDeviceId, serialNumber } = terminal;
+    const stored: StoredCertificate = {
       organizationId,
       thumbprint: thumbprintOf(certificate),
       physicalDeviceId,
@@ -164,52 +169,55 @@ export function createDeviceCertificates(deps: Deps) {
       notAfter: certificate.validToDate.getTime(),
       createdAt: clock.now(),
     };
-    const after = summaryOf(made, clock.now());
-    const change = { ...changeOf('issued', hardware, made, asked), after };
-    if (!(await store.insert(made, (trx) => recordChange(trx, change)))) return undefined;
-    log.info({ organizationId, physicalDeviceId, thumbprint: made.thumbprint }, 'certified');
-    return made;
+    const after = summaryOf(stored, clock.now());
+    const change = { ...auditChangeOf('issued', terminal, stored, context), after };
+    if (!(await store.insert(stored, (trx) => recordChange(trx, change)))) return undefined;
+    log.info({ organizationId, physicalDeviceId, thumbprint: stored.thumbprint }, 'certified');
+    return stored;
   }
 
-  async function keep(
+  async function storeNew(
     certificate: X509Certificate,
     organizationId: string,
-    hardware: Hardware,
-    asked: Asked | undefined,
+    terminal: Terminal,
+    context: AuditContext | undefined,
   ): Promise<StoredCertificate> {
     return (
-      (await insert(certificate, organizationId, hardware, asked)) ??
+      (await insert(certificate, organizationId, terminal, context)) ??
       refuse('already_exists', 'The certificate is known already.', {
         errors: [{ pointer: '/certificate', code: 'already_exists', detail: 'is known already' }],
       })
     );
   }
 
-  async function viewOf(found: StoredCertificate): Promise<DeviceCertificate> {
-    const issuer = issuerOf(new X509Certificate(found.certificate), await authorities.trusted());
+  async function viewOf(certificate: StoredCertificate): Promise<DeviceCertificate> {
+    const issuer = findIssuer(
+      new X509Certificate(certificate.certificate),
+      await authorities.trustedAuthorities(),
+    );
     return {
-      ...summaryOf(found, clock.now()),
-      certificateChain: [found.certificate, issuer?.toString() ?? ''].join(''),
+      ...summaryOf(certificate, clock.now()),
+      certificateChain: [certificate.certificate, issuer?.toString() ?? ''].join(''),
     };
   }
 
-  async function find(scope: Scope, physicalDeviceId: string, thumbprint: string) {
-    const hardware = await findHardware(scope, physicalDeviceId);
-    const found = await store.find(scope.organizationId, thumbprint);
-    return found?.physicalDeviceId === hardware.physicalDeviceId
-      ? { found, hardware }
+  async function find(scope: DeviceScope, physicalDeviceId: string, thumbprint: string) {
+    const terminal = await findTerminal(scope, physicalDeviceId);
+    const certificate = await store.find(scope.organizationId, thumbprint);
+    return certificate?.physicalDeviceId === terminal.physicalDeviceId
+      ? { found: certificate, hardware: terminal }
       : refuse('resource_not_found', 'The device has no certificate with this thumbprint.');
   }
 
   return {
     async enrol(
-      scope: Scope,
+      scope: DeviceScope,
       physicalDeviceId: string,
       input: DeviceCertificateInput,
-      asked?: Asked,
+      context?: AuditContext,
     ): Promise<DeviceCertificate> {
       const { certificateRequest, certificate } = input;
-      const hardware = await findHardware(scope, physicalDeviceId);
+      const terminal = await findTerminal(scope, physicalDeviceId);
       const { organizationId } = scope;
       if ((certificateRequest === undefined) === (certificate === undefined)) {
         refuse('field_required', 'Send a certificateRequest or a certificate, one of the two.', {
@@ -223,69 +231,69 @@ export function createDeviceCertificates(deps: Deps) {
         });
       }
       const active = await store.countActive(organizationId, physicalDeviceId, clock.now());
-      if (active >= activeCertificatesMax) {
+      if (active >= maxActiveCertificates) {
         refuse('certificate_limit_reached', `The device has ${active} certificates that are good.`);
       }
-      const good =
+      const signed =
         certificateRequest === undefined
-          ? await recognise(String(certificate), hardware)
-          : await sign(certificateRequest, hardware);
-      return viewOf(await keep(good, organizationId, hardware, asked));
+          ? await checkOperatorCertificate(String(certificate), terminal)
+          : await sign(certificateRequest, terminal);
+      return viewOf(await storeNew(signed, organizationId, terminal, context));
     },
 
     /** The terminal has shown it to the platform; nothing where the organisation knows it already. */
-    async makeKnown(
+    async registerPresented(
       certificate: X509Certificate,
       organizationId: string,
-      terminal: Pick<Hardware, 'physicalDeviceId' | 'serialNumber'>,
+      terminal: Pick<Terminal, 'physicalDeviceId' | 'serialNumber'>,
     ): Promise<void> {
       await insert(certificate, organizationId, terminal, undefined);
     },
 
     async list(
-      scope: Scope,
+      scope: DeviceScope,
       physicalDeviceId: string,
       page: { readonly limit: number; readonly after?: string },
     ): Promise<FoundPage<DeviceCertificateSummary>> {
-      const hardware = await findHardware(scope, physicalDeviceId);
-      const [, at, thumbprint = ''] = pageKeyForm.exec(page.after ?? '') ?? [];
-      const found = await store.list(
+      const terminal = await findTerminal(scope, physicalDeviceId);
+      const [, createdAt, thumbprint = ''] = cursorPattern.exec(page.after ?? '') ?? [];
+      const rows = await store.list(
         scope.organizationId,
-        hardware.physicalDeviceId,
+        terminal.physicalDeviceId,
         page.limit + 1,
-        at === undefined ? undefined : { createdAt: Number(at), thumbprint },
+        createdAt === undefined ? undefined : { createdAt: Number(createdAt), thumbprint },
       );
-      const items = found.slice(0, page.limit);
-      const last = found.length > page.limit ? items.at(-1) : undefined;
+      const items = rows.slice(0, page.limit);
+      const last = rows.length > page.limit ? items.at(-1) : undefined;
       const now = clock.now();
       return {
-        items: items.map((one) => summaryOf(one, now)),
+        items: items.map((certificate) => summaryOf(certificate, now)),
         next: last && `${last.createdAt}.${last.thumbprint}`,
       };
     },
 
-    get: async (scope: Scope, physicalDeviceId: string, thumbprint: string) =>
+    get: async (scope: DeviceScope, physicalDeviceId: string, thumbprint: string) =>
       viewOf((await find(scope, physicalDeviceId, thumbprint)).found),
 
     /** From the next connection on it opens nothing, a resumed one included; here at once. */
     async revoke(
-      scope: Scope,
+      scope: DeviceScope,
       physicalDeviceId: string,
       thumbprint: string,
       reason: RevocationReason,
-      asked?: Asked,
+      context?: AuditContext,
     ): Promise<DeviceCertificate> {
       const { organizationId } = scope;
-      const { found, hardware } = await find(scope, physicalDeviceId, thumbprint);
+      const { found, hardware: terminal } = await find(scope, physicalDeviceId, thumbprint);
       const now = clock.now();
       await store.revoke(organizationId, thumbprint, reason, now, (trx, revoked) =>
         recordChange(trx, {
-          ...changeOf('revoked', hardware, found, asked),
+          ...auditChangeOf('revoked', terminal, found, context),
           before: summaryOf(found, now),
           after: summaryOf(revoked, now),
         }),
       );
-      revision.bump();
+      changeCounter.bump();
       log.info({ organizationId, physicalDeviceId, thumbprint, reason }, 'certificate revoked');
       return viewOf((await find(scope, physicalDeviceId, thumbprint)).found);
     },

@@ -17,9 +17,9 @@ import {
   openDevices,
   type Shown,
 } from '../../../test/devices.ts';
-import { createAuthorities } from './certificate-authority.ts';
-import { createDeviceStore } from './device-certificate-sql.ts';
-import { issueDeviceCertificate, makeAuthority } from './issue-certificate.ts';
+import { createDeviceAuthorities } from './certificate-authority.ts';
+import { createDeviceCertificateStore } from './device-certificate-sql.ts';
+import { createAuthority, issueDeviceCertificate } from './issue-certificate.ts';
 import { thumbprintOf } from './validate-certificate.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
@@ -37,17 +37,17 @@ describe('connections of devices', () => {
   });
   after(() => scene.close());
 
-  const store = () => createDeviceStore(scene.database);
+  const store = () => createDeviceCertificateStore(scene.database);
 
   /** Of the platform's own authority, for a time that the platform would not choose. */
   async function certifyFor(from: number, to: number, isKept = true): Promise<Shown> {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { clock, masterKey, organizationId } = scene;
-    const authorities = createAuthorities({ store: store(), clock, masterKey });
+    const authorities = createDeviceAuthorities({ store: store(), clock, masterKey });
     const notBefore = new Date(clock.now() + from);
     const notAfter = new Date(clock.now() + to);
-    const pem = await issueDeviceCertificate(await authorities.signer(), {
+    const pem = await issueDeviceCertificate(await authorities.findSigner(), {
       publicKey: createPublicKey(privateKey),
       subject: { serialNumber, tsn },
       certificateSerial: '4a',
@@ -79,7 +79,7 @@ describe('connections of devices', () => {
     const [pem = ''] = await scene.identity.devices.authorities();
     const name = /CN=(.*)/.exec(new X509Certificate(pem).subject)?.[1] ?? '';
     const validity = { notBefore: new Date(Date.now() - dayMs), notAfter: new Date(2e12) };
-    const rogue = await makeAuthority(name, validity);
+    const rogue = await createAuthority(name, validity);
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const key = createPrivateKey({ key: rogue.privateKey, format: 'der', type: 'pkcs8' });
     const cert = await issueDeviceCertificate(

@@ -5,55 +5,56 @@ import type { GoodCertificate } from '../../http/index.ts';
 import { atMost } from '../../platform/index.ts';
 import type { Application } from '../clients/application.ts';
 import type { Applications } from '../clients/applications.ts';
-import { deviceClientId, mayAct } from '../clients/device-client.ts';
-import type { PresentedDevice } from './authenticated-device.ts';
-import type { DeviceStore } from './device-certificate-sql.ts';
+import { deviceClientId, mayUseApplication } from '../clients/device-client.ts';
+import type { AuthenticatedDevice } from './authenticated-device.ts';
+import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 import type { DeviceSecrets } from './device-secrets.ts';
-import type { FindPresented } from './find-authenticated-device.ts';
-import { isNameOf } from './terminal-serial-number.ts';
-import type { CertificateHolder, NameMerchant } from './types.ts';
+import type { FindAuthenticatedDevice } from './find-authenticated-device.ts';
+import { isTerminalName } from './terminal-serial-number.ts';
+import type { CertificateHolder, FindMerchantName } from './types.ts';
 
 /** Their terminals share certificates' names, so that they say once more who they are. */
-const familyThatNamesItself = 'tetra';
+const familyRequiringSerialNumber = 'tetra';
 /** The name of a user domain never changes. */
-const cachedDomainsMax = 10_000;
+const maxCachedDomains = 10_000;
 
 type Deps = {
   readonly applications: Pick<Applications, 'find' | 'createPublic'>;
-  readonly store: Pick<DeviceStore, 'userDomainOf'>;
+  readonly store: Pick<DeviceCertificateStore, 'findUserDomain'>;
   readonly secrets: DeviceSecrets;
-  readonly findPresented: FindPresented;
-  readonly nameMerchant: NameMerchant;
+  readonly findAuthenticatedDevice: FindAuthenticatedDevice;
+  readonly findMerchantName: FindMerchantName;
 };
 
 export type DeviceCredentials = ReturnType<typeof createDeviceCredentials>;
 
-function checkSerial(device: PresentedDevice, named: string | undefined): void {
-  if (named !== undefined) {
-    if (isNameOf(named, device)) return;
+function requireSerialNumber(device: AuthenticatedDevice, serialNumber: string | undefined): void {
+  if (serialNumber !== undefined) {
+    if (isTerminalName(serialNumber, device)) return;
     refuse('certificate_mismatch', 'serial_number is not that of the client certificate.');
   }
-  if (device.family !== familyThatNamesItself) return;
-  const detail = `devices of the family ${familyThatNamesItself} send it`;
+  if (device.family !== familyRequiringSerialNumber) return;
+  const detail = `devices of the family ${familyRequiringSerialNumber} send it`;
   refuse('field_required', `serial_number is missing: ${detail}.`, {
     errors: [{ pointer: '?serial_number', code: 'field_required', detail }],
   });
 }
 
 export function createDeviceCredentials(deps: Deps) {
-  const { applications, store, secrets, findPresented, nameMerchant } = deps;
-  const domains = new LRUCache<string, string>(atMost(cachedDomainsMax));
+  const { applications, store, secrets, findAuthenticatedDevice, findMerchantName } = deps;
+  const userDomains = new LRUCache<string, string>(atMost(maxCachedDomains));
 
-  async function userDomainOf(organizationId: string): Promise<string> {
-    const known = domains.get(organizationId) ?? (await store.userDomainOf(organizationId));
-    if (known === undefined) {
+  async function findUserDomain(organizationId: string): Promise<string> {
+    const userDomainId =
+      userDomains.get(organizationId) ?? (await store.findUserDomain(organizationId));
+    if (userDomainId === undefined) {
       return refuse('device_not_active', 'The organisation of the device has no user domain.');
     }
-    domains.set(organizationId, known);
-    return known;
+    userDomains.set(organizationId, userDomainId);
+    return userDomainId;
   }
 
-  async function makeApplication(organizationId: string, merchantId: string, name: string) {
+  async function createApplication(organizationId: string, merchantId: string, name: string) {
     try {
       await applications.createPublic({
         organizationId,
@@ -70,37 +71,37 @@ export function createDeviceCredentials(deps: Deps) {
     }
   }
 
-  async function applicationOf(
-    device: PresentedDevice,
+  async function findOrCreateApplication(
+    device: AuthenticatedDevice,
     merchantName: string,
   ): Promise<Application> {
-    const { organizationId, place } = device;
-    const { merchantId } = place;
+    const { organizationId, location } = device;
+    const { merchantId } = location;
     const clientId = deviceClientId(merchantId);
-    let found = await applications.find(organizationId, clientId);
-    if (found === undefined) {
-      await makeApplication(organizationId, merchantId, merchantName);
-      found = await applications.find(organizationId, clientId);
+    let application = await applications.find(organizationId, clientId);
+    if (application === undefined) {
+      await createApplication(organizationId, merchantId, merchantName);
+      application = await applications.find(organizationId, clientId);
     }
-    if (found !== undefined && mayAct(found, device)) return found;
+    if (application !== undefined && mayUseApplication(application, device)) return application;
     return refuse('device_not_active', 'The devices of the merchant are switched off.');
   }
 
   return {
-    userDomainOf,
+    userDomainOf: findUserDomain,
 
     /** A merchant at most: the one in whose store the device stands. */
-    async of(
-      good: GoodCertificate<CertificateHolder>,
+    async issue(
+      certificate: GoodCertificate<CertificateHolder>,
       serialNumber: string | undefined,
     ): Promise<MerchantCredentials[]> {
-      const device = await findPresented(good);
-      checkSerial(device, serialNumber);
-      const { organizationId, place } = device;
-      const userDomain = await userDomainOf(organizationId);
-      const merchantName = await nameMerchant(organizationId, place.merchantId);
-      const { clientId } = await applicationOf(device, merchantName);
-      const clientSecret = await secrets.mint(device, clientId);
+      const device = await findAuthenticatedDevice(certificate);
+      requireSerialNumber(device, serialNumber);
+      const { organizationId, location } = device;
+      const userDomain = await findUserDomain(organizationId);
+      const merchantName = await findMerchantName(organizationId, location.merchantId);
+      const { clientId } = await findOrCreateApplication(device, merchantName);
+      const clientSecret = await secrets.issue(device, clientId);
       return [{ merchantName, userDomain, clientId, clientSecret }];
     },
   };

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
 import type { RecordChange } from '../infrastructure/audit-port.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
-import type { PresentedDevice } from './authenticated-device.ts';
+import type { AuthenticatedDevice } from './authenticated-device.ts';
 
 /** So long a secret lives on beside the next one: another call of the device may still carry it. */
 const overlapMs = 600_000;
@@ -15,18 +15,21 @@ type Deps = {
   readonly ids: Ids;
   readonly recordChange: RecordChange;
 };
-type Bound = Pick<PresentedDevice, 'organizationId' | 'thumbprint'>;
-type Placed = Bound & Pick<PresentedDevice, 'place'>;
+type CertificateKey = Pick<AuthenticatedDevice, 'organizationId' | 'thumbprint'>;
+type LocatedCertificate = CertificateKey & Pick<AuthenticatedDevice, 'location'>;
 
 export type DeviceSecrets = ReturnType<typeof createDeviceSecrets>;
 
 export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps) {
   return {
     /** Of any number of calls at once the last two secrets are alive, as if they came in a row. */
-    async mint({ organizationId, thumbprint, place }: Placed, clientId: string): Promise<string> {
+    async issue(
+      { organizationId, thumbprint, location }: LocatedCertificate,
+      clientId: string,
+    ): Promise<string> {
       const secret = ids.secret();
       const now = clock.now();
-      const isMinted = await database.transaction(async (trx) => {
+      const isIssued = await database.transaction(async (trx) => {
         // The certificate's row is the lock, and says in the same breath whether it is still good.
         const locked = await sql`SELECT thumbprint FROM device_certificates
           WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
@@ -43,7 +46,7 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
             (organization_id, client_id, secret_hash, thumbprint, created_at)
           VALUES (${organizationId}, ${clientId}, ${hashSecret(secret)}, ${thumbprint},
             ${isoTime(now)})`.execute(trx);
-        const { merchantId } = place;
+        const { merchantId } = location;
         await recordChange(trx, {
           organizationId,
           action: 'deviceCertificate.secretMade',
@@ -52,20 +55,20 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
         });
         return true;
       });
-      return isMinted
+      return isIssued
         ? secret
         : refuse('certificate_revoked', 'The client certificate was revoked.');
     },
 
-    async check({ organizationId, thumbprint }: Bound, clientId: string, secret: string) {
+    async verify({ organizationId, thumbprint }: CertificateKey, clientId: string, secret: string) {
       // A hash of 256 random bits: the look-up by it tells nothing by its time.
-      const found = await database.query(
+      const rows = await database.query(
         `SELECT thumbprint FROM device_secrets
          WHERE organization_id = $1 AND client_id = $2 AND secret_hash = $3 AND thumbprint = $4
            AND (expires_at IS NULL OR expires_at > $5)`,
         [organizationId, clientId, hashSecret(secret), thumbprint, isoTime(clock.now())],
       );
-      return found.length > 0;
+      return rows.length > 0;
     },
   };
 }

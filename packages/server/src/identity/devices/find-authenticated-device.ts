@@ -1,17 +1,22 @@
 // From a good certificate to the device that shows it: the terminal, in its place, of its merchant.
 import { Refusal, refuse } from '@switchyard/contract';
 import type { GoodCertificate } from '../../http/index.ts';
-import type { PresentedDevice } from './authenticated-device.ts';
-import type { CertificateHolder, FindDevice, FindHardware } from './types.ts';
+import type { AuthenticatedDevice } from './authenticated-device.ts';
+import type { CertificateHolder, FindDevice, FindTerminal } from './types.ts';
 
-type Deps = { readonly findDevice: FindDevice; readonly findHardware: FindHardware };
+type Deps = { readonly findDevice: FindDevice; readonly findTerminal: FindTerminal };
 
-export type FindPresented = (good: GoodCertificate<CertificateHolder>) => Promise<PresentedDevice>;
+export type FindAuthenticatedDevice = (
+  good: GoodCertificate<CertificateHolder>,
+) => Promise<AuthenticatedDevice>;
 
-export function createFindPresented({ findDevice, findHardware }: Deps): FindPresented {
-  async function hardwareOf({ organizationId, physicalDeviceId }: CertificateHolder) {
+export function createFindAuthenticatedDevice({
+  findDevice,
+  findTerminal,
+}: Deps): FindAuthenticatedDevice {
+  async function findTerminalOf({ organizationId, physicalDeviceId }: CertificateHolder) {
     try {
-      return await findHardware({ organizationId }, physicalDeviceId);
+      return await findTerminal({ organizationId }, physicalDeviceId);
     } catch (error) {
       if (error instanceof Refusal && error.code === 'device_not_found') return undefined;
       throw error;
@@ -19,9 +24,9 @@ export function createFindPresented({ findDevice, findHardware }: Deps): FindPre
   }
 
   /** The owner of a good certificate may know what is missing: it is for him to put right. */
-  async function refusePlace(holder: CertificateHolder): Promise<never> {
-    const hardware = await hardwareOf(holder);
-    if (hardware !== undefined && hardware.logicalDeviceId === undefined) {
+  async function throwUnusable(holder: CertificateHolder): Promise<never> {
+    const terminal = await findTerminalOf(holder);
+    if (terminal !== undefined && terminal.logicalDeviceId === undefined) {
       refuse('device_without_store', 'The device is linked to no store.');
     }
     return refuse('device_not_active', 'The device, its store or its merchant is not in use.');
@@ -29,14 +34,14 @@ export function createFindPresented({ findDevice, findHardware }: Deps): FindPre
 
   return async ({ holder, certificate, thumbprint }) => {
     const { organizationId, physicalDeviceId, serialNumber } = holder;
-    const found = await findDevice(organizationId, undefined, physicalDeviceId);
-    if (found === undefined || found.physicalDeviceId !== physicalDeviceId) {
-      return refusePlace(holder);
+    const device = await findDevice(organizationId, undefined, physicalDeviceId);
+    if (device === undefined || device.physicalDeviceId !== physicalDeviceId) {
+      return throwUnusable(holder);
     }
-    if (found.serialNumber !== serialNumber) {
+    if (device.serialNumber !== serialNumber) {
       refuse('certificate_mismatch', 'The device has another serial number than its certificate.');
     }
-    const { make, model, family = '', logicalDeviceId, storeId, merchantId } = found;
+    const { make, model, family = '', logicalDeviceId, storeId, merchantId } = device;
     return {
       organizationId,
       thumbprint,
@@ -45,7 +50,7 @@ export function createFindPresented({ findDevice, findHardware }: Deps): FindPre
       serialNumber,
       tsn: `${make}_${model}-${serialNumber}`,
       family,
-      place: { logicalDeviceId, storeId, merchantId },
+      location: { logicalDeviceId, storeId, merchantId },
     };
   };
 }

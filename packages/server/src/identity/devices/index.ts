@@ -5,28 +5,31 @@ import { type CertificateReader, createCertificateReader } from '../../http/inde
 import type { Clock, Database, Environment, Ids, Log } from '../../platform/index.ts';
 import type { Applications } from '../clients/applications.ts';
 import { type RecordChange, recordNothing } from '../infrastructure/audit-port.ts';
-import { createRevision } from '../infrastructure/change-counter.ts';
-import { createAuthorities } from './certificate-authority.ts';
+import { createChangeCounter } from '../infrastructure/change-counter.ts';
+import { createDeviceAuthorities } from './certificate-authority.ts';
 import { registerCertificateRoutes } from './certificate-routes.ts';
 import { registerCredentialRoutes } from './credential-and-claim-routes.ts';
-import { createDeviceStore } from './device-certificate-sql.ts';
+import { createDeviceCertificateStore } from './device-certificate-sql.ts';
 import { createDeviceCertificates, type DeviceCertificates } from './device-certificates.ts';
 import { createDeviceCredentials, type DeviceCredentials } from './device-credentials.ts';
 import { createDeviceSecrets, type DeviceSecrets } from './device-secrets.ts';
-import { createFindPresented, type FindPresented } from './find-authenticated-device.ts';
+import {
+  createFindAuthenticatedDevice,
+  type FindAuthenticatedDevice,
+} from './find-authenticated-device.ts';
 import { createClaimTerminal } from './terminal-claims.ts';
 import type {
   CertificateHolder,
   FindDevice,
-  FindHardware,
-  NameMerchant,
+  FindMerchantName,
+  FindTerminal,
   TerminalClaims,
 } from './types.ts';
-import { createCertificateJudge } from './validate-certificate.ts';
+import { createDeviceCertificateValidator } from './validate-certificate.ts';
 
-export { devicePrefix, deviceTokenPath } from './credential-and-claim-routes.ts';
+export { devicePathPrefix, deviceTokenPath } from './credential-and-claim-routes.ts';
 
-const certificateDaysDefault = 365;
+const defaultCertificateDays = 365;
 
 export type DeviceSettings = {
   /** PEM certificates of the operator's own device authorities. */
@@ -47,103 +50,108 @@ export type DevicesDeps = {
   readonly masterKey: Buffer;
   readonly applications: Applications;
   readonly findDevice: FindDevice;
-  readonly findHardware?: FindHardware | undefined;
-  readonly nameMerchant?: NameMerchant | undefined;
+  readonly findTerminal?: FindTerminal | undefined;
+  readonly findMerchantName?: FindMerchantName | undefined;
   readonly terminalClaims?: TerminalClaims | undefined;
   readonly recordChange?: RecordChange | undefined;
 };
 
-const noHardware: FindHardware = async () => refuse('device_not_found', 'There is no device.');
-const noMerchant: NameMerchant = async () => refuse('merchant_not_found', 'There is no merchant.');
+const noTerminal: FindTerminal = async () => refuse('device_not_found', 'There is no device.');
+const noMerchantName: FindMerchantName = async () =>
+  refuse('merchant_not_found', 'There is no merchant.');
 
-const noClaims: TerminalClaims = {
+const noTerminalClaims: TerminalClaims = {
   claimByCertificate: async () => undefined,
   rememberCode: async () => {},
 };
 
-type Bound = { readonly organizationId: string; readonly thumbprint: string };
+type CertificateKey = { readonly organizationId: string; readonly thumbprint: string };
 
 export type Devices = {
   /** Reads and judges what a peer shows. */
   readonly reader: CertificateReader<CertificateHolder>;
   readonly certificates: DeviceCertificates;
-  readonly checkSecret: DeviceSecrets['check'];
+  readonly verifySecret: DeviceSecrets['verify'];
   /** The thumbprints among them whose certificates are good now. */
-  standing(holders: readonly Bound[]): Promise<ReadonlySet<string>>;
+  findActiveCertificates(holders: readonly CertificateKey[]): Promise<ReadonlySet<string>>;
   /** PEM of every authority that vouches for devices; the first one is made when there is none. */
   authorities(): Promise<string[]>;
-  readonly findPresented: FindPresented;
+  readonly findAuthenticatedDevice: FindAuthenticatedDevice;
   readonly userDomainOf: DeviceCredentials['userDomainOf'];
   register(app: FastifyInstance): Promise<void>;
 };
 
 export function createDevices(deps: DevicesDeps): Devices {
   const { database, settings, clock, ids, masterKey, findDevice, applications } = deps;
-  const { findHardware = noHardware, nameMerchant = noMerchant } = deps;
-  const { terminalClaims = noClaims } = deps;
-  const store = createDeviceStore(database);
+  const { findTerminal = noTerminal, findMerchantName = noMerchantName } = deps;
+  const { terminalClaims = noTerminalClaims } = deps;
+  const store = createDeviceCertificateStore(database);
   // Of its own, so that a changed application does not have every connection judged again.
-  const revision = createRevision();
-  const authorities = createAuthorities({
+  const changeCounter = createChangeCounter();
+  const authorities = createDeviceAuthorities({
     store,
     clock,
     masterKey,
     authorityFile: settings.deviceCaFile,
   });
-  const judge = createCertificateJudge({
+  const validator = createDeviceCertificateValidator({
     authorities,
     store,
     clock,
-    revision,
+    changeCounter,
     requiresClaims: (settings.environment ?? 'production') === 'production',
   });
-  const reader = createCertificateReader({ trustedProxy: settings.trustProxy, judge, clock });
+  const reader = createCertificateReader({
+    trustedProxy: settings.trustProxy,
+    judge: validator,
+    clock,
+  });
   const { recordChange = recordNothing } = deps;
   const certificates = createDeviceCertificates({
     authorities,
     store,
-    findHardware,
+    findTerminal,
     clock,
     ids,
     log: deps.log,
-    revision,
-    certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
+    changeCounter,
+    certificateDays: settings.deviceCertificateDays ?? defaultCertificateDays,
     recordChange,
   });
   const claimTerminal = createClaimTerminal({
-    judge,
+    validator,
     authorities,
     certificates,
     store,
     terminalClaims,
     clock,
-    revision,
+    changeCounter,
   });
   const secrets = createDeviceSecrets({ database, clock, ids, recordChange });
-  const findPresented = createFindPresented({ findDevice, findHardware });
+  const findAuthenticatedDevice = createFindAuthenticatedDevice({ findDevice, findTerminal });
   const credentials = createDeviceCredentials({
     applications,
     store,
     secrets,
-    findPresented,
-    nameMerchant,
+    findAuthenticatedDevice,
+    findMerchantName,
   });
 
   return {
     reader,
     certificates,
-    checkSecret: secrets.check,
-    async standing(holders) {
+    verifySecret: secrets.verify,
+    async findActiveCertificates(holders) {
       if (holders.length === 0) return new Set();
-      const found = await store.standing(
+      const thumbprints = await store.findActive(
         holders.map(({ organizationId }) => organizationId),
         holders.map(({ thumbprint }) => thumbprint),
         clock.now(),
       );
-      return new Set(found);
+      return new Set(thumbprints);
     },
-    authorities: async () => (await authorities.trusted()).map((one) => one.toString()),
-    findPresented,
+    authorities: async () => (await authorities.trustedAuthorities()).map((one) => one.toString()),
+    findAuthenticatedDevice,
     userDomainOf: credentials.userDomainOf,
     async register(app) {
       await app.register((scope, _options, done) => {

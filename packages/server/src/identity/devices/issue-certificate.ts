@@ -9,7 +9,7 @@ const serialNumberOid = '2.5.4.5';
 
 export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 /** The certificate as PEM, and its private key as PKCS#8. */
-export type MadeAuthority = { readonly certificate: string; readonly privateKey: Buffer };
+export type CreatedAuthority = { readonly certificate: string; readonly privateKey: Buffer };
 
 export type DeviceSubject = {
   /** Of the terminal. */
@@ -18,7 +18,7 @@ export type DeviceSubject = {
 };
 
 /** It signs device certificates and nothing below them. */
-export async function makeAuthority(name: string, validity: Validity): Promise<MadeAuthority> {
+export async function createAuthority(name: string, validity: Validity): Promise<CreatedAuthority> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {

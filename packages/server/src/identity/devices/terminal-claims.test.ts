@@ -41,7 +41,7 @@ describe('a claim of a terminal, in production', () => {
     const organizationId = systemIds.uuid();
     const userDomainId = `realm-${organizationId}`;
     await scene.provisioning.organizations.create({ organizationId }, { name }, organizationId);
-    await scene.identity.createRealm({ userDomainId, organizationId });
+    await scene.identity.createUserDomain({ userDomainId, organizationId });
     const client = await scene.identity.createApplication({
       organizationId,
       userDomainId,

@@ -3,21 +3,21 @@ import type { X509Certificate } from 'node:crypto';
 import { type ClaimStatus, refuse, type TerminalClaimRequest } from '@switchyard/contract';
 import type { CertificateJudge } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
-import type { Revision } from '../infrastructure/change-counter.ts';
-import { type Authorities, issuerOf } from './certificate-authority.ts';
-import type { DeviceStore } from './device-certificate-sql.ts';
-import { type DeviceCertificates, namedBy } from './device-certificates.ts';
+import type { ChangeCounter } from '../infrastructure/change-counter.ts';
+import { type DeviceAuthorities, findIssuer } from './certificate-authority.ts';
+import type { DeviceCertificateStore } from './device-certificate-sql.ts';
+import { type DeviceCertificates, terminalNameOf } from './device-certificates.ts';
 import type { CertificateHolder, TerminalClaims } from './types.ts';
-import { isForDevices, thumbprintOf } from './validate-certificate.ts';
+import { isClientCertificate, thumbprintOf } from './validate-certificate.ts';
 
 type Deps = {
-  readonly judge: CertificateJudge<CertificateHolder>;
-  readonly authorities: Authorities;
-  readonly certificates: Pick<DeviceCertificates, 'makeKnown'>;
-  readonly store: Pick<DeviceStore, 'find' | 'organizationOf'>;
+  readonly validator: CertificateJudge<CertificateHolder>;
+  readonly authorities: DeviceAuthorities;
+  readonly certificates: Pick<DeviceCertificates, 'registerPresented'>;
+  readonly store: Pick<DeviceCertificateStore, 'find' | 'findOrganization'>;
   readonly terminalClaims: TerminalClaims;
   readonly clock: Clock;
-  readonly revision: Revision;
+  readonly changeCounter: ChangeCounter;
 };
 
 export type ClaimTerminal = (
@@ -27,11 +27,12 @@ export type ClaimTerminal = (
 
 /** @param certificate - whose private key the terminal has shown to hold */
 export function createClaimTerminal(deps: Deps): ClaimTerminal {
-  const { judge, authorities, certificates, store, terminalClaims, clock, revision } = deps;
+  const { validator, authorities, certificates, store, terminalClaims, clock, changeCounter } =
+    deps;
 
-  async function demandMaker(certificate: X509Certificate): Promise<void> {
-    const issuer = issuerOf(certificate, await authorities.operators());
-    if (issuer === undefined || !isForDevices(certificate)) {
+  async function requireManufacturerCertificate(certificate: X509Certificate): Promise<void> {
+    const issuer = findIssuer(certificate, await authorities.operatorAuthorities());
+    if (issuer === undefined || !isClientCertificate(certificate)) {
       refuse('certificate_invalid', 'The client certificate is not accepted.');
     }
     const now = clock.now();
@@ -47,15 +48,15 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
     certificate: X509Certificate,
     userDomain: string,
   ): Promise<ClaimStatus> {
-    const organizationId = await store.organizationOf(userDomain);
+    const organizationId = await store.findOrganization(userDomain);
     if (organizationId === undefined) return 'Unclaimed';
-    const known = await store.find(organizationId, thumbprintOf(certificate));
-    if (known?.revokedAt !== undefined) return 'Unclaimed';
-    const name = namedBy(certificate);
+    const registered = await store.find(organizationId, thumbprintOf(certificate));
+    if (registered?.revokedAt !== undefined) return 'Unclaimed';
+    const name = terminalNameOf(certificate);
     const terminal = await terminalClaims.claimByCertificate(organizationId, name);
     if (terminal?.isClaimed !== true) return 'Unclaimed';
-    await certificates.makeKnown(certificate, organizationId, terminal);
-    revision.bump();
+    await certificates.registerPresented(certificate, organizationId, terminal);
+    changeCounter.bump();
     return 'Claimed';
   }
 
@@ -65,21 +66,22 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
         errors: [{ pointer: '/userDomain', code: 'field_required', detail: 'or claimCode' }],
       });
     }
-    const standing = await judge.judge(certificate);
-    const isOfMaker = issuerOf(certificate, await authorities.operators()) !== undefined;
-    if (isOfMaker && userDomain !== undefined) {
-      await demandMaker(certificate);
+    const validation = await validator.judge(certificate);
+    const isFromOperatorAuthority =
+      findIssuer(certificate, await authorities.operatorAuthorities()) !== undefined;
+    if (isFromOperatorAuthority && userDomain !== undefined) {
+      await requireManufacturerCertificate(certificate);
       return claimByCertificate(certificate, userDomain);
     }
-    if (!('holder' in standing)) {
-      return standing.verdict === 'invalid'
+    if (!('holder' in validation)) {
+      return validation.verdict === 'invalid'
         ? refuse('certificate_invalid', 'The client certificate is not accepted.')
         : refuse(
-            `certificate_${standing.verdict}`,
-            `The client certificate is ${standing.verdict}.`,
+            `certificate_${validation.verdict}`,
+            `The client certificate is ${validation.verdict}.`,
           );
     }
-    const { organizationId, physicalDeviceId, claimMethod } = standing.holder;
+    const { organizationId, physicalDeviceId, claimMethod } = validation.holder;
     if (claimMethod !== undefined) return 'Claimed';
     if (claimCode !== undefined) {
       await terminalClaims.rememberCode(organizationId, physicalDeviceId, claimCode);

@@ -6,11 +6,14 @@ function serialPart(name: string): string {
 }
 
 /** Whether a name that somebody sent is one of the terminal: `{MAKE_MODEL}-{serial}` or the serial. */
-export function isNameOf(name: string, terminal: { serialNumber: string; tsn: string }): boolean {
+export function isTerminalName(
+  name: string,
+  terminal: { serialNumber: string; tsn: string },
+): boolean {
   return name === terminal.serialNumber || name === terminal.tsn;
 }
 
 /** Whether a certificate made elsewhere speaks for the terminal; only the serial part counts. */
-export function isSerialOf(name: string, terminal: { serialNumber: string }): boolean {
+export function hasSerialNumber(name: string, terminal: { serialNumber: string }): boolean {
   return serialPart(name) === terminal.serialNumber;
 }

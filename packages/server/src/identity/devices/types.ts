@@ -4,10 +4,10 @@ import type { ClaimMethod, DeviceCertificateRevocation } from '@switchyard/contr
 export type RevocationReason = NonNullable<DeviceCertificateRevocation['reason']>;
 
 /** An organisation, or one merchant of it: what a caller may see and change. */
-export type Scope = { readonly organizationId: string; readonly merchantId?: string };
+export type DeviceScope = { readonly organizationId: string; readonly merchantId?: string };
 
 /** The terminal itself, in a place or in stock. */
-export type Hardware = {
+export type Terminal = {
   readonly physicalDeviceId: string;
   readonly serialNumber: string;
   /** `{MAKE_MODEL}-{serial}`. */
@@ -19,10 +19,10 @@ export type Hardware = {
 };
 
 /** Throws `device_not_found` for what is not in the scope. */
-export type FindHardware = (scope: Scope, physicalDeviceId: string) => Promise<Hardware>;
+export type FindTerminal = (scope: DeviceScope, physicalDeviceId: string) => Promise<Terminal>;
 
 /** Throws `merchant_not_found`. */
-export type NameMerchant = (organizationId: string, merchantId: string) => Promise<string>;
+export type FindMerchantName = (organizationId: string, merchantId: string) => Promise<string>;
 
 export type StoredCertificate = {
   readonly organizationId: string;
@@ -42,11 +42,11 @@ export type StoredCertificate = {
 };
 
 /** With how the terminal was claimed; undefined while it is not. */
-export type KnownCertificate = StoredCertificate & { readonly claimMethod?: ClaimMethod };
+export type RegisteredCertificate = StoredCertificate & { readonly claimMethod?: ClaimMethod };
 
 /** Whose certificate it is: what a good one says of the peer. */
 export type CertificateHolder = Pick<
-  KnownCertificate,
+  RegisteredCertificate,
   'organizationId' | 'physicalDeviceId' | 'serialNumber' | 'claimMethod'
 >;
 

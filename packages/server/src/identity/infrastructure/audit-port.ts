@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Caller } from '../../http/index.ts';
 
 /** Who asked for a change, in which request: a request of the server is one. */
-export type Asked = { readonly caller: Caller; readonly id: string };
+export type AuditContext = { readonly caller: Caller; readonly id: string };
 
 export type Change = {
   readonly organizationId: string;
@@ -13,7 +13,7 @@ export type Change = {
   readonly before?: object;
   readonly after?: object;
   /** Left out: the platform itself. */
-  readonly asked?: Asked | undefined;
+  readonly asked?: AuditContext | undefined;
 };
 
 /** Within the transaction of the change, as its last statement: both hold, or neither. */

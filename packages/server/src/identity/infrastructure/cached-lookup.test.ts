@@ -18,7 +18,7 @@ function createScene() {
     max: 2,
     ttlMs: 1000,
     clock,
-    nameOf: (key) => key,
+    keyOf: (key) => key,
     async load() {
       scene.reads += 1;
       const { value } = scene;

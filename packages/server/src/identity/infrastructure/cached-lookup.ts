@@ -7,9 +7,9 @@ type Options<Key, Found extends object> = {
   readonly max: number;
   readonly ttlMs: number;
   readonly clock: Clock;
-  nameOf(key: Key): string;
+  keyOf(key: Key): string;
   /** `known` is what the cache has of it, however old. */
-  load(key: Key, known: Found | undefined): Promise<Found | undefined>;
+  load(key: Key, cached: Found | undefined): Promise<Found | undefined>;
 };
 
 export type CachedLookup<Key, Found> = {
@@ -20,25 +20,25 @@ export type CachedLookup<Key, Found> = {
 };
 
 /** Stands for what is not there: for the cache `undefined` would be a fault of a forgotten read. */
-const nothing = Symbol('nothing');
+const notFound = Symbol('nothing');
 
 /** What is not there is not remembered: it may be made at any moment. */
 export function createCachedLookup<Key, Found extends object>(
   options: Options<Key, Found>,
 ): CachedLookup<Key, Found> {
-  const { max, ttlMs, clock, nameOf, load } = options;
-  const cache = new LRUCache<string, Found | typeof nothing, { readonly key: Key }>({
+  const { max, ttlMs, clock, keyOf, load } = options;
+  const cache = new LRUCache<string, Found | typeof notFound, { readonly key: Key }>({
     ...atMost(max),
     ttl: ttlMs,
     ttlResolution: 0,
     perf: clock,
     async fetchMethod(_name, stale, { context }) {
-      const known = stale === nothing ? undefined : stale;
+      const cached = stale === notFound ? undefined : stale;
       try {
-        return (await load(context.key, known)) ?? nothing;
+        return (await load(context.key, cached)) ?? notFound;
       } catch (error) {
         // Better the state of a moment ago than nobody being let in.
-        if (known !== undefined && error instanceof Refusal) return known;
+        if (cached !== undefined && error instanceof Refusal) return cached;
         throw error;
       }
     },
@@ -46,19 +46,19 @@ export function createCachedLookup<Key, Found extends object>(
     ignoreFetchAbort: true,
   });
 
-  async function ask(key: Key, forceRefresh: boolean): Promise<Found | undefined> {
-    const name = nameOf(key);
-    const found = await cache.fetch(name, { context: { key }, forceRefresh });
-    if (found !== nothing) return found;
-    if (cache.peek(name) === nothing) cache.delete(name);
+  async function fetch(key: Key, forceRefresh: boolean): Promise<Found | undefined> {
+    const name = keyOf(key);
+    const value = await cache.fetch(name, { context: { key }, forceRefresh });
+    if (value !== notFound) return value;
+    if (cache.peek(name) === notFound) cache.delete(name);
     return undefined;
   }
 
   return {
-    find: (key) => ask(key, false),
-    refresh: (key) => ask(key, true),
+    find: (key) => fetch(key, false),
+    refresh: (key) => fetch(key, true),
     forget(key) {
-      cache.delete(nameOf(key));
+      cache.delete(keyOf(key));
     },
   };
 }

@@ -1,8 +1,8 @@
 // Counts the changes made in this process, so that cached verdicts know when to look again at once.
 
-export type Revision = { current(): number; bump(): void };
+export type ChangeCounter = { current(): number; bump(): void };
 
-export function createRevision(): Revision {
+export function createChangeCounter(): ChangeCounter {
   let count = 0;
   return {
     current: () => count,

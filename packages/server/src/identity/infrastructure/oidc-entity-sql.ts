@@ -2,18 +2,18 @@
 import { type Database, isoTime } from '../../platform/index.ts';
 
 /** So many ids of one model and realm come in a list; whoever gets as many looks up what is not among them. */
-export const listedIdsMax = 10_000;
+export const maxListedIds = 10_000;
 
 export const sessionModel = 'Session';
 /** No request takes as long. */
-const endedSessionMs = 60_000;
+const endedSessionRetentionMs = 60_000;
 
 /** More sessions of one account are not shown; all of them end together. */
-const listedMax = 200;
+const maxListedSessions = 200;
 
-export type EntityColumn = 'uid' | 'user_code';
+export type IndexedColumn = 'uid' | 'user_code';
 
-export type Entity = {
+export type OidcEntity = {
   readonly model: string;
   readonly entityId: string;
   readonly payload: object;
@@ -28,18 +28,18 @@ export type Entity = {
   readonly provenAt?: number | undefined;
 };
 
-export type FoundEntity = {
+export type StoredEntity = {
   readonly payload: object;
   /** Epoch milliseconds. */
   readonly consumedAt?: number;
   readonly expiresAt?: number;
 };
-export type EntityStore = ReturnType<typeof createEntityStore>;
+export type OidcEntityStore = ReturnType<typeof createOidcEntityStore>;
 
-type FoundRow = { payload: object; consumed_at: Date | null; expires_at: Date | null };
+type EntityRow = { payload: object; consumed_at: Date | null; expires_at: Date | null };
 type ExpiredRow = { organization_id: string; model: string; entity_id: string };
 
-function found(row: FoundRow | undefined): FoundEntity | undefined {
+function entityFromRow(row: EntityRow | undefined): StoredEntity | undefined {
   if (row === undefined) return undefined;
   const { payload, consumed_at, expires_at } = row;
   return {
@@ -50,7 +50,7 @@ function found(row: FoundRow | undefined): FoundEntity | undefined {
 }
 
 /** A session that was ended is no more written to: its row stands in the way of a late save. */
-const keep = `ON CONFLICT (organization_id, model, entity_id) DO UPDATE SET payload = EXCLUDED.payload,
+const onConflictReplace = `ON CONFLICT (organization_id, model, entity_id) DO UPDATE SET payload = EXCLUDED.payload,
     grant_id = EXCLUDED.grant_id, uid = EXCLUDED.uid, user_code = EXCLUDED.user_code,
     account_id = EXCLUDED.account_id, client_id = EXCLUDED.client_id,
     expires_at = EXCLUDED.expires_at
@@ -59,7 +59,7 @@ const keep = `ON CONFLICT (organization_id, model, entity_id) DO UPDATE SET payl
 const columns = `organization_id, model, entity_id, payload, grant_id, uid, user_code, account_id,
   client_id, created_at, expires_at`;
 const upsertText = `INSERT INTO oidc_entities (${columns})
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ${keep}`;
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ${onConflictReplace}`;
 /**
  * Whoever ends all sessions writes to the user first: the lock lets this one commit before the rows
  * are deleted, or see that it came too late.
@@ -71,17 +71,17 @@ const upsertProvenText = `WITH standing AS (
     FOR SHARE)
   INSERT INTO oidc_entities (${columns})
   SELECT $1::uuid, $2::text, $3::text, $4::jsonb, $5::text, $6::text, $7::text, $8::text, $9::text,
-    $10::timestamptz, $11::timestamptz FROM standing ${keep}`;
+    $10::timestamptz, $11::timestamptz FROM standing ${onConflictReplace}`;
 
-export function createEntityStore(database: Database) {
+export function createOidcEntityStore(database: Database) {
   return {
     /**
      * A second save keeps the mark of consumption: what was redeemed stays redeemed. False where
      * nothing was written, since what it comes from was ended meanwhile.
      */
-    async upsert(organizationId: string, entity: Entity, at: number): Promise<boolean> {
+    async upsert(organizationId: string, entity: OidcEntity, now: number): Promise<boolean> {
       const { provenAt } = entity;
-      const written = await database.query(provenAt === undefined ? upsertText : upsertProvenText, [
+      const rows = await database.query(provenAt === undefined ? upsertText : upsertProvenText, [
         organizationId,
         entity.model,
         entity.entityId,
@@ -91,42 +91,42 @@ export function createEntityStore(database: Database) {
         entity.userCode ?? null,
         entity.accountId ?? null,
         entity.clientId ?? null,
-        isoTime(at),
+        isoTime(now),
         entity.expiresAt === undefined ? null : isoTime(entity.expiresAt),
         ...(provenAt === undefined ? [] : [isoTime(provenAt)]),
       ]);
-      return written.length > 0;
+      return rows.length > 0;
     },
 
     async find(
       organizationId: string,
       model: string,
       entityId: string,
-      at: number,
-    ): Promise<FoundEntity | undefined> {
-      const [row] = await database.query<FoundRow>(
+      now: number,
+    ): Promise<StoredEntity | undefined> {
+      const [row] = await database.query<EntityRow>(
         `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND model = $2 AND entity_id = $3
            AND (expires_at IS NULL OR expires_at > $4)`,
-        [organizationId, model, entityId, isoTime(at)],
+        [organizationId, model, entityId, isoTime(now)],
       );
-      return found(row);
+      return entityFromRow(row);
     },
 
     async findBy(
       organizationId: string,
       model: string,
-      column: EntityColumn,
+      column: IndexedColumn,
       value: string,
-      at: number,
-    ): Promise<FoundEntity | undefined> {
-      const [row] = await database.query<FoundRow>(
+      now: number,
+    ): Promise<StoredEntity | undefined> {
+      const [row] = await database.query<EntityRow>(
         `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND ${column} = $2 AND model = $3
            AND (expires_at IS NULL OR expires_at > $4) LIMIT 1`,
-        [organizationId, value, model, isoTime(at)],
+        [organizationId, value, model, isoTime(now)],
       );
-      return found(row);
+      return entityFromRow(row);
     },
 
     /** True for exactly one of any number of callers, in whatever process they run. */
@@ -134,25 +134,25 @@ export function createEntityStore(database: Database) {
       organizationId: string,
       model: string,
       entityId: string,
-      at: number,
+      now: number,
     ): Promise<boolean> {
-      const won = await database.query(
+      const rows = await database.query(
         `UPDATE oidc_entities SET consumed_at = $4
          WHERE organization_id = $1 AND model = $2 AND entity_id = $3 AND consumed_at IS NULL
          RETURNING entity_id`,
-        [organizationId, model, entityId, isoTime(at)],
+        [organizationId, model, entityId, isoTime(now)],
       );
-      return won.length > 0;
+      return rows.length > 0;
     },
 
-    async destroy(organizationId: string, model: string, entityId: string): Promise<void> {
+    async delete(organizationId: string, model: string, entityId: string): Promise<void> {
       await database.query(
         'DELETE FROM oidc_entities WHERE organization_id = $1 AND model = $2 AND entity_id = $3',
         [organizationId, model, entityId],
       );
     },
 
-    async destroyByGrant(organizationId: string, grantId: string): Promise<void> {
+    async deleteByGrant(organizationId: string, grantId: string): Promise<void> {
       await database.query(
         'DELETE FROM oidc_entities WHERE organization_id = $1 AND grant_id = $2',
         [organizationId, grantId],
@@ -160,17 +160,17 @@ export function createEntityStore(database: Database) {
     },
 
     /** From here on nothing of the account is kept that was proven before; first of all endings. */
-    async closeAccount(
+    async markSessionsEnded(
       organizationId: string,
       accountId: string,
-      at: number,
+      now: number,
       exceptUid: string | undefined,
     ): Promise<void> {
       await database.query(
         `UPDATE users SET sessions_ended_at = greatest(sessions_ended_at, $3::timestamptz),
            sessions_ended_but = $4
          WHERE organization_id = $1 AND user_id = $2::uuid`,
-        [organizationId, accountId, isoTime(at), exceptUid ?? null],
+        [organizationId, accountId, isoTime(now), exceptUid ?? null],
       );
     },
 
@@ -178,17 +178,17 @@ export function createEntityStore(database: Database) {
      * Sessions of a user's browsers with their codes, or all but one of them, or one alone. What is
      * left of a session for a minute refuses the save of a request that read it before.
      */
-    async destroyOfAccount(
+    async deleteOfAccount(
       organizationId: string,
       accountId: string,
-      at: number,
-      which: {
+      now: number,
+      filter: {
         readonly uid?: string | undefined;
         readonly exceptUid?: string | undefined;
         readonly exceptModel?: string | undefined;
       } = {},
     ): Promise<void> {
-      const { uid = null, exceptUid = null, exceptModel = null } = which;
+      const { uid = null, exceptUid = null, exceptModel = null } = filter;
       const condition = `organization_id = $1 AND account_id = $2
         AND ($3::text IS NULL OR uid = $3) AND ($4::text IS NULL OR uid IS DISTINCT FROM $4)`;
       const values = [organizationId, accountId, uid, exceptUid];
@@ -197,7 +197,7 @@ export function createEntityStore(database: Database) {
         `UPDATE oidc_entities SET payload = '{}', uid = NULL, account_id = NULL,
            consumed_at = $5::timestamptz, expires_at = $6
          WHERE ${condition} AND model = '${sessionModel}'`,
-        [...values, isoTime(at), isoTime(at + endedSessionMs)],
+        [...values, isoTime(now), isoTime(now + endedSessionRetentionMs)],
       );
       await database.query(
         `DELETE FROM oidc_entities WHERE ${condition} AND model <> '${sessionModel}'
@@ -211,27 +211,33 @@ export function createEntityStore(database: Database) {
       organizationId: string,
       model: string,
       accountId: string,
-      at: number,
-    ): Promise<FoundEntity[]> {
-      const rows = await database.query<FoundRow>(
+      now: number,
+    ): Promise<StoredEntity[]> {
+      const rows = await database.query<EntityRow>(
         `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND account_id = $2 AND model = $3 AND expires_at > $4
-         ORDER BY created_at DESC, entity_id LIMIT ${listedMax}`,
-        [organizationId, accountId, model, isoTime(at)],
+         ORDER BY created_at DESC, entity_id LIMIT ${maxListedSessions}`,
+        [organizationId, accountId, model, isoTime(now)],
       );
-      return rows.map((row) => found(row) as FoundEntity);
+      return rows.map((row) => entityFromRow(row) as StoredEntity);
     },
 
     /** Somebody is there: the session lives on. Not for every click: `leastMs` says what is worth a write. */
-    async touch(
+    async extendSession(
       organizationId: string,
-      session: { model: string; uid: string; expiresAt: number; leastMs: number },
+      session: { model: string; uid: string; expiresAt: number; minExtensionMs: number },
     ): Promise<void> {
       await database.query(
         `UPDATE oidc_entities SET expires_at = $4
          WHERE organization_id = $1 AND uid = $2 AND model = $3
            AND expires_at < $4::timestamptz - $5::integer * interval '1 millisecond'`,
-        [organizationId, session.uid, session.model, isoTime(session.expiresAt), session.leastMs],
+        [
+          organizationId,
+          session.uid,
+          session.model,
+          isoTime(session.expiresAt),
+          session.minExtensionMs,
+        ],
       );
     },
 
@@ -239,13 +245,13 @@ export function createEntityStore(database: Database) {
     async listIds(
       organizationId: string,
       model: string,
-      at: number,
+      now: number,
     ): Promise<{ entityId: string; expiresAt: number }[]> {
       const rows = await database.query<{ entity_id: string; expires_at: Date }>(
         `SELECT entity_id, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND model = $2 AND expires_at > $3
-         ORDER BY expires_at DESC LIMIT ${listedIdsMax}`,
-        [organizationId, model, isoTime(at)],
+         ORDER BY expires_at DESC LIMIT ${maxListedIds}`,
+        [organizationId, model, isoTime(now)],
       );
       return rows.map((row) => ({
         entityId: row.entity_id,
@@ -257,11 +263,11 @@ export function createEntityStore(database: Database) {
      * Deletes at most `limit` expired rows, tenant by tenant, and tells how many it found: another
      * process may delete the same ones, and more may be behind them.
      */
-    async deleteExpired(at: number, limit: number): Promise<number> {
+    async deleteExpired(now: number, limit: number): Promise<number> {
       const rows = await database.query<ExpiredRow>(
         `SELECT organization_id, model, entity_id FROM oidc_entities
          WHERE expires_at < $1 ORDER BY expires_at LIMIT $2`,
-        [isoTime(at), limit],
+        [isoTime(now), limit],
       );
       const tenants = Map.groupBy(rows, (row) => row.organization_id);
       for (const [organizationId, expired] of tenants) {
@@ -269,7 +275,7 @@ export function createEntityStore(database: Database) {
           `DELETE FROM oidc_entities USING jsonb_to_recordset($2::jsonb) AS r(model text, entity_id text)
            WHERE oidc_entities.organization_id = $1 AND oidc_entities.model = r.model
              AND oidc_entities.entity_id = r.entity_id AND oidc_entities.expires_at < $3`,
-          [organizationId, JSON.stringify(expired), isoTime(at)],
+          [organizationId, JSON.stringify(expired), isoTime(now)],
         );
       }
       return rows.length;

@@ -1,7 +1,7 @@
 // How often the OAuth endpoints may be asked: per address, per failed sign-in, per client.
 import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { createCounter, type Wait } from './fixed-window-counter.ts';
+import { createFixedWindowCounter, type SecondsToWait } from './fixed-window-counter.ts';
 
 const windowSeconds = 60;
 /** Addresses share this many counters, so that a flood of addresses cannot fill the memory. */
@@ -25,7 +25,7 @@ export const defaultTokenLimits: TokenLimits = {
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
 /** One subscriber of IPv6 has a whole /64: he counts as one address. */
-function networkOf(address: string): string {
+function subscriberNetwork(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::');
   const missing = 8 - head.split(':').length - tail.split(':').length;
@@ -35,25 +35,26 @@ function networkOf(address: string): string {
 
 /** `salt` keeps others from choosing addresses that share a counter with a victim. */
 export function addressBucket(salt: string, address: string): string {
-  const number = hash('sha256', salt + networkOf(address), 'buffer').readUInt32BE(0);
+  const number = hash('sha256', salt + subscriberNetwork(address), 'buffer').readUInt32BE(0);
   return String(number % addressBuckets);
 }
 
 export function createRateLimits(limits: TokenLimits, salt: string) {
-  const counter = (limit: number) => createCounter({ limit, windowSeconds });
+  const counter = (limit: number) => createFixedWindowCounter({ limit, windowSeconds });
   const addresses = counter(limits.addressPerMinute);
   const failures = counter(limits.failuresPerMinute);
   const clients = counter(limits.clientPerMinute);
   const bucketOf = (address: string) => addressBucket(salt, address);
 
   return {
-    address(address: string): Wait {
+    checkAddress(address: string): SecondsToWait {
       const bucket = bucketOf(address);
-      return failures.look(bucket) ?? addresses.take(bucket);
+      return failures.check(bucket) ?? addresses.increment(bucket);
     },
-    failed(address: string): void {
-      failures.take(bucketOf(address));
+    countFailure(address: string): void {
+      failures.increment(bucketOf(address));
     },
-    client: (realm: string, clientId: string): Wait => clients.take(`${realm}/${clientId}`),
+    checkClient: (realm: string, clientId: string): SecondsToWait =>
+      clients.increment(`${realm}/${clientId}`),
   };
 }

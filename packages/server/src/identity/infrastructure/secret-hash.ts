@@ -6,6 +6,6 @@ export function hashSecret(secret: string): Buffer {
 }
 
 export function secretMatches(secret: string, secretHash: Buffer): boolean {
-  const given = hashSecret(secret);
-  return given.length === secretHash.length && timingSafeEqual(given, secretHash);
+  const hash = hashSecret(secret);
+  return hash.length === secretHash.length && timingSafeEqual(hash, secretHash);
 }

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
 import { type Database, systemClock, systemIds } from '../../platform/index.ts';
-import { createApplicationStore, ownersText } from '../clients/application-sql.ts';
+import { createApplicationStore, findOrganizationsText } from '../clients/application-sql.ts';
 import { createApplications } from '../clients/applications.ts';
 import { recordNothing } from '../infrastructure/audit-port.ts';
-import { createRevision } from '../infrastructure/change-counter.ts';
-import { createClients } from './client-verifier.ts';
+import { createChangeCounter } from '../infrastructure/change-counter.ts';
+import { createClientVerifier } from './client-verifier.ts';
 
 /** Of one name. */
 const organizations = 40;
@@ -24,27 +24,30 @@ describe('an application that is found by its credentials', () => {
     let looks = 0;
     const applicationStore = {
       ...store,
-      ownersOf(...shown: Parameters<typeof store.ownersOf>) {
+      ownersOf(...shown: Parameters<typeof store.findOrganizations>) {
         looks += 1;
-        return store.ownersOf(...shown);
+        return store.findOrganizations(...shown);
       },
     };
     const applications = createApplications({
       store: applicationStore,
       clock: systemClock,
       ids: systemIds,
-      revision: createRevision(),
+      changeCounter: createChangeCounter(),
       recordChange: recordNothing,
     });
     const keys = new Map([['key', {}]]);
-    const devices = { checkSecret: async () => false, standing: async () => new Set<string>() };
-    const clients = createClients({
+    const devices = {
+      verifySecret: async () => false,
+      findActiveCertificates: async () => new Set<string>(),
+    };
+    const clients = createClientVerifier({
       applications,
       applicationStore,
       devices,
       clock: systemClock,
       realms: { find: async () => ({ keys }) as never },
-      revocations: { reasonOf: async () => undefined },
+      revocations: { findReason: async () => undefined },
       findUser: async () => undefined,
     });
     return { applications, clients, keys, asked: () => looks };
@@ -69,13 +72,13 @@ describe('an application that is found by its credentials', () => {
       }),
     );
     for (const { organizationId, clientSecret } of all) {
-      const proven = await clients.proveAnywhere(clientId, clientSecret);
+      const proven = await clients.verifyInAnyOrganization(clientId, clientSecret);
       assert.deepEqual(
         proven.map((client) => client.organizationId),
         [organizationId],
       );
     }
-    assert.deepEqual(await clients.proveAnywhere(clientId, 'w'.repeat(43)), []);
+    assert.deepEqual(await clients.verifyInAnyOrganization(clientId, 'w'.repeat(43)), []);
   });
 
   it('is looked for once by many who come at once, and no longer known once its secret is another', async () => {
@@ -91,12 +94,12 @@ describe('an application that is found by its credentials', () => {
       roles: ['PointOfSaleTerminal'],
       securityFlows: ['ClientCredentials'],
     });
-    const prove = () => clients.proveAnywhere(clientId, clientSecret);
+    const prove = () => clients.verifyInAnyOrganization(clientId, clientSecret);
     const many = await Promise.all(Array.from({ length: 50 }, prove));
     assert.ok(many.every((proven) => proven.length === 1));
     assert.equal((await prove()).length, 1);
     assert.equal(asked(), 1);
-    await applications.renewSecret(organizationId, clientId);
+    await applications.rotateSecret(organizationId, clientId);
     assert.deepEqual(await prove(), []);
   });
 
@@ -112,15 +115,17 @@ describe('an application that is found by its credentials', () => {
       securityFlows: ['ClientCredentials'],
     });
     const token = { realm: 'r', organizationId, clientId, tokenId: 't', expiresAt: 1 };
-    assert.ok((await clients.permissionsBy({ ...token, keyId: 'key' }))?.includes('cc.pos'));
+    assert.ok(
+      (await clients.currentPermissionsOfToken({ ...token, keyId: 'key' }))?.includes('cc.pos'),
+    );
     keys.clear();
-    assert.equal(await clients.permissionsBy({ ...token, keyId: 'key' }), undefined);
+    assert.equal(await clients.currentPermissionsOfToken({ ...token, keyId: 'key' }), undefined);
     // A node of the release before does not tell the key.
-    assert.ok((await clients.permissionsBy(token))?.includes('cc.pos'));
+    assert.ok((await clients.currentPermissionsOfToken(token))?.includes('cc.pos'));
   });
 
   it('costs one look along a whole key', async () => {
-    const plan = (await database.explain(ownersText)).join('\n');
+    const plan = (await database.explain(findOrganizationsText)).join('\n');
     assert.match(plan, /(?:using|on) applications_credentials/);
     assert.match(plan, /Index Cond: \(\(client_id = \$1\) AND \(secret_hash = \$2\)\)/);
   });

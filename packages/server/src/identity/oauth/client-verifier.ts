@@ -9,11 +9,11 @@ import type { Devices } from '../devices/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
 import type { Realms } from '../realms-and-keys/realms.ts';
-import type { Revocations } from '../tokens/revoked-tokens.ts';
-import { isStanding } from '../tokens/user-session-validity.ts';
+import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
+import { isUserSessionValid } from '../tokens/user-session-validity.ts';
 
 /** An application that has shown its secret. */
-export type ProvenClient = {
+export type VerifiedClient = {
   readonly organizationId: string;
   readonly clientId: string;
   /** What it acts for; the organisation as a whole where there is neither. */
@@ -22,30 +22,30 @@ export type ProvenClient = {
   readonly permissions: readonly Permission[];
 };
 
-export type Clients = {
+export type ClientVerifier = {
   /** Undefined for whom the token endpoint would give no token to either. */
-  prove(
+  verify(
     organizationId: string,
     clientId: string,
     secret: string,
-  ): Promise<ProvenClient | undefined>;
+  ): Promise<VerifiedClient | undefined>;
   /** The same where it is not said whose application it is: seldom more than one. */
-  proveAnywhere(clientId: string, secret: string): Promise<readonly ProvenClient[]>;
+  verifyInAnyOrganization(clientId: string, secret: string): Promise<readonly VerifiedClient[]>;
   /** Whether a secret is one that was given to the holder of this certificate. */
-  proveBound(
-    bound: { readonly organizationId: string; readonly thumbprint: string },
+  verifyDeviceSecret(
+    certificate: { readonly organizationId: string; readonly thumbprint: string },
     clientId: string,
     secret: string,
   ): Promise<boolean>;
   /** The thumbprints among them whose certificates are good now: by one question for all. */
-  standBound(
+  findActiveCertificates(
     holders: readonly { readonly organizationId: string; readonly thumbprint: string }[],
   ): Promise<ReadonlySet<string>>;
   /**
    * What an application may do by now, whatever a token of it says; undefined where it is not there, or
    * disabled. What another process changed shows within seconds.
    */
-  permissionsOf(
+  currentPermissions(
     organizationId: string,
     clientId: string,
   ): Promise<readonly Permission[] | undefined>;
@@ -53,11 +53,11 @@ export type Clients = {
    * The same of whoever was let in by a token that is not at hand any more; undefined also where it was
    * revoked since, its key replaced at once, or its person signed out or stopped.
    */
-  permissionsBy(token: GivenToken): Promise<readonly Permission[] | undefined>;
+  currentPermissionsOfToken(token: VerifiedToken): Promise<readonly Permission[] | undefined>;
 };
 
 /** What a token that was good said of itself. */
-type GivenToken = Pick<
+type VerifiedToken = Pick<
   Caller,
   | 'realm'
   | 'organizationId'
@@ -71,43 +71,43 @@ type GivenToken = Pick<
 >;
 
 type Deps = {
-  readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
-  readonly applicationStore: Pick<ApplicationStore, 'ownersOf'>;
-  readonly devices: Pick<Devices, 'checkSecret' | 'standing'>;
+  readonly applications: Pick<Applications, 'find' | 'verifySecret'>;
+  readonly applicationStore: Pick<ApplicationStore, 'findOrganizations'>;
+  readonly devices: Pick<Devices, 'verifySecret' | 'findActiveCertificates'>;
   readonly realms: Pick<Realms, 'find'>;
-  readonly revocations: Pick<Revocations, 'reasonOf'>;
+  readonly revocations: Pick<RevokedTokens, 'findReason'>;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   readonly clock: Clock;
 };
 
-const cachedOwnersMax = 10_000;
-const ownersTtlMs = 5000;
+const maxCachedOwners = 10_000;
+const ownersCacheTtlMs = 5000;
 
-type Shown = { readonly clientId: string; readonly secretHash: Buffer };
+type PresentedCredentials = { readonly clientId: string; readonly secretHash: Buffer };
 
-export function createClients(deps: Deps): Clients {
+export function createClientVerifier(deps: Deps): ClientVerifier {
   const { applications, applicationStore, devices, clock } = deps;
   // Says who may be meant, and proves nothing: thousands of devices come back with the same credentials.
-  const owners = createCachedLookup<Shown, readonly string[]>({
-    max: cachedOwnersMax,
-    ttlMs: ownersTtlMs,
+  const owners = createCachedLookup<PresentedCredentials, readonly string[]>({
+    max: maxCachedOwners,
+    ttlMs: ownersCacheTtlMs,
     clock,
-    nameOf: ({ clientId, secretHash }) => `${clientId}/${secretHash.toString('base64url')}`,
+    keyOf: ({ clientId, secretHash }) => `${clientId}/${secretHash.toString('base64url')}`,
     async load({ clientId, secretHash }) {
-      const found = await applicationStore.ownersOf(clientId, secretHash);
-      return found.length === 0 ? undefined : found;
+      const organizationIds = await applicationStore.findOrganizations(clientId, secretHash);
+      return organizationIds.length === 0 ? undefined : organizationIds;
     },
   });
 
-  async function prove(
+  async function verify(
     organizationId: string,
     clientId: string,
     secret: string,
-  ): Promise<ProvenClient | undefined> {
+  ): Promise<VerifiedClient | undefined> {
     const application = await applications.find(organizationId, clientId);
     if (application?.status !== 'Enabled') return undefined;
     if (!application.securityFlows.includes('ClientCredentials')) return undefined;
-    if (!(await applications.checkSecret(organizationId, clientId, secret))) return undefined;
+    if (!(await applications.verifySecret(organizationId, clientId, secret))) return undefined;
     const { entityType, entityId, storeId, permissions } = application;
     return {
       organizationId,
@@ -118,37 +118,39 @@ export function createClients(deps: Deps): Clients {
     };
   }
 
-  async function permissionsOf(organizationId: string, clientId: string) {
+  async function currentPermissions(organizationId: string, clientId: string) {
     const application = await applications.find(organizationId, clientId);
     return application?.status === 'Enabled' ? application.permissions : undefined;
   }
 
   return {
-    prove,
-    permissionsOf,
-    async proveAnywhere(clientId, secret) {
+    verify,
+    currentPermissions,
+    async verifyInAnyOrganization(clientId, secret) {
       const organizations = (await owners.find({ clientId, secretHash: hashSecret(secret) })) ?? [];
-      const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
-      return proven.filter((client) => client !== undefined);
+      const verified = await Promise.all(organizations.map((id) => verify(id, clientId, secret)));
+      return verified.filter((client) => client !== undefined);
     },
-    async proveBound(bound, clientId, secret) {
-      const application = await applications.find(bound.organizationId, clientId);
-      return application?.status === 'Enabled' && devices.checkSecret(bound, clientId, secret);
+    async verifyDeviceSecret(certificate, clientId, secret) {
+      const application = await applications.find(certificate.organizationId, clientId);
+      return (
+        application?.status === 'Enabled' && devices.verifySecret(certificate, clientId, secret)
+      );
     },
-    standBound: (holders) => devices.standing(holders),
-    async permissionsBy({ realm: name, organizationId, clientId, userId, ...token }) {
+    findActiveCertificates: (holders) => devices.findActiveCertificates(holders),
+    async currentPermissionsOfToken({ realm: name, organizationId, clientId, userId, ...token }) {
       const realm = await deps.realms.find(name);
       if (realm === undefined) return undefined;
       const { tokenId, keyId, expiresAt, issuedAt = 0, signInId } = token;
       // A key that was replaced at once takes with it whatever it has signed.
       if (keyId !== undefined && !realm.keys.has(keyId)) return undefined;
       const sessionId = defined({ sessionId: signInId });
-      const reason = await deps.revocations.reasonOf(realm, { tokenId, expiresAt, ...sessionId });
+      const reason = await deps.revocations.findReason(realm, { tokenId, expiresAt, ...sessionId });
       if (reason !== undefined) return undefined;
-      const permissions = await permissionsOf(organizationId, clientId);
+      const permissions = await currentPermissions(organizationId, clientId);
       if (permissions === undefined || userId === undefined) return permissions;
       const user = await deps.findUser(organizationId, userId);
-      return isStanding(user, issuedAt) ? user.permissions : undefined;
+      return isUserSessionValid(user, issuedAt) ? user.permissions : undefined;
     },
   };
 }

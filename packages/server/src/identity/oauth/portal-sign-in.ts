@@ -8,15 +8,15 @@ import type { Applications } from '../clients/applications.ts';
 import { portalClientId } from '../clients/portal-client.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
 import type { RealmProvider } from '../sessions/realm-provider.ts';
-import type { TokenResponse, UserTokens } from '../tokens/issue-user-tokens.ts';
-import { readJwt } from '../tokens/realm-jwt.ts';
+import type { TokenResponse, UserTokenIssuer } from '../tokens/issue-user-tokens.ts';
+import { verifyJwt } from '../tokens/realm-jwt.ts';
 import { readRefreshToken } from '../tokens/refresh-token.ts';
-import { browserLifetime } from '../tokens/refresh-token-families.ts';
-import { idTokenType } from '../tokens/token-claims.ts';
-import { isStanding } from '../tokens/user-session-validity.ts';
+import { browserSessionLifetime } from '../tokens/refresh-token-families.ts';
+import { idTokenTypClaim } from '../tokens/token-claims.ts';
+import { isUserSessionValid } from '../tokens/user-session-validity.ts';
 import type { Logout } from './endpoints/logout.ts';
 import { redeemCode } from './grants/authorization-code.ts';
-import { innerPaths } from './provider/provider-configuration.ts';
+import { providerPaths } from './provider/provider-configuration.ts';
 
 const scope = 'openid profile email';
 
@@ -38,7 +38,7 @@ export type PortalSignIn = {
   readonly tokens: PortalTokens;
 };
 
-export type PortalRequest = {
+export type PortalAuthorizationRequest = {
   readonly redirectUri: string;
   readonly state: string;
   readonly nonce: string;
@@ -47,7 +47,7 @@ export type PortalRequest = {
   readonly loginHint?: string | undefined;
 };
 
-export type PortalCode = {
+export type PortalCodeResponse = {
   readonly code: string;
   readonly redirectUri: string;
   readonly verifier: string;
@@ -57,55 +57,60 @@ export type PortalCode = {
 };
 
 /** Within the transaction of who keeps the tokens; undefined where the sign-in is over. */
-export type RenewTokens = (trx: Kysely<unknown>) => Promise<PortalTokens | undefined>;
+export type RefreshTokens = (trx: Kysely<unknown>) => Promise<PortalTokens | undefined>;
 
-export type PortalIdentity = ReturnType<typeof createPortalIdentity>;
+export type PortalAuthorization = ReturnType<typeof createPortalAuthorization>;
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
-  providerOf(userDomainId: string): Promise<RealmProvider | undefined>;
+  findRealmProvider(userDomainId: string): Promise<RealmProvider | undefined>;
   findApplication: Applications['find'];
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
-  readonly userTokens: UserTokens;
-  readonly logout: Pick<Logout, 'byRefreshToken'>;
+  readonly userTokens: UserTokenIssuer;
+  readonly logout: Pick<Logout, 'endByRefreshToken'>;
   readonly clock: { now(): number };
 };
 
-export function createPortalIdentity(deps: Deps) {
-  const { findRealm, providerOf, findApplication, findUser, userTokens, logout, clock } = deps;
+export function createPortalAuthorization(deps: Deps) {
+  const { findRealm, findRealmProvider, findApplication, findUser, userTokens, logout, clock } =
+    deps;
 
-  const applicationOf = ({ organizationId }: Realm): Promise<Application | undefined> =>
+  const findPortalClient = ({ organizationId }: Realm): Promise<Application | undefined> =>
     findApplication(organizationId, portalClientId);
 
-  const tokensOf = (response: TokenResponse): PortalTokens => ({
+  const portalTokens = (response: TokenResponse): PortalTokens => ({
     accessToken: response.access_token,
     refreshToken: response.refresh_token,
     accessExpiresAt: clock.now() + response.expires_in * 1000,
   });
 
   /** Undefined unless the ID token is the answer to this very request. */
-  function signInOf(
+  function readSignIn(
     realm: Realm,
     response: TokenResponse,
     nonce: string,
   ): PortalSignIn | undefined {
-    const claims = readJwt(realm, response.id_token ?? '');
+    const claims = verifyJwt(realm, response.id_token ?? '');
     const { typ, aud, sub, sid, auth_time: signedInAt } = claims ?? {};
-    const isAnswer = typ === idTokenType && aud === portalClientId && claims?.['nonce'] === nonce;
-    if (!isAnswer || typeof sub !== 'string' || typeof sid !== 'string') return undefined;
+    const matchesRequest =
+      typ === idTokenTypClaim && aud === portalClientId && claims?.['nonce'] === nonce;
+    if (!matchesRequest || typeof sub !== 'string' || typeof sid !== 'string') return undefined;
     return {
       userDomainId: realm.userDomainId,
       organizationId: realm.organizationId,
       userId: sub,
       signInId: sid,
-      endsAt: Number(signedInAt) * 1000 + browserLifetime.longestMs,
-      tokens: tokensOf(response),
+      endsAt: Number(signedInAt) * 1000 + browserSessionLifetime.maxMs,
+      tokens: portalTokens(response),
     };
   }
 
   return {
     /** Where the browser signs in; undefined where there is no such user domain. */
-    async address(userDomainId: string, request: PortalRequest): Promise<string | undefined> {
+    async signInUrl(
+      userDomainId: string,
+      request: PortalAuthorizationRequest,
+    ): Promise<string | undefined> {
       const realm = await findRealm(userDomainId);
       if (realm === undefined) return undefined;
       const { redirectUri, state, nonce, challenge, loginHint } = request;
@@ -120,25 +125,32 @@ export function createPortalIdentity(deps: Deps) {
         code_challenge_method: 'S256',
         ...defined({ login_hint: loginHint }),
       });
-      return `${realm.issuer}${innerPaths.authorization}?${query}`;
+      return `${realm.issuer}${providerPaths.authorization}?${query}`;
     },
 
     /** Undefined for a code that is used, expired, another's, or not the answer to this request. */
-    async redeem(userDomainId: string, given: PortalCode): Promise<PortalSignIn | undefined> {
-      const found = await providerOf(userDomainId);
-      if (found === undefined) return undefined;
-      const { realm, provider } = found;
-      if (given.issuer !== undefined && given.issuer !== realm.issuer) return undefined;
-      const application = await applicationOf(realm);
+    async redeemCode(
+      userDomainId: string,
+      response: PortalCodeResponse,
+    ): Promise<PortalSignIn | undefined> {
+      const realmProvider = await findRealmProvider(userDomainId);
+      if (realmProvider === undefined) return undefined;
+      const { realm, provider } = realmProvider;
+      if (response.issuer !== undefined && response.issuer !== realm.issuer) return undefined;
+      const application = await findPortalClient(realm);
       if (application === undefined) return undefined;
-      const within = {
+      const codePorts = {
         provider,
         realm,
         userTokens,
         findUser: (userId: string) => findUser(realm.organizationId, userId),
       };
       try {
-        return signInOf(realm, await redeemCode(within, application, given), given.nonce);
+        return readSignIn(
+          realm,
+          await redeemCode(codePorts, application, response),
+          response.nonce,
+        );
       } catch (error) {
         if (error instanceof errors.OIDCProviderError) return undefined;
         throw error;
@@ -146,39 +158,45 @@ export function createPortalIdentity(deps: Deps) {
     },
 
     /** All that is to be known before the tokens are renewed; undefined where the sign-in is over. */
-    async prepareRenewal(
+    async prepareRefresh(
       userDomainId: string,
       refreshToken: string,
-    ): Promise<RenewTokens | undefined> {
+    ): Promise<RefreshTokens | undefined> {
       const realm = await findRealm(userDomainId);
       const token = realm && readRefreshToken(realm, refreshToken);
       if (realm === undefined || token === undefined) return undefined;
       if (token.azp !== portalClientId || token.exp * 1000 <= clock.now()) return undefined;
-      const application = await applicationOf(realm);
+      const application = await findPortalClient(realm);
       const user = await findUser(realm.organizationId, token.sub);
-      if (application === undefined || !isStanding(user, token.iat * 1000)) return undefined;
-      const wanted = {
+      if (application === undefined || !isUserSessionValid(user, token.iat * 1000))
+        return undefined;
+      const refreshed = {
         familyId: token.sid,
         tokenId: token.jti,
         scope: token.scope,
         withIdToken: false,
       };
       return async (trx) => {
-        const renewed = await userTokens.renew(realm, { application, user }, wanted, trx);
-        return renewed === undefined ? undefined : tokensOf(renewed);
+        const refreshedTokens = await userTokens.refresh(
+          realm,
+          { application, user },
+          refreshed,
+          trx,
+        );
+        return refreshedTokens === undefined ? undefined : portalTokens(refreshedTokens);
       };
     },
 
     /** Signs out of the realm too: the browser's session there, and what else was begun in it. */
-    async end(userDomainId: string, refreshToken: string): Promise<void> {
+    async signOut(userDomainId: string, refreshToken: string): Promise<void> {
       const realm = await findRealm(userDomainId);
-      const application = realm && (await applicationOf(realm));
+      const application = realm && (await findPortalClient(realm));
       if (realm === undefined || application === undefined) return;
-      await logout.byRefreshToken(realm, application, refreshToken);
+      await logout.endByRefreshToken(realm, application, refreshToken);
     },
 
     /** Where the realm says that somebody is signed out. */
-    async signedOutAddress(userDomainId: string): Promise<string | undefined> {
+    async signedOutUrl(userDomainId: string): Promise<string | undefined> {
       const realm = await findRealm(userDomainId);
       return realm === undefined ? undefined : `${realm.issuer}/signed-out`;
     },

@@ -1,9 +1,12 @@
 // What the authorization server itself has to show to people: the pages make it.
 import type { IncomingMessage } from 'node:http';
 
-export type Page = { readonly html: string; readonly headers: Readonly<Record<string, string>> };
+export type RenderedPage = {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
-export type Fault = {
+export type PageError = {
   /** RFC 6749's word; `description` goes to the page as text. */
   readonly error: string;
   readonly description?: string | undefined;
@@ -13,13 +16,13 @@ export type Fault = {
   readonly realm?: string | undefined;
 };
 
-export type Shown = {
+export type PageRenderer = {
   /** Where nothing may be redirected: unknown client, wrong redirect URI, stale request. */
-  fault(raw: IncomingMessage, facts: Fault): Page;
+  errorPage(raw: IncomingMessage, details: PageError): RenderedPage;
   /** Asks before the sign-out; `form` holds the hidden fields and has the id `op.logoutForm`. */
-  logout(
+  logoutPage(
     raw: IncomingMessage,
-    facts: { realm: string; form: string; redirectUri?: string | undefined },
-  ): Page;
-  signedOut(raw: IncomingMessage, facts: { realm: string }): Page;
+    details: { realm: string; form: string; redirectUri?: string | undefined },
+  ): RenderedPage;
+  signedOutPage(raw: IncomingMessage, details: { realm: string }): RenderedPage;
 };

@@ -5,13 +5,13 @@ export const scopes = ['openid', 'profile', 'email', 'phone', 'address', 'auth']
 /** Also the default where a browser is sent to sign in. */
 export const defaultScope = 'openid profile email';
 
-const known: ReadonlySet<string> = new Set(scopes);
-const machineDefault = 'profile email';
+const knownScopes: ReadonlySet<string> = new Set(scopes);
+const defaultMachineScope = 'profile email';
 
 /** A list of scopes without repetitions, in the order in which they were asked for. */
-function wantedScopes(requested: string): { wanted: Set<string> } | { unknown: string } {
+function parseScopes(requested: string): { wanted: Set<string> } | { unknown: string } {
   const wanted = new Set(requested.split(' ').filter((scope) => scope !== ''));
-  const unknown = [...wanted].find((scope) => !known.has(scope));
+  const unknown = [...wanted].find((scope) => !knownScopes.has(scope));
   return unknown === undefined ? { wanted } : { unknown };
 }
 
@@ -19,20 +19,20 @@ function wantedScopes(requested: string): { wanted: Set<string> } | { unknown: s
  * Without a scope a machine has the default of the specification, less `openid`: there is no user
  * whom an ID token could speak of. For the same reason `openid` is accepted and not granted.
  */
-export function machineScope(
+export function grantMachineScope(
   requested: string | undefined,
 ): { granted: string | undefined } | { unknown: string } {
-  const read = wantedScopes(requested ?? machineDefault);
-  if ('unknown' in read) return read;
-  read.wanted.delete('openid');
-  return { granted: read.wanted.size === 0 ? undefined : [...read.wanted].join(' ') };
+  const parsed = parseScopes(requested ?? defaultMachineScope);
+  if ('unknown' in parsed) return parsed;
+  parsed.wanted.delete('openid');
+  return { granted: parsed.wanted.size === 0 ? undefined : [...parsed.wanted].join(' ') };
 }
 
 /** A scope that is sent empty asks for nothing, which is the default as well. */
-export function userScope(
+export function grantUserScope(
   requested: string | undefined,
 ): { granted: string } | { unknown: string } {
-  const read = wantedScopes(requested ?? '');
-  if ('unknown' in read) return read;
-  return { granted: read.wanted.size === 0 ? defaultScope : [...read.wanted].join(' ') };
+  const parsed = parseScopes(requested ?? '');
+  if ('unknown' in parsed) return parsed;
+  return { granted: parsed.wanted.size === 0 ? defaultScope : [...parsed.wanted].join(' ') };
 }

@@ -1,9 +1,9 @@
 // What the pages are given: accounts, sign-ins and sessions, of which they show the faces.
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { Accounts } from '../accounts/index.ts';
-import type { EntityStore } from '../infrastructure/oidc-entity-sql.ts';
+import type { OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import type { Interactions } from '../sessions/login-interactions.ts';
+import type { LoginInteractions } from '../sessions/login-interactions.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 export type PagesDeps = {
@@ -20,9 +20,9 @@ export type PagesDeps = {
     | 'passwordFault'
     | 'signIns'
   >;
-  readonly interactions: Interactions;
+  readonly interactions: LoginInteractions;
   readonly sessions: Sessions;
-  readonly entities: EntityStore;
+  readonly entities: OidcEntityStore;
   readonly clock: Clock;
   readonly ids: Ids;
   /** 32 bytes, of which the keys of forms and steps are derived. */

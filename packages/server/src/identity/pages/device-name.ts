@@ -1,6 +1,6 @@
 // Names a device by its User-Agent, so that people know theirs again; a guess, and never more than words.
 import type { SignInRecord } from '../accounts/index.ts';
-import type { SessionFacts } from '../sessions/sessions.ts';
+import type { SessionSummary } from '../sessions/sessions.ts';
 
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
@@ -47,7 +47,7 @@ const nearMs = 1500;
  * alone signed in at that moment is it named.
  */
 export function userAgentOf(
-  { kind, signedInAt }: Pick<SessionFacts, 'kind' | 'signedInAt'>,
+  { kind, signedInAt }: Pick<SessionSummary, 'kind' | 'signedInAt'>,
   signIns: readonly Pick<SignInRecord, 'at' | 'outcome' | 'userAgent'>[],
 ): string | undefined {
   if (kind !== 'Browser') return undefined;

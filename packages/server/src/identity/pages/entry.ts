@@ -1,7 +1,7 @@
 // The general entry: who comes without an application says first to which user domain he belongs.
 import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientOf, portalPath } from '../clients/portal-urls.ts';
+import { portalPath, userDomainOfHost } from '../clients/portal-urls.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps } from './deps.ts';
 import { accountPath, accountSignInPath, entryPath } from './paths.ts';
@@ -53,7 +53,7 @@ export function createEntry(deps: Deps) {
   return {
     async get(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const visit = visits.open(request, reply);
-      const client = clientOf(request.hostname, portalDomain);
+      const client = userDomainOfHost(request.hostname, portalDomain);
       const realm = client === undefined ? undefined : await findRealm(client);
       if (realm === undefined) return ask(visit);
       return answers.goTo(visit, origin + accountPath(realm.userDomainId));

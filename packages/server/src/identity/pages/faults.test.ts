@@ -7,7 +7,7 @@ import {
   type SignInPages,
   submit,
 } from '../../../test/sign-in-pages.ts';
-import { clientOf } from '../clients/portal-urls.ts';
+import { userDomainOfHost } from '../clients/portal-urls.ts';
 import { policySource } from './answers.ts';
 import { deviceName, userAgentOf } from './device-name.ts';
 import { withoutDomain } from './sign-in.ts';
@@ -143,7 +143,7 @@ describe('small rules of the pages', () => {
       ['acme.portal.example.evil.example', 'portal.example', undefined],
       ['acme.portal.example', undefined, undefined],
     ] as const) {
-      assert.equal(clientOf(host, domain), client, host);
+      assert.equal(userDomainOfHost(host, domain), client, host);
     }
   });
 

@@ -1,8 +1,8 @@
 // The door of the pages: what people see when they sign in, and what they may do about it afterwards.
 import type { FastifyInstance } from 'fastify';
 import { deriveKey } from '../../platform/index.ts';
-import { createPortalPlaces, portalPath } from '../clients/portal-urls.ts';
-import type { Shown } from '../oauth/rendered-pages.ts';
+import { createPortalUrls, portalPath } from '../clients/portal-urls.ts';
+import type { PageRenderer } from '../oauth/rendered-pages.ts';
 import { createAccount } from './account.ts';
 import { createAccountChanges } from './account-changes.ts';
 import { createAnswers } from './answers.ts';
@@ -25,7 +25,7 @@ export type { PageSettings } from './deps.ts';
 export type { TakeSignUp } from './sign-up.ts';
 
 /** Made first: the authorization server shows some pages by itself, and knows no accounts. */
-export type PageFrame = Frame & { readonly assets: PageAssets; readonly shown: Shown };
+export type PageFrame = Frame & { readonly assets: PageAssets; readonly shown: PageRenderer };
 
 export function createPageFrame({
   signInName: name = 'Switchyard',
@@ -54,10 +54,10 @@ export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pa
   const parts = { ...deps, visits, answers, steps, rp, origin };
   const enrolment = createEnrolment(parts);
   const account = createAccount(parts);
-  const places = createPortalPlaces({ baseUrl, portalDomain: settings.portalDomain });
+  const places = createPortalUrls({ baseUrl, portalDomain: settings.portalDomain });
   /** Where it asks nobody for the user domain again. */
   const portalOf = (userDomainId: string): string => {
-    const signIn = `${places.originsOf(userDomainId).at(-1)}${portalPath}/sign-in`;
+    const signIn = `${places.listOrigins(userDomainId).at(-1)}${portalPath}/sign-in`;
     return `${signIn}?${new URLSearchParams({ domain: userDomainId, to: portalPath })}`;
   };
   const routes = pageTable({

@@ -1,6 +1,6 @@
 // The pages that the authorization server shows by itself: a fault, the question before a sign-out, its end.
 import type { IncomingMessage } from 'node:http';
-import type { Fault, Page, Shown } from '../oauth/rendered-pages.ts';
+import type { PageError, PageRenderer, RenderedPage } from '../oauth/rendered-pages.ts';
 import { type Answer, headersOf } from './answers.ts';
 import type { FaultKind } from './faults.ts';
 import { type Frame, writePage } from './layout.ts';
@@ -21,13 +21,13 @@ const kinds: Readonly<Record<string, FaultKind>> = {
 /** How the library says that the request to sign in is over; its word for it fits anything. */
 const overForm = /^(?:authorization request has expired|(?:authorization|interaction) session)/;
 
-function kindOf({ error, description = '', status, realm }: Fault): FaultKind {
+function kindOf({ error, description = '', status, realm }: PageError): FaultKind {
   if (realm === undefined && status === 404) return 'realm';
   return overForm.test(description) ? 'stale' : (kinds[error] ?? 'request');
 }
 
-export function createShown(frame: Frame): Shown {
-  function write(raw: IncomingMessage, make: (words: Words) => Answer): Page {
+export function createShown(frame: Frame): PageRenderer {
+  function write(raw: IncomingMessage, make: (words: Words) => Answer): RenderedPage {
     const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
     const asked = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
     const language = languageOf(raw, undefined, asked);
@@ -36,11 +36,11 @@ export function createShown(frame: Frame): Shown {
   }
 
   return {
-    fault: (raw, facts) =>
+    errorPage: (raw, facts) =>
       write(raw, (words) => faultView(words, kindOf(facts), facts.requestId, facts)),
-    logout: (raw, { form, redirectUri }) =>
+    logoutPage: (raw, { form, redirectUri }) =>
       write(raw, (words) => logoutView(words, form, redirectUri)),
-    signedOut: (raw, { realm }) =>
+    signedOutPage: (raw, { realm }) =>
       write(raw, (words) => {
         const { doneTitle, done, again } = words.logout;
         return doneView(doneTitle, [done], { address: accountSignInPath(realm), text: again });

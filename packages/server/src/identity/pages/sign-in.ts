@@ -1,7 +1,7 @@
 // Signing in: name, password and code in one form, then what the password alone did not settle.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type SignInRequest, signInPath } from '../sessions/login-interactions.ts';
-import type { SignedInUser } from '../sessions/sessions.ts';
+import type { AuthenticatedUser } from '../sessions/sessions.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps, RelyingParty } from './deps.ts';
 import type { EnrolmentFlow } from './enrolment.ts';
@@ -79,7 +79,7 @@ export function createSignIn(deps: Deps) {
     return answers.page(visit, { ...view, status: more.status ?? 200 });
   }
 
-  async function finish(visit: FlowVisit, signedIn: SignedInUser): Promise<FastifyReply> {
+  async function finish(visit: FlowVisit, signedIn: AuthenticatedUser): Promise<FastifyReply> {
     const { realm, request, reply } = visit;
     const who = [realm.userDomainId, request.raw, reply.raw] as const;
     if (visit.asked === undefined) {

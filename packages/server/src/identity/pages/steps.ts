@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../platform/index.ts';
 import type { Accounts, Method, User } from '../accounts/index.ts';
-import type { EntityStore } from '../infrastructure/oidc-entity-sql.ts';
-import { pageStepModel as model } from '../sessions/sessions.ts';
-import { isStanding } from '../tokens/user-session-validity.ts';
+import type { OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
+import { loginStepModel } from '../sessions/sessions.ts';
+import { isUserSessionValid } from '../tokens/user-session-validity.ts';
 import { PageFault } from './faults.ts';
 
 /**
@@ -34,7 +34,7 @@ export type StepPlace = {
 export type Steps = ReturnType<typeof createSteps>;
 
 type Deps = {
-  readonly entities: EntityStore;
+  readonly entities: OidcEntityStore;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly clock: Clock;
   readonly key: Buffer;
@@ -46,7 +46,7 @@ export function createSteps({ entities, accounts, clock, key }: Deps) {
     createHmac('sha256', key).update(`${browser}\n${place}`).digest('base64url');
 
   async function find(at: StepPlace): Promise<Step | undefined> {
-    const found = await entities.find(at.organizationId, model, idOf(at), clock.now());
+    const found = await entities.find(at.organizationId, loginStepModel, idOf(at), clock.now());
     return found === undefined || found.consumedAt !== undefined
       ? undefined
       : (found.payload as Step);
@@ -61,7 +61,7 @@ export function createSteps({ entities, accounts, clock, key }: Deps) {
     /** @throws PageFault where the user was stopped, or the password changed, meanwhile */
     async demandUser({ organizationId }: StepPlace, { userId, since }: Step): Promise<User> {
       const user = await accounts.find(organizationId, userId);
-      if (!isStanding(user, since)) throw new PageFault('stale');
+      if (!isUserSessionValid(user, since)) throw new PageFault('stale');
       return user;
     },
 
@@ -71,7 +71,13 @@ export function createSteps({ entities, accounts, clock, key }: Deps) {
      */
     async put(at: StepPlace, step: Step, provenAt: number, seconds = stepSeconds): Promise<void> {
       const now = clock.now();
-      const entity = { model, entityId: idOf(at), payload: step, accountId: step.userId, provenAt };
+      const entity = {
+        model: loginStepModel,
+        entityId: idOf(at),
+        payload: step,
+        accountId: step.userId,
+        provenAt,
+      };
       const expiresAt = now + seconds * 1000;
       const isKept = await entities.upsert(at.organizationId, { ...entity, expiresAt }, now);
       if (!isKept) throw new PageFault('stale');
@@ -81,10 +87,10 @@ export function createSteps({ entities, accounts, clock, key }: Deps) {
     async take(at: StepPlace): Promise<Step | undefined> {
       const step = await find(at);
       if (step === undefined) return undefined;
-      if (!(await entities.consume(at.organizationId, model, idOf(at), clock.now()))) {
+      if (!(await entities.consume(at.organizationId, loginStepModel, idOf(at), clock.now()))) {
         return undefined;
       }
-      await entities.destroy(at.organizationId, model, idOf(at));
+      await entities.delete(at.organizationId, loginStepModel, idOf(at));
       return step;
     },
   };

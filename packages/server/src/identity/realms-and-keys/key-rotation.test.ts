@@ -25,8 +25,8 @@ import {
   systemClock,
   systemIds,
 } from '../../platform/index.ts';
-import { keptAfterEndMs, keyLeadMs } from './key-rotation.ts';
-import { realmTtlMs } from './realms.ts';
+import { publishedBeforeUseMs, retiredKeyRetentionMs } from './key-rotation.ts';
+import { realmCacheTtlMs } from './realms.ts';
 
 const dayMs = 86_400_000;
 const masterKey = randomBytes(32);
@@ -75,12 +75,12 @@ describe('the job that rotates keys', () => {
 
   test('is one of each realm, however often the realm is made', async () => {
     const { identity, userDomainId, organizationId } = realm;
-    await identity.createRealm({ userDomainId, organizationId });
+    await identity.createUserDomain({ userDomainId, organizationId });
     assert.equal(jobs.length, 2);
     assert.equal(jobs[0]?.jobId, jobs[1]?.jobId);
     assert.match(String(jobs[0]?.jobId), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-/);
     const other = { userDomainId: `realm-${randomUUID()}`, organizationId: randomUUID() };
-    await identity.createRealm(other);
+    await identity.createUserDomain(other);
     assert.notEqual(jobs[2]?.jobId, jobs[0]?.jobId);
   });
 
@@ -103,12 +103,14 @@ describe('the job that rotates keys', () => {
     assert.equal(both.length, 4);
     await look();
     assert.deepEqual(await publishedIds(realm), both, 'done once, also when the job is repeated');
-    const states = (await realm.identity.listKeys(realm.userDomainId)).map(({ state }) => state);
+    const states = (await realm.identity.listSigningKeys(realm.userDomainId)).map(
+      ({ state }) => state,
+    );
     assert.deepEqual(states, ['Published', 'Published', 'Signing', 'Signing']);
-    clock.advance(keyLeadMs - 1000);
+    clock.advance(publishedBeforeUseMs - 1000);
     assert.ok(before.includes(kidOf(await realm.getToken(client))), 'still the old ones sign');
 
-    clock.advance(1000 + realmTtlMs);
+    clock.advance(1000 + realmCacheTtlMs);
     const newToken = await realm.getToken(client);
     assert.ok(!before.includes(kidOf(newToken)) && both.includes(kidOf(newToken)));
 
@@ -124,7 +126,7 @@ describe('the job that rotates keys', () => {
       ).length;
     await look();
     assert.equal(await rows(), 4, 'kept for a while');
-    clock.advance(keptAfterEndMs + 1000);
+    clock.advance(retiredKeyRetentionMs + 1000);
     await look();
     assert.equal(await rows(), 2);
   });
@@ -137,7 +139,7 @@ describe('the job that rotates keys', () => {
     assert.ok(job);
     clock.advance(91 * dayMs);
     await Promise.all([first(job), second(job)]);
-    assert.equal((await realm.identity.listKeys(realm.userDomainId)).length, 4);
+    assert.equal((await realm.identity.listSigningKeys(realm.userDomainId)).length, 4);
     await other.close();
   });
 
@@ -150,7 +152,7 @@ describe('the job that rotates keys', () => {
     // Five seconds ahead, the jobs call it due now; what it asks for has to be to come for them.
     const { retryAt } = (await handler(job)) as Later;
     assert.ok(retryAt >= own.now() + 60_000, `${retryAt - own.now()}`);
-    assert.equal((await behind.identity.listKeys(behind.userDomainId)).length, 2);
+    assert.equal((await behind.identity.listSigningKeys(behind.userDomainId)).length, 2);
     handler = first;
     await behind.close();
   });
@@ -197,13 +199,13 @@ test('jobs wait in the table from the making of a realm on, and are done one by 
   const realm = await openTestRealm({ database, clock, masterKey, jobs });
   const names = [realm.userDomainId, `realm-${randomUUID()}`, `realm-${randomUUID()}`];
   for (const userDomainId of names.slice(1)) {
-    await realm.identity.createRealm({ userDomainId, organizationId: randomUUID() });
+    await realm.identity.createUserDomain({ userDomainId, organizationId: randomUUID() });
   }
   jobs.start();
   const rows = () =>
     database.query<{ kind: string; due_at: Date }>('SELECT kind, due_at FROM jobs');
   const counts = async () =>
-    (await Promise.all(names.map((name) => realm.identity.listKeys(name)))).map(
+    (await Promise.all(names.map((name) => realm.identity.listSigningKeys(name)))).map(
       ({ length }) => length,
     );
   assert.deepEqual(new Set((await rows()).map(({ kind }) => kind)), new Set(['rotate-realm-keys']));
@@ -231,19 +233,19 @@ describe('by command', () => {
     const client = await realm.createApplication();
     const before = await publishedIds(other, userDomainId);
     const token = await realm.getToken(client);
-    assert.equal(await identity.rotateKeys(userDomainId), true);
-    assert.equal(await identity.rotateKeys(userDomainId), false, 'under way already');
+    assert.equal(await identity.rotateSigningKeys(userDomainId), true);
+    assert.equal(await identity.rotateSigningKeys(userDomainId), false, 'under way already');
     assert.equal((await publishedIds(realm)).length, 4);
     assert.deepEqual(await publishedIds(other, userDomainId), before, 'not read again yet');
-    clock.advance(realmTtlMs + 1);
+    clock.advance(realmCacheTtlMs + 1);
     assert.equal((await publishedIds(other, userDomainId)).length, 4);
-    clock.advance(keyLeadMs);
+    clock.advance(publishedBeforeUseMs);
     const young = await realm.getToken(client);
     assert.ok(!before.includes(kidOf(young)));
     await other.identity.verifyToken(young);
     await assert.rejects(identity.verifyToken(token), /token_expired/, 'its own hour is over');
-    assert.equal(await identity.rotateKeys(userDomainId), true, 'and once more');
-    await assert.rejects(identity.rotateKeys('no-such-realm'), /resource_not_found/);
+    assert.equal(await identity.rotateSigningKeys(userDomainId), true, 'and once more');
+    await assert.rejects(identity.rotateSigningKeys('no-such-realm'), /resource_not_found/);
     await other.close();
     await realm.close();
   });
@@ -255,13 +257,13 @@ describe('by command', () => {
     const other = await openTestRealm({ database, clock, masterKey });
     const { identity, userDomainId } = realm;
     const client = await realm.createApplication();
-    await identity.rotateKeys(userDomainId);
+    await identity.rotateSigningKeys(userDomainId);
     const token = await realm.getToken(client);
     await identity.verifyToken(token);
     await other.identity.verifyToken(token);
     const before = await publishedIds(realm);
 
-    await identity.replaceKeysAtOnce(userDomainId);
+    await identity.replaceSigningKeysAtOnce(userDomainId);
     await assert.rejects(identity.verifyToken(token), /token_invalid/);
     const after = await publishedIds(realm);
     assert.equal(after.length, 2, 'those that waited for their hour are gone too');

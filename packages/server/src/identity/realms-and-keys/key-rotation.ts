@@ -12,41 +12,41 @@ import {
 } from '../../platform/index.ts';
 import type { RecordChange } from '../infrastructure/audit-port.ts';
 import type { SealedKey, UserDomain } from './realm.ts';
-import type { IdentityStore } from './realm-sql.ts';
-import { type Realms, realmTtlMs } from './realms.ts';
+import type { RealmStore } from './realm-sql.ts';
+import { type Realms, realmCacheTtlMs } from './realms.ts';
 import type { KeyRing } from './signing-keys.ts';
 
 const dayMs = 86_400_000;
 /** A new key is published this long before it signs, so that caches of the JWKS have it. */
-export const keyLeadMs = 3_600_000;
+export const publishedBeforeUseMs = 3_600_000;
 /** The longest lifetime of an access token: a replaced signing key verifies tokens for as long. */
-export const accessTokenSecondsMax = 86_400;
+export const maxAccessTokenSeconds = 86_400;
 /** No token lives longer: an access token lives a day at most, a refresh token too. */
-const longestTokenMs = accessTokenSecondsMax * 1000;
+const maxTokenLifetimeMs = maxAccessTokenSeconds * 1000;
 /** A key that has ended verifies nothing, and stays so long for whoever looks into an old token. */
-export const keptAfterEndMs = 7 * dayMs;
+export const retiredKeyRetentionMs = 7 * dayMs;
 /** The job looks at least so often: the setting may have been changed. */
-const lookAgainMs = dayMs;
+const recheckIntervalMs = dayMs;
 /** And no sooner: by the clock of the jobs, which is not this one, `next` may have come and would come at once. */
-const pauseMs = 60_000;
+const minRecheckDelayMs = 60_000;
 /** Two RSA keys would keep two threads busy: while one is made, other realms wait. */
-const madeAtOnce = 1;
+const maxConcurrentRotations = 1;
 const jobKind = 'rotate-realm-keys';
 
 export type KeyState = 'Published' | 'Signing' | 'Verifying';
-export type KeyFacts = Omit<SealedKey, 'privateSealed'> & { readonly state: KeyState };
+export type SigningKeySummary = Omit<SealedKey, 'privateSealed'> & { readonly state: KeyState };
 
 type Deps = {
-  store: IdentityStore;
+  store: RealmStore;
   keyRing: KeyRing;
-  realms: Pick<Realms, 'changed'>;
+  realms: Pick<Realms, 'invalidate'>;
   /** Left out, keys rotate by command alone: in tools and in tests of other things. */
   jobs: Pick<Jobs, 'handle' | 'enqueue'> | undefined;
   recordChange: RecordChange;
   clock: Clock;
   log: Log;
   /** How long keys sign before others do. */
-  keyDays: number;
+  rotationDays: number;
 };
 
 /** One job of each realm, however often it is asked for: its id follows from the realm's. */
@@ -57,7 +57,7 @@ function jobIdOf(organizationId: string): string {
 }
 
 /** Keys come youngest first, so the first of an algorithm that has begun is the one that signs. */
-function factsOf(keys: readonly SealedKey[], now: number): KeyFacts[] {
+function summarizeKeys(keys: readonly SealedKey[], now: number): SigningKeySummary[] {
   const signing = new Set<string>();
   return keys.map(({ privateSealed: _sealed, ...key }) => {
     if (key.activeFrom > now) return { ...key, state: 'Published' };
@@ -68,7 +68,7 @@ function factsOf(keys: readonly SealedKey[], now: number): KeyFacts[] {
 }
 
 export function createKeyRotation(deps: Deps) {
-  const { store, keyRing, realms, jobs, clock, log, keyDays, recordChange } = deps;
+  const { store, keyRing, realms, jobs, clock, log, rotationDays, recordChange } = deps;
 
   async function domainOf(userDomainId: string): Promise<UserDomain> {
     const domain = await store.findDomain(userDomainId);
@@ -81,7 +81,7 @@ export function createKeyRotation(deps: Deps) {
     plan: { activeFrom: number; retireOthersAt: number; unlessActiveAfter: number | undefined },
   ): Promise<boolean> {
     const { activeFrom, ...change } = plan;
-    const keys = await keyRing.make(organizationId, activeFrom);
+    const keys = await keyRing.createSealedKeys(organizationId, activeFrom);
     const keyIds = keys.map(({ keyId }) => keyId);
     const after = {
       keyIds,
@@ -93,23 +93,23 @@ export function createKeyRotation(deps: Deps) {
     const isReplaced = await store.replaceKeys(organizationId, {
       ...change,
       keys,
-      at: clock.now(),
-      tell: (trx) => recordChange(trx, { organizationId, action, entity, after }),
+      now: clock.now(),
+      recordChange: (trx) => recordChange(trx, { organizationId, action, entity, after }),
     });
     if (!isReplaced) return false;
-    realms.changed(userDomainId);
+    realms.invalidate(userDomainId);
     log.info({ realm: userDomainId, keyIds, activeFrom }, 'signing keys were replaced');
     return true;
   }
 
   /** Published now, signing after the lead; the old ones verify until their last token is over. */
-  function replaceGently(domain: UserDomain, unlessActiveAfter: number): Promise<boolean> {
-    const activeFrom = clock.now() + keyLeadMs;
-    const retireOthersAt = activeFrom + realmTtlMs + longestTokenMs;
+  function replaceWithOverlap(domain: UserDomain, unlessActiveAfter: number): Promise<boolean> {
+    const activeFrom = clock.now() + publishedBeforeUseMs;
+    const retireOthersAt = activeFrom + realmCacheTtlMs + maxTokenLifetimeMs;
     return replace(domain, { activeFrom, retireOthersAt, unlessActiveAfter });
   }
 
-  async function youngest(organizationId: string): Promise<number> {
+  async function newestActiveFrom(organizationId: string): Promise<number> {
     const keys = await store.listKeys(organizationId, clock.now());
     return Math.max(0, ...keys.map(({ activeFrom }) => activeFrom));
   }
@@ -118,33 +118,37 @@ export function createKeyRotation(deps: Deps) {
     const domain = await store.findDomain(String(payload['userDomainId']));
     // A domain that is gone needs no keys; the job of its name ends with it.
     if (domain?.organizationId !== organizationId) return undefined;
-    const lastsMs = keyDays * dayMs;
+    const keyLifetimeMs = rotationDays * dayMs;
     const now = clock.now();
-    const isDue = (await youngest(organizationId)) + lastsMs <= now;
-    if (isDue) await replaceGently(domain, now - lastsMs);
-    const gone = await store.deleteKeys(organizationId, now - keptAfterEndMs);
-    if (gone > 0) log.info({ realm: domain.userDomainId, gone }, 'old signing keys were deleted');
-    const next = Math.min((await youngest(organizationId)) + lastsMs, now + lookAgainMs);
-    return { retryAt: Math.max(next, clock.now() + pauseMs), untried: true };
+    const isDue = (await newestActiveFrom(organizationId)) + keyLifetimeMs <= now;
+    if (isDue) await replaceWithOverlap(domain, now - keyLifetimeMs);
+    const deleted = await store.deleteKeys(organizationId, now - retiredKeyRetentionMs);
+    if (deleted > 0)
+      log.info({ realm: domain.userDomainId, gone: deleted }, 'old signing keys were deleted');
+    const next = Math.min(
+      (await newestActiveFrom(organizationId)) + keyLifetimeMs,
+      now + recheckIntervalMs,
+    );
+    return { retryAt: Math.max(next, clock.now() + minRecheckDelayMs), untried: true };
   }
 
-  jobs?.handle(jobKind, rotateWhenDue, { most: madeAtOnce });
+  jobs?.handle(jobKind, rotateWhenDue, { most: maxConcurrentRotations });
 
   return {
     /** From now on the realm's keys rotate by themselves; new ones have a day at least. */
-    async arm(
+    async scheduleRotation(
       { userDomainId, organizationId }: Omit<UserDomain, 'status'>,
       trx?: Kysely<unknown>,
     ): Promise<void> {
       const jobId = jobIdOf(organizationId);
       const payload = { userDomainId };
-      const dueAt = clock.now() + lookAgainMs;
+      const dueAt = clock.now() + recheckIntervalMs;
       await jobs?.enqueue({ organizationId, jobId, kind: jobKind, payload, dueAt }, trx);
     },
 
     /** False where the next keys are published already and wait for their hour. */
     async rotate(userDomainId: string): Promise<boolean> {
-      return replaceGently(await domainOf(userDomainId), clock.now());
+      return replaceWithOverlap(await domainOf(userDomainId), clock.now());
     },
 
     /**
@@ -158,10 +162,10 @@ export function createKeyRotation(deps: Deps) {
     },
 
     /** Those that still sign or verify, youngest first. */
-    async list(userDomainId: string): Promise<KeyFacts[]> {
+    async list(userDomainId: string): Promise<SigningKeySummary[]> {
       const now = clock.now();
       const { organizationId } = await domainOf(userDomainId);
-      return factsOf(await store.listKeys(organizationId, now), now);
+      return summarizeKeys(await store.listKeys(organizationId, now), now);
     },
   };
 }

@@ -4,19 +4,19 @@ import { type Database, isoTime } from '../../platform/index.ts';
 import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm.ts';
 
 /** Rotation makes two keys at a time: this many are years of them, not a working set. */
-const keysPerRealmMax = 32;
+const maxListedKeys = 32;
 
-export type KeyChange = {
+export type KeyReplacement = {
   readonly keys: readonly SealedKey[];
   /** Epoch milliseconds, as all of these. */
-  readonly at: number;
+  readonly now: number;
   readonly retireOthersAt: number;
   readonly unlessActiveAfter: number | undefined;
   /** As the last statement of the same transaction. */
-  readonly tell: (trx: Kysely<unknown>) => Promise<void>;
+  readonly recordChange: (trx: Kysely<unknown>) => Promise<void>;
 };
 
-export type IdentityStore = ReturnType<typeof createIdentityStore>;
+export type RealmStore = ReturnType<typeof createRealmStore>;
 
 type DomainRow = { user_domain_id: string; organization_id: string; status: Status };
 type KeyRow = {
@@ -26,7 +26,7 @@ type KeyRow = {
   active_from: Date;
   retire_at: Date | null;
 };
-function domainOf(row: DomainRow): UserDomain {
+function domainFromRow(row: DomainRow): UserDomain {
   return {
     userDomainId: row.user_domain_id,
     organizationId: row.organization_id,
@@ -34,7 +34,7 @@ function domainOf(row: DomainRow): UserDomain {
   };
 }
 
-function keyOf(row: KeyRow): SealedKey {
+function keyFromRow(row: KeyRow): SealedKey {
   return {
     keyId: row.key_id,
     algorithm: row.algorithm,
@@ -44,9 +44,9 @@ function keyOf(row: KeyRow): SealedKey {
   };
 }
 
-export function createIdentityStore(database: Database) {
+export function createRealmStore(database: Database) {
   /** Within a transaction by its own connection: a second one might never come. */
-  async function rowsOf<Row extends object>(
+  async function queryRows<Row extends object>(
     text: string,
     values: readonly unknown[],
     trx: Kysely<unknown> | undefined,
@@ -59,13 +59,13 @@ export function createIdentityStore(database: Database) {
     trx: Kysely<unknown>,
     organizationId: string,
     keys: readonly SealedKey[],
-    at: number,
+    now: number,
   ): Promise<void> => {
     for (const key of keys) {
       await sql`INSERT INTO realm_keys
           (organization_id, key_id, algorithm, private_sealed, created_at, active_from)
         VALUES (${organizationId}, ${key.keyId}, ${key.algorithm}, ${key.privateSealed},
-          ${isoTime(at)}, ${isoTime(key.activeFrom)})`.execute(trx);
+          ${isoTime(now)}, ${isoTime(key.activeFrom)})`.execute(trx);
     }
   };
 
@@ -73,42 +73,49 @@ export function createIdentityStore(database: Database) {
     async findDomain(userDomainId: string, trx?: Kysely<unknown>): Promise<UserDomain | undefined> {
       const text =
         'SELECT user_domain_id, organization_id, status FROM user_domains WHERE user_domain_id = $1';
-      const [row] = await rowsOf<DomainRow>(text, [userDomainId], trx);
-      return row === undefined ? undefined : domainOf(row);
+      const [row] = await queryRows<DomainRow>(text, [userDomainId], trx);
+      return row === undefined ? undefined : domainFromRow(row);
     },
 
-    async findDomainOf(organizationId: string, trx?: Kysely<unknown>): Promise<string | undefined> {
+    async findDomainOfOrganization(
+      organizationId: string,
+      trx?: Kysely<unknown>,
+    ): Promise<string | undefined> {
       const text = 'SELECT user_domain_id FROM user_domains WHERE organization_id = $1';
-      const [row] = await rowsOf<DomainRow>(text, [organizationId], trx);
+      const [row] = await queryRows<DomainRow>(text, [organizationId], trx);
       return row?.user_domain_id;
     },
 
     /** By organisation, of those that have one. */
-    async findDomainsOf(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const found = await database.query<DomainRow>(
+    async findDomainsOfOrganizations(
+      organizationIds: readonly string[],
+    ): Promise<ReadonlyMap<string, string>> {
+      const rows = await database.query<DomainRow>(
         'SELECT organization_id, user_domain_id FROM user_domains WHERE organization_id = ANY($1)',
         [organizationIds],
       );
-      return new Map(found.map((row) => [row.organization_id, row.user_domain_id]));
+      return new Map(rows.map((row) => [row.organization_id, row.user_domain_id]));
     },
 
     /** False where the name or the organisation has a domain already: then nothing was written. */
     async insertDomain(
       domain: UserDomain,
       keys: readonly SealedKey[],
-      at: number,
-      within?: Kysely<unknown>,
+      now: number,
+      outerTransaction?: Kysely<unknown>,
     ): Promise<boolean> {
       const insert = async (trx: Kysely<unknown>): Promise<boolean> => {
-        const made = await sql`INSERT INTO user_domains
+        const inserted = await sql`INSERT INTO user_domains
             (user_domain_id, organization_id, status, created_at)
-          VALUES (${domain.userDomainId}, ${domain.organizationId}, ${domain.status}, ${isoTime(at)})
+          VALUES (${domain.userDomainId}, ${domain.organizationId}, ${domain.status}, ${isoTime(now)})
           ON CONFLICT DO NOTHING RETURNING user_domain_id`.execute(trx);
-        if (made.rows.length === 0) return false;
-        await insertKeys(trx, domain.organizationId, keys, at);
+        if (inserted.rows.length === 0) return false;
+        await insertKeys(trx, domain.organizationId, keys, now);
         return true;
       };
-      return within === undefined ? database.transaction(insert) : insert(within);
+      return outerTransaction === undefined
+        ? database.transaction(insert)
+        : insert(outerTransaction);
     },
 
     /** Tells its name, where there was one. */
@@ -118,14 +125,14 @@ export function createIdentityStore(database: Database) {
       return closed.rows[0]?.user_domain_id;
     },
 
-    async listKeys(organizationId: string, at: number): Promise<SealedKey[]> {
+    async listKeys(organizationId: string, now: number): Promise<SealedKey[]> {
       const rows = await database.query<KeyRow>(
         `SELECT key_id, algorithm, private_sealed, active_from, retire_at FROM realm_keys
          WHERE organization_id = $1 AND (retire_at IS NULL OR retire_at > $2)
-         ORDER BY active_from DESC, key_id LIMIT ${keysPerRealmMax}`,
-        [organizationId, isoTime(at)],
+         ORDER BY active_from DESC, key_id LIMIT ${maxListedKeys}`,
+        [organizationId, isoTime(now)],
       );
-      return rows.map(keyOf);
+      return rows.map(keyFromRow);
     },
 
     /**
@@ -133,8 +140,8 @@ export function createIdentityStore(database: Database) {
      * all of that or nothing. False where a key begins after `unlessActiveAfter`: then somebody
      * else was faster.
      */
-    async replaceKeys(organizationId: string, change: KeyChange): Promise<boolean> {
-      const { keys, at, retireOthersAt, unlessActiveAfter } = change;
+    async replaceKeys(organizationId: string, replacement: KeyReplacement): Promise<boolean> {
+      const { keys, now, retireOthersAt, unlessActiveAfter } = replacement;
       const end = isoTime(retireOthersAt);
       return database.transaction(async (trx) => {
         // Two rotations at once take turns.
@@ -142,26 +149,25 @@ export function createIdentityStore(database: Database) {
           trx,
         );
         if (unlessActiveAfter !== undefined) {
-          const younger =
-            await sql`SELECT 1 FROM realm_keys WHERE organization_id = ${organizationId}
+          const newer = await sql`SELECT 1 FROM realm_keys WHERE organization_id = ${organizationId}
             AND active_from > ${isoTime(unlessActiveAfter)} LIMIT 1`.execute(trx);
-          if (younger.rows.length > 0) return false;
+          if (newer.rows.length > 0) return false;
         }
         await sql`UPDATE realm_keys SET retire_at = ${end} WHERE organization_id = ${organizationId}
           AND (retire_at IS NULL OR retire_at > ${end})`.execute(trx);
-        await insertKeys(trx, organizationId, keys, at);
-        await change.tell(trx);
+        await insertKeys(trx, organizationId, keys, now);
+        await replacement.recordChange(trx);
         return true;
       });
     },
 
     /** Tells how many keys went that had ended before `endedBefore`. */
     async deleteKeys(organizationId: string, endedBefore: number): Promise<number> {
-      const gone = await database.query(
+      const deleted = await database.query(
         'DELETE FROM realm_keys WHERE organization_id = $1 AND retire_at < $2 RETURNING key_id',
         [organizationId, isoTime(endedBefore)],
       );
-      return gone.length;
+      return deleted.length;
     },
   };
 }

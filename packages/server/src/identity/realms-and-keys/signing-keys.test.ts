@@ -5,9 +5,9 @@ import { describe, test } from 'node:test';
 import { decodeProtectedHeader } from 'jose';
 import { testDatabase } from '../../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
-import { keyLeadMs } from './key-rotation.ts';
-import { createIdentityStore } from './realm-sql.ts';
-import { realmTtlMs } from './realms.ts';
+import { publishedBeforeUseMs } from './key-rotation.ts';
+import { createRealmStore } from './realm-sql.ts';
+import { realmCacheTtlMs } from './realms.ts';
 import { createKeyRing } from './signing-keys.ts';
 
 async function publishedIds(realm: TestRealm): Promise<string[]> {
@@ -30,17 +30,17 @@ describe('signing keys', () => {
     const masterKey = randomBytes(32);
     const database = await testDatabase();
     const realm = await openTestRealm({ database, clock: movableClock(), masterKey });
-    const store = createIdentityStore(database);
+    const store = createRealmStore(database);
     const keys = await store.listKeys(realm.organizationId, 0);
     assert.equal(keys.length, 2);
     for (const key of keys) {
       const ring = createKeyRing(masterKey);
-      const { d = '' } = ring.open(realm.organizationId, key).privateJwk;
+      const { d = '' } = ring.openKey(realm.organizationId, key).privateJwk;
       assert.ok(d.length > 40);
       assert.equal(key.privateSealed.includes(d.slice(0, 10)), false);
       assert.equal(key.privateSealed.includes('"d":"'), false);
-      assert.throws(() => ring.open(randomUUID(), key));
-      assert.throws(() => createKeyRing(randomBytes(32)).open(realm.organizationId, key));
+      assert.throws(() => ring.openKey(randomUUID(), key));
+      assert.throws(() => createKeyRing(randomBytes(32)).openKey(realm.organizationId, key));
     }
     await realm.close();
   });
@@ -53,11 +53,11 @@ describe('signing keys', () => {
     const before = await publishedIds(realm);
     const oldToken = await realm.getToken(client);
 
-    await realm.identity.rotateKeys(realm.userDomainId);
+    await realm.identity.rotateSigningKeys(realm.userDomainId);
     assert.equal((await publishedIds(realm)).length, 4, 'the new ones are published at once');
     assert.equal(kidOf(await realm.getToken(client)), kidOf(oldToken), 'and do not sign yet');
 
-    clock.advance(keyLeadMs + realmTtlMs);
+    clock.advance(publishedBeforeUseMs + realmCacheTtlMs);
     const lastOfOld = oldToken;
     const newToken = await realm.getToken(client);
     assert.equal(before.includes(String(kidOf(newToken))), false);
@@ -76,19 +76,19 @@ describe('a realm', () => {
     const realm = await openTestRealm({ database: await testDatabase(), clock: movableClock() });
     const { identity, organizationId, userDomainId } = realm;
     const ids = await publishedIds(realm);
-    await identity.createRealm({ userDomainId, organizationId });
+    await identity.createUserDomain({ userDomainId, organizationId });
     assert.deepEqual(await publishedIds(realm), ids);
     await assert.rejects(
-      identity.createRealm({ userDomainId, organizationId: randomUUID() }),
+      identity.createUserDomain({ userDomainId, organizationId: randomUUID() }),
       /already_exists/,
     );
     await assert.rejects(
-      identity.createRealm({ userDomainId: `realm-${randomUUID()}`, organizationId }),
+      identity.createUserDomain({ userDomainId: `realm-${randomUUID()}`, organizationId }),
       /already_exists/,
     );
     for (const name of ['', 'A', 'a/b', '-a', 'a b', 'x'.repeat(64)]) {
       await assert.rejects(
-        identity.createRealm({ userDomainId: name, organizationId: randomUUID() }),
+        identity.createUserDomain({ userDomainId: name, organizationId: randomUUID() }),
         /field_invalid/,
       );
     }

@@ -1,7 +1,7 @@
 // The user domains of organisations: opened under a name that is free, and closed for good.
 import { Refusal, refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import type { IdentityStore } from './realm-sql.ts';
+import type { RealmStore } from './realm-sql.ts';
 import type { Realms } from './realms.ts';
 
 export type NewUserDomain = { readonly userDomainId: string; readonly organizationId: string };
@@ -24,9 +24,14 @@ export const reservedDomainNames: ReadonlySet<string> = new Set([
 ]);
 
 type Deps = {
-  readonly realms: Pick<Realms, 'create' | 'changed'>;
-  readonly rotation: { arm(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void> };
-  readonly store: Pick<IdentityStore, 'findDomainOf' | 'findDomainsOf' | 'closeDomain'>;
+  readonly realms: Pick<Realms, 'create' | 'invalidate'>;
+  readonly rotation: {
+    scheduleRotation(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void>;
+  };
+  readonly store: Pick<
+    RealmStore,
+    'findDomainOfOrganization' | 'findDomainsOfOrganizations' | 'closeDomain'
+  >;
 };
 
 const isTaken = (error: unknown): boolean =>
@@ -36,13 +41,13 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
   /** From then on its signing keys rotate by themselves. */
   async function create(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void> {
     await realms.create(domain, trx);
-    await rotation.arm(domain, trx);
+    await rotation.scheduleRotation(domain, trx);
   }
 
   return {
     create,
-    of: (organizationId: string) => store.findDomainOf(organizationId),
-    ofAll: store.findDomainsOf,
+    findByOrganization: (organizationId: string) => store.findDomainOfOrganization(organizationId),
+    findByOrganizations: store.findDomainsOfOrganizations,
 
     /** The one that stands already, or a new one under the first of the names that is free. */
     async open(
@@ -50,9 +55,9 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
       names: readonly string[],
       trx?: Kysely<unknown>,
     ): Promise<string> {
-      const standing = await store.findDomainOf(organizationId, trx);
+      const existing = await store.findDomainOfOrganization(organizationId, trx);
       const free = names.filter((name) => !reservedDomainNames.has(name));
-      for (const userDomainId of standing === undefined ? free : [standing]) {
+      for (const userDomainId of existing === undefined ? free : [existing]) {
         try {
           await create({ userDomainId, organizationId }, trx);
           return userDomainId;
@@ -66,13 +71,13 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
     /** Nobody signs in to it any more; its name stays taken, so that no token comes alive again. */
     async close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
       const userDomainId = await store.closeDomain(organizationId, trx);
-      if (userDomainId !== undefined) realms.changed(userDomainId);
+      if (userDomainId !== undefined) realms.invalidate(userDomainId);
       return userDomainId;
     },
 
-    async changed(organizationId: string): Promise<void> {
-      const userDomainId = await store.findDomainOf(organizationId);
-      if (userDomainId !== undefined) realms.changed(userDomainId);
+    async invalidate(organizationId: string): Promise<void> {
+      const userDomainId = await store.findDomainOfOrganization(organizationId);
+      if (userDomainId !== undefined) realms.invalidate(userDomainId);
     },
   };
 }

@@ -9,7 +9,7 @@ import { type Interrupted, interrupted, type Wanted, writes } from '../../../tes
 import { createPerson, passwordForm } from '../../../test/people.ts';
 import { openPostOffice } from '../../../test/post-office.ts';
 import { answerPage, rawRequest } from '../../../test/sign-in.ts';
-import { bearerKey } from '../oauth/provider/storage-adapter.ts';
+import { hashBearerValue } from '../oauth/provider/storage-adapter.ts';
 
 const newPassword = () => `correct ${randomUUID()} staple`;
 
@@ -178,7 +178,7 @@ describe('while sessions end', () => {
       `SELECT uid FROM oidc_entities WHERE organization_id = $1 AND model = 'Session'
          AND uid = (SELECT uid FROM oidc_entities WHERE organization_id = $1
            AND model = 'AuthorizationCode' AND entity_id = $2)`,
-      [flow.realm.organizationId, bearerKey(code)],
+      [flow.realm.organizationId, hashBearerValue(code)],
     );
     assert.ok(session !== undefined);
     const { uid } = session;

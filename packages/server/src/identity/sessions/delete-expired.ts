@@ -1,35 +1,41 @@
 // Deletes expired codes, tokens, sessions, links and records in bounded batches, now and then.
 import type { Clock, Log } from '../../platform/index.ts';
 import type { Accounts } from '../accounts/index.ts';
-import type { EntityStore } from '../infrastructure/oidc-entity-sql.ts';
-import type { Families } from '../tokens/refresh-token-families.ts';
+import type { OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
+import type { TokenFamilies } from '../tokens/refresh-token-families.ts';
 
 const batchRows = 500;
-const everyMs = 300_000;
+const intervalMs = 300_000;
 /** Of each kind in a run, so that a flood of one leaves the others their turn before the next run. */
-const kindMaxMs = 80_000;
+const maxMsPerKind = 80_000;
 
-export type Sweep = { run(): Promise<number>; start(): void; stop(): Promise<void> };
+export type ExpiredDataCleanup = { run(): Promise<number>; start(): void; stop(): Promise<void> };
 
 type Deps = {
-  entities: Pick<EntityStore, 'deleteExpired'>;
-  families: Pick<Families, 'sweep'>;
+  entities: Pick<OidcEntityStore, 'deleteExpired'>;
+  families: Pick<TokenFamilies, 'deleteExpired'>;
   accounts: Pick<Accounts, 'deleteExpired'>;
   clock: Clock;
   log: Log;
 };
 
-export function createSweep({ entities, families, accounts, clock, log }: Deps): Sweep {
+export function createExpiredDataCleanup({
+  entities,
+  families,
+  accounts,
+  clock,
+  log,
+}: Deps): ExpiredDataCleanup {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
   let isStopping = false;
 
   /** To the end: how many rows there are is up to strangers. */
-  async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
-    const until = clock.now() + kindMaxMs;
+  async function inBatches(deleteBatch: (limit: number) => Promise<number>): Promise<number> {
+    const until = clock.now() + maxMsPerKind;
     let total = 0;
     while (!isStopping && clock.now() < until) {
-      const deleted = await deleteSome(batchRows);
+      const deleted = await deleteBatch(batchRows);
       total += deleted;
       if (deleted < batchRows) break;
     }
@@ -38,7 +44,7 @@ export function createSweep({ entities, families, accounts, clock, log }: Deps):
 
   async function run(): Promise<number> {
     const expired = await inBatches((limit) => entities.deleteExpired(clock.now(), limit));
-    const ended = await inBatches(families.sweep);
+    const ended = await inBatches(families.deleteExpired);
     return (
       expired + ended + (await inBatches((limit) => accounts.deleteExpired(clock.now(), limit)))
     );
@@ -51,7 +57,7 @@ export function createSweep({ entities, families, accounts, clock, log }: Deps):
         running = run().catch((error: unknown) => {
           log.warn({ err: error }, 'the sweep of expired entities failed and will be tried again');
         });
-      }, everyMs).unref();
+      }, intervalMs).unref();
     },
     async stop() {
       isStopping = true;

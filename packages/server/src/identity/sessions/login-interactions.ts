@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type InteractionResults } from 'oidc-provider';
 import type { Clock } from '../../platform/index.ts';
 import type { RealmProvider } from './realm-provider.ts';
-import { loginTsOf, type Sessions, type SignedInUser } from './sessions.ts';
+import { type AuthenticatedUser, type Sessions, toLoginTs } from './sessions.ts';
 
 export type SignInRequest = {
   readonly uid: string;
@@ -19,10 +19,10 @@ export type SignInRequest = {
   readonly locales: readonly string[];
 };
 
-export type Interactions = ReturnType<typeof createInteractions>;
+export type LoginInteractions = ReturnType<typeof createLoginInteractions>;
 
 type Deps = {
-  providerOf(userDomainId: string): Promise<RealmProvider | undefined>;
+  findRealmProvider(userDomainId: string): Promise<RealmProvider | undefined>;
   sessions: Pick<Sessions, 'current' | 'end'>;
   clock: Clock;
 };
@@ -32,46 +32,50 @@ export const signInPath = (userDomainId: string, uid: string): string =>
   `/auth/realms/${userDomainId}/sign-in/${uid}`;
 
 /** How long somebody may take to sign in: a second factor may have to be enrolled in between. */
-export const signInSeconds = 1800;
+export const signInTimeoutSeconds = 1800;
 
-export function createInteractions({ providerOf, sessions, clock }: Deps) {
+export function createLoginInteractions({ findRealmProvider, sessions, clock }: Deps) {
   /**
    * Undefined where the request is stale or the browser's cookie belongs to another one: a link
    * into the middle of somebody else's sign-in leads nowhere.
    */
-  async function open(userDomainId: string, raw: IncomingMessage, rawReply: ServerResponse) {
-    const found = await providerOf(userDomainId);
-    if (found === undefined) return undefined;
+  async function findInteraction(
+    userDomainId: string,
+    raw: IncomingMessage,
+    rawReply: ServerResponse,
+  ) {
+    const realmProvider = await findRealmProvider(userDomainId);
+    if (realmProvider === undefined) return undefined;
     try {
-      const interaction = await found.provider.interactionDetails(raw, rawReply);
+      const interaction = await realmProvider.provider.interactionDetails(raw, rawReply);
       const path = signInPath(userDomainId, interaction.uid);
-      const [asked = ''] = (raw.url ?? '').split('?');
-      if (asked !== path && !asked.startsWith(`${path}/`)) return undefined;
-      return interaction.prompt.name === 'login' ? { ...found, interaction } : undefined;
+      const [requestedPath = ''] = (raw.url ?? '').split('?');
+      if (requestedPath !== path && !requestedPath.startsWith(`${path}/`)) return undefined;
+      return interaction.prompt.name === 'login' ? { ...realmProvider, interaction } : undefined;
     } catch (error) {
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
   }
 
-  async function answer(
+  async function saveResult(
     userDomainId: string,
     raw: IncomingMessage,
     rawReply: ServerResponse,
     result: InteractionResults,
   ): Promise<string | undefined> {
-    const opened = await open(userDomainId, raw, rawReply);
+    const pending = await findInteraction(userDomainId, raw, rawReply);
     // What was answered is not answered again.
-    if (opened === undefined || opened.interaction.result !== undefined) return undefined;
-    opened.interaction.result = result;
+    if (pending === undefined || pending.interaction.result !== undefined) return undefined;
+    pending.interaction.result = result;
     try {
-      await opened.interaction.persist();
+      await pending.interaction.persist();
     } catch (error) {
       // All that the user had proven was ended while the answer was on its way.
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
-    return opened.interaction.returnTo;
+    return pending.interaction.returnTo;
   }
 
   return {
@@ -80,9 +84,9 @@ export function createInteractions({ providerOf, sessions, clock }: Deps) {
       raw: IncomingMessage,
       rawReply: ServerResponse,
     ): Promise<SignInRequest | undefined> {
-      const opened = await open(userDomainId, raw, rawReply);
-      if (opened === undefined) return undefined;
-      const { realm, provider, interaction } = opened;
+      const pending = await findInteraction(userDomainId, raw, rawReply);
+      if (pending === undefined) return undefined;
+      const { realm, provider, interaction } = pending;
       const { params, uid } = interaction;
       const client = await provider.Client.find(String(params['client_id']));
       if (client === undefined) return undefined;
@@ -107,20 +111,20 @@ export function createInteractions({ providerOf, sessions, clock }: Deps) {
       userDomainId: string,
       raw: IncomingMessage,
       rawReply: ServerResponse,
-      { userId, methods, provenAt = clock.now() }: SignedInUser,
+      { userId, methods, provenAt = clock.now() }: AuthenticatedUser,
     ): Promise<string | undefined> {
-      const before = await sessions.current(userDomainId, raw, rawReply);
-      const ts = loginTsOf(provenAt);
-      const returnTo = await answer(userDomainId, raw, rawReply, {
+      const previous = await sessions.current(userDomainId, raw, rawReply);
+      const ts = toLoginTs(provenAt);
+      const returnTo = await saveResult(userDomainId, raw, rawReply, {
         login: { accountId: userId, amr: [...methods], ts, remember: false },
       });
-      if (returnTo === undefined || before === undefined || before.userId === userId) {
+      if (returnTo === undefined || previous === undefined || previous.userId === userId) {
         return returnTo;
       }
       // Somebody else sits here now: the one before is signed out.
-      const found = await providerOf(userDomainId);
-      if (found !== undefined) {
-        await sessions.end(found.realm.organizationId, before.userId, before.sessionId);
+      const realmProvider = await findRealmProvider(userDomainId);
+      if (realmProvider !== undefined) {
+        await sessions.end(realmProvider.realm.organizationId, previous.userId, previous.sessionId);
       }
       return returnTo;
     },
@@ -131,7 +135,7 @@ export function createInteractions({ providerOf, sessions, clock }: Deps) {
       raw: IncomingMessage,
       rawReply: ServerResponse,
     ): Promise<string | undefined> =>
-      answer(userDomainId, raw, rawReply, {
+      saveResult(userDomainId, raw, rawReply, {
         error: 'access_denied',
         error_description: 'the sign-in was cancelled',
       }),

@@ -1,10 +1,10 @@
 // The authorization server of one realm, with the realm and the options of its cookies.
 import type Provider from 'oidc-provider';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import type { cookieOptions } from './session-cookies.ts';
+import type { sessionCookieOptions } from './session-cookies.ts';
 
 export type RealmProvider = {
   readonly realm: Realm;
   readonly provider: Provider;
-  readonly cookies: ReturnType<typeof cookieOptions>;
+  readonly cookies: ReturnType<typeof sessionCookieOptions>;
 };

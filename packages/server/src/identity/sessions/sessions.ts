@@ -3,17 +3,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/index.ts';
 import type { Method, User } from '../accounts/types.ts';
 import {
-  type EntityStore,
-  type FoundEntity,
+  type OidcEntityStore,
+  type StoredEntity,
   sessionModel,
 } from '../infrastructure/oidc-entity-sql.ts';
-import { browserLifetime, type Families } from '../tokens/refresh-token-families.ts';
-import type { Ending, Family, FamilyKind } from '../tokens/refresh-token-family-sql.ts';
-import { isStanding } from '../tokens/user-session-validity.ts';
+import { browserSessionLifetime, type TokenFamilies } from '../tokens/refresh-token-families.ts';
+import type {
+  FamilySelection,
+  TokenFamily,
+  TokenFamilyKind,
+} from '../tokens/refresh-token-family-sql.ts';
+import { isUserSessionValid } from '../tokens/user-session-validity.ts';
 import type { RealmProvider } from './realm-provider.ts';
 
 /** A click within this time of the last one is not worth a write. */
-const touchMs = 60_000;
+const minExtensionMs = 60_000;
 
 export type CurrentSession = {
   readonly sessionId: string;
@@ -24,9 +28,9 @@ export type CurrentSession = {
 };
 
 /** A sign-in without a browser is a session of its own. */
-export type SessionFacts = {
+export type SessionSummary = {
   readonly sessionId: string;
-  readonly kind: 'Browser' | Exclude<FamilyKind, 'AuthorizationCode'>;
+  readonly kind: 'Browser' | Exclude<TokenFamilyKind, 'AuthorizationCode'>;
   readonly signedInAt: number;
   readonly lastSeenAt: number;
   readonly expiresAt: number;
@@ -34,7 +38,7 @@ export type SessionFacts = {
   readonly clientIds: readonly string[];
 };
 
-export type SignedInUser = {
+export type AuthenticatedUser = {
   readonly userId: string;
   readonly methods: readonly Method[];
   /** Epoch milliseconds, of before it was proven; left out: now. */
@@ -43,10 +47,10 @@ export type SignedInUser = {
 export type Sessions = ReturnType<typeof createSessions>;
 
 type Deps = {
-  entities: EntityStore;
-  families: Families;
+  entities: OidcEntityStore;
+  families: TokenFamilies;
   clock: Clock;
-  providerOf(userDomainId: string): Promise<RealmProvider | undefined>;
+  findRealmProvider(userDomainId: string): Promise<RealmProvider | undefined>;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
 };
 
@@ -61,26 +65,29 @@ type Payload = {
  * The library's seconds, with the milliseconds as their fraction: whether a sign-in came before
  * all were ended or after is a matter of less than a second.
  */
-export const loginTsOf = (ms: number): number => ms / 1000;
-export const msOf = (loginTs: number): number => Math.round(loginTs * 1000);
+export const toLoginTs = (ms: number): number => ms / 1000;
+export const loginTsToMs = (loginTs: number): number => Math.round(loginTs * 1000);
 
 /** How long a session lives on from now: idle for a while, and never longer than a day's work. */
-export function sessionSeconds(loginTs: number | undefined, now: number): number {
-  const begun = loginTs === undefined ? now : msOf(loginTs);
-  const endsAt = begun + browserLifetime.longestMs;
-  return Math.max(1, Math.floor(Math.min(browserLifetime.idleMs, endsAt - now) / 1000));
+export function remainingSessionSeconds(loginTs: number | undefined, now: number): number {
+  const startedAt = loginTs === undefined ? now : loginTsToMs(loginTs);
+  const endsAt = startedAt + browserSessionLifetime.maxMs;
+  return Math.max(1, Math.floor(Math.min(browserSessionLifetime.idleMs, endsAt - now) / 1000));
 }
 
-function clientsOf(families: readonly Family[]): string[] {
+function clientIdsOf(families: readonly TokenFamily[]): string[] {
   return [...new Set(families.map(({ clientId }) => clientId))];
 }
 
-function browserFacts(found: FoundEntity, families: readonly Family[]): SessionFacts {
-  const { uid, amr = [], loginTs } = found.payload as Payload;
-  const own = families.filter(({ sessionId }) => sessionId === uid);
-  const expiresAt = found.expiresAt ?? 0;
-  const signedInAt = msOf(loginTs);
-  const lastSeenAt = Math.max(signedInAt, expiresAt - browserLifetime.idleMs);
+function browserSessionSummary(
+  entity: StoredEntity,
+  families: readonly TokenFamily[],
+): SessionSummary {
+  const { uid, amr = [], loginTs } = entity.payload as Payload;
+  const sessionFamilies = families.filter(({ sessionId }) => sessionId === uid);
+  const expiresAt = entity.expiresAt ?? 0;
+  const signedInAt = loginTsToMs(loginTs);
+  const lastSeenAt = Math.max(signedInAt, expiresAt - browserSessionLifetime.idleMs);
   return {
     sessionId: uid,
     kind: 'Browser',
@@ -88,33 +95,33 @@ function browserFacts(found: FoundEntity, families: readonly Family[]): SessionF
     lastSeenAt,
     expiresAt,
     methods: amr,
-    clientIds: clientsOf(own),
+    clientIds: clientIdsOf(sessionFamilies),
   };
 }
 
-function directFacts(family: Family, kind: SessionFacts['kind']): SessionFacts {
+function familySummary(family: TokenFamily, kind: SessionSummary['kind']): SessionSummary {
   return {
     sessionId: family.familyId,
     kind,
     signedInAt: family.createdAt,
     lastSeenAt: family.refreshedAt,
     expiresAt: family.expiresAt,
-    methods: family.facts.methods,
+    methods: family.context.methods,
     clientIds: [family.clientId],
   };
 }
 
 /** Between two pages of a sign-in that is not over. */
-export const pageStepModel = 'PageStep';
+export const loginStepModel = 'PageStep';
 
-export function createSessions({ entities, families, clock, providerOf, findUser }: Deps) {
-  async function endFamilies(organizationId: string, ending: Ending): Promise<void> {
+export function createSessions({ entities, families, clock, findRealmProvider, findUser }: Deps) {
+  async function endFamilies(organizationId: string, ending: FamilySelection): Promise<void> {
     await families.end(organizationId, ending);
   }
 
   /** Codes and the session first: nobody begins another family while the old ones end. */
   async function end(organizationId: string, userId: string, sessionId: string): Promise<void> {
-    await entities.destroyOfAccount(organizationId, userId, clock.now(), { uid: sessionId });
+    await entities.deleteOfAccount(organizationId, userId, clock.now(), { uid: sessionId });
     await endFamilies(organizationId, { userId, sessionId });
   }
 
@@ -122,13 +129,13 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     organizationId: string,
     userId: string,
     exceptSessionId?: string,
-    keepsUnfinished = false,
+    keepsLoginSteps = false,
   ): Promise<void> {
-    const at = clock.now();
-    await entities.closeAccount(organizationId, userId, at, exceptSessionId);
-    await entities.destroyOfAccount(organizationId, userId, at, {
+    const now = clock.now();
+    await entities.markSessionsEnded(organizationId, userId, now, exceptSessionId);
+    await entities.deleteOfAccount(organizationId, userId, now, {
       exceptUid: exceptSessionId,
-      exceptModel: keepsUnfinished ? pageStepModel : undefined,
+      exceptModel: keepsLoginSteps ? loginStepModel : undefined,
     });
     await endFamilies(organizationId, { userId, exceptSessionId });
   }
@@ -138,20 +145,21 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     raw: IncomingMessage,
     rawReply: ServerResponse,
   ): Promise<CurrentSession | undefined> {
-    const found = await providerOf(userDomainId);
-    if (found === undefined) return undefined;
-    const { provider, realm } = found;
+    const realmProvider = await findRealmProvider(userDomainId);
+    if (realmProvider === undefined) return undefined;
+    const { provider, realm } = realmProvider;
     const session = await provider.Session.get(provider.createContext(raw, rawReply));
     const { accountId: userId, loginTs } = session;
     if (userId === undefined || loginTs === undefined) return undefined;
-    const signedInAt = msOf(loginTs);
-    if (!isStanding(await findUser(realm.organizationId, userId), signedInAt)) return undefined;
+    const signedInAt = loginTsToMs(loginTs);
+    if (!isUserSessionValid(await findUser(realm.organizationId, userId), signedInAt))
+      return undefined;
     const now = clock.now();
-    await entities.touch(realm.organizationId, {
+    await entities.extendSession(realm.organizationId, {
       model: sessionModel,
       uid: session.uid,
-      expiresAt: now + sessionSeconds(loginTs, now) * 1000,
-      leastMs: touchMs,
+      expiresAt: now + remainingSessionSeconds(loginTs, now) * 1000,
+      minExtensionMs: minExtensionMs,
     });
     const methods = (session.amr ?? []) as Method[];
     return { sessionId: session.uid, userId, signedInAt, methods };
@@ -161,8 +169,8 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     current,
     end,
     endAll,
-    endOthers: (organizationId: string, userId: string, keptSessionId: string) =>
-      endAll(organizationId, userId, keptSessionId),
+    endOthers: (organizationId: string, userId: string, exceptSessionId: string) =>
+      endAll(organizationId, userId, exceptSessionId),
 
     /**
      * A new session of this browser, in place of the one that it may have; answers its id. Undefined
@@ -172,19 +180,19 @@ export function createSessions({ entities, families, clock, providerOf, findUser
       userDomainId: string,
       raw: IncomingMessage,
       rawReply: ServerResponse,
-      { userId, methods, provenAt }: SignedInUser,
+      { userId, methods, provenAt }: AuthenticatedUser,
     ): Promise<string | undefined> {
-      const found = await providerOf(userDomainId);
-      if (found === undefined) throw new Error('a session in a realm that does not exist');
-      const { provider, realm, cookies } = found;
+      const realmProvider = await findRealmProvider(userDomainId);
+      if (realmProvider === undefined) throw new Error('a session in a realm that does not exist');
+      const { provider, realm, cookies } = realmProvider;
       const { organizationId } = realm;
-      const before = await current(userDomainId, raw, rawReply);
-      if (before !== undefined) await end(organizationId, before.userId, before.sessionId);
+      const previous = await current(userDomainId, raw, rawReply);
+      if (previous !== undefined) await end(organizationId, previous.userId, previous.sessionId);
       const session = new provider.Session();
       const now = clock.now();
-      const loginTs = loginTsOf(provenAt ?? now);
+      const loginTs = toLoginTs(provenAt ?? now);
       session.loginAccount({ accountId: userId, loginTs, amr: [...methods], transient: true });
-      await session.save(sessionSeconds(loginTs, now));
+      await session.save(remainingSessionSeconds(loginTs, now));
       // The library does not tell whether it was kept.
       if ((await provider.Session.find(session.jti)) === undefined) return undefined;
       const context = provider.createContext(raw, rawReply);
@@ -193,17 +201,18 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     },
 
     /** Newest first. */
-    async list(organizationId: string, userId: string): Promise<SessionFacts[]> {
-      const [browsers, carriedOn] = await Promise.all([
+    async list(organizationId: string, userId: string): Promise<SessionSummary[]> {
+      const [browsers, liveFamilies] = await Promise.all([
         entities.listOfAccount(organizationId, sessionModel, userId, clock.now()),
         families.list(organizationId, userId),
       ]);
-      const direct = carriedOn.flatMap((family) =>
-        family.kind === 'AuthorizationCode' ? [] : [directFacts(family, family.kind)],
+      const passwordSessions = liveFamilies.flatMap((family) =>
+        family.kind === 'AuthorizationCode' ? [] : [familySummary(family, family.kind)],
       );
-      return [...browsers.map((found) => browserFacts(found, carriedOn)), ...direct].sort(
-        (a, b) => b.signedInAt - a.signedInAt,
-      );
+      return [
+        ...browsers.map((entity) => browserSessionSummary(entity, liveFamilies)),
+        ...passwordSessions,
+      ].sort((a, b) => b.signedInAt - a.signedInAt);
     },
   };
 }

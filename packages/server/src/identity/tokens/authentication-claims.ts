@@ -12,7 +12,7 @@ export const deviceMethods = ['api', 'device_flow'] as const;
 export type DeviceMethod = (typeof deviceMethods)[number];
 
 /** Plain JSON: it is kept with a sign-in, so that refreshed tokens say the same. */
-export type DeviceFacts = {
+export type SignInDevice = {
   readonly type: DeviceType;
   /** The name that the device came by: an identifier or a serial number. */
   readonly id: string;
@@ -23,8 +23,8 @@ export type DeviceFacts = {
 };
 
 /** The device's own methods where there is one; a person without a device only has the factors. */
-export function authClaims(
-  device: DeviceFacts | undefined,
+export function authenticationClaims(
+  device: SignInDevice | undefined,
   methods: readonly Method[],
 ): Record<string, unknown> {
   const factors = { '2fa': methods.length > 1 };
@@ -38,10 +38,10 @@ export function authClaims(
 }
 
 /** What payments ask for is no matter of scope: a device sells for its own place and no other. */
-export function placeClaims(place: {
+export function locationClaims(location: {
   readonly deviceId?: string | undefined;
   readonly storeId?: string | undefined;
 }): Record<string, unknown> {
-  const { deviceId, storeId } = place;
+  const { deviceId, storeId } = location;
   return defined({ storeId, deviceId });
 }

@@ -3,15 +3,15 @@ import { defined, type Permission, permissions, refuse } from '@switchyard/contr
 import type { JWTPayload } from 'jose';
 import type { Caller } from '../../http/index.ts';
 import type { User } from '../accounts/types.ts';
-import { permissionsAt } from '../clients/permissions.ts';
+import { effectivePermissions } from '../clients/permissions.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import { accessTokenType } from './token-claims.ts';
+import { accessTokenTypClaim } from './token-claims.ts';
 
-const permissionSetsMax = 256;
-const everyPermission: ReadonlySet<string> = new Set(permissions);
+const maxPermissionSets = 256;
+const allPermissions: ReadonlySet<string> = new Set(permissions);
 
 /** What an access token says, whoever it was given to. */
-export type TokenFacts = {
+export type AccessTokenClaims = {
   readonly payload: JWTPayload;
   readonly subject: string;
   readonly clientId: string;
@@ -27,20 +27,22 @@ export type TokenFacts = {
   readonly deviceId?: string;
 };
 
-export type Callers = {
-  ofMachine(token: TokenFacts, realm: Realm): Caller;
-  ofUser(token: TokenFacts, realm: Realm, user: User): Caller;
+export type CallerFactory = {
+  machineCaller(token: AccessTokenClaims, realm: Realm): Caller;
+  userCaller(token: AccessTokenClaims, realm: Realm, user: User): Caller;
 };
 
 const invalid = (logDetail: string): never =>
   refuse('token_invalid', 'The access token is not valid.', { logDetail });
 
-function text(claim: unknown, name: string): string {
+function requireText(claim: unknown, name: string): string {
   return typeof claim === 'string' && claim !== '' ? claim : invalid(`claim ${name}`);
 }
 
-function optional<Name extends string>(name: Name, claim: unknown, member: string) {
-  return claim === undefined ? {} : ({ [name]: text(claim, member) } as Record<Name, string>);
+function optionalText<Name extends string>(name: Name, claim: unknown, member: string) {
+  return claim === undefined
+    ? {}
+    : ({ [name]: requireText(claim, member) } as Record<Name, string>);
 }
 
 /** A `cnf` of any other kind binds to something that nobody here can show. */
@@ -50,31 +52,31 @@ function certificateOf({ cnf }: JWTPayload & { cnf?: unknown }): string | undefi
 }
 
 /** Throws where it is no access token, or lacks what each of them has. */
-export function readToken(payload: JWTPayload): TokenFacts {
-  if (payload['typ'] !== accessTokenType) invalid('not an access token');
+export function readAccessTokenClaims(payload: JWTPayload): AccessTokenClaims {
+  if (payload['typ'] !== accessTokenTypClaim) invalid('not an access token');
   const certificate = certificateOf(payload);
   return {
     payload,
-    subject: text(payload.sub, 'sub'),
-    clientId: text(payload['azp'], 'azp'),
-    tokenId: text(payload.jti, 'jti'),
+    subject: requireText(payload.sub, 'sub'),
+    clientId: requireText(payload['azp'], 'azp'),
+    tokenId: requireText(payload.jti, 'jti'),
     issuedAt: Number(payload.iat) * 1000,
     expiresAt: Number(payload.exp) * 1000,
     ...defined({ certificate }),
-    ...optional('sessionId', payload['sid'], 'sid'),
-    ...optional('storeId', payload['storeId'], 'storeId'),
-    ...optional('deviceId', payload['deviceId'], 'deviceId'),
+    ...optionalText('sessionId', payload['sid'], 'sid'),
+    ...optionalText('storeId', payload['storeId'], 'storeId'),
+    ...optionalText('deviceId', payload['deviceId'], 'deviceId'),
   };
 }
 
-function entityOf(entityType: unknown, entityId: string) {
+function entityMembers(entityType: unknown, entityId: string) {
   return entityType === 'merchant'
     ? { entityType: 'merchant' as const, entityId, merchantId: entityId }
     : { entityType: 'tenant' as const, entityId };
 }
 
 /** The organisation is the realm's, not a claim: a token cannot name another one. */
-function factsOf(token: TokenFacts, realm: Realm) {
+function commonMembers(token: AccessTokenClaims, realm: Realm) {
   const { subject, clientId, expiresAt, tokenId, storeId, deviceId } = token;
   return {
     subject,
@@ -88,29 +90,29 @@ function factsOf(token: TokenFacts, realm: Realm) {
 }
 
 /** Tokens with the same rights share one set of permissions. */
-export function createCallers(): Callers {
+export function createCallerFactory(): CallerFactory {
   const sets = new Map<string, ReadonlySet<Permission>>();
-  function setOf(granted: readonly Permission[]): ReadonlySet<Permission> {
+  function permissionSet(granted: readonly Permission[]): ReadonlySet<Permission> {
     const key = granted.join(' ');
-    const known = sets.get(key);
-    if (known !== undefined) return known;
-    if (sets.size >= permissionSetsMax) sets.clear();
-    const made = new Set(granted);
-    sets.set(key, made);
-    return made;
+    const cached = sets.get(key);
+    if (cached !== undefined) return cached;
+    if (sets.size >= maxPermissionSets) sets.clear();
+    const created = new Set(granted);
+    sets.set(key, created);
+    return created;
   }
 
   return {
-    ofMachine(token, realm) {
+    machineCaller(token, realm) {
       const { um_scope: scope, permissions: claim } = token.payload as Record<string, unknown>;
       const { entityId, entityType } = (scope ?? {}) as Record<string, unknown>;
       const granted = Array.isArray(claim)
-        ? claim.filter((name): name is Permission => everyPermission.has(name))
+        ? claim.filter((name): name is Permission => allPermissions.has(name))
         : [];
       return {
-        ...factsOf(token, realm),
-        ...entityOf(entityType, text(entityId, 'um_scope.entityId')),
-        permissions: setOf(granted),
+        ...commonMembers(token, realm),
+        ...entityMembers(entityType, requireText(entityId, 'um_scope.entityId')),
+        permissions: permissionSet(granted),
       };
     },
 
@@ -118,13 +120,15 @@ export function createCallers(): Callers {
      * The account says what its user may do, not the token: a token of a narrow scope keeps the
      * rights, and a right that was taken away is gone before the token is.
      */
-    ofUser: (token, realm, user) => ({
-      ...factsOf(token, realm),
+    userCaller: (token, realm, user) => ({
+      ...commonMembers(token, realm),
       userId: user.userId,
       issuedAt: token.issuedAt,
       ...defined({ signInId: token.sessionId }),
-      ...entityOf(user.scopeEntityType, user.scopeEntityId),
-      permissions: setOf(permissionsAt(token.deviceId !== undefined, user.permissions)),
+      ...entityMembers(user.scopeEntityType, user.scopeEntityId),
+      permissions: permissionSet(
+        effectivePermissions(token.deviceId !== undefined, user.permissions),
+      ),
     }),
   };
 }

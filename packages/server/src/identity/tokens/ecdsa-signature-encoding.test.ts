@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { fromAsn1, toAsn1 } from './ecdsa-signature-encoding.ts';
+import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const dsaEncoding = 'ieee-p1363';
@@ -13,14 +13,14 @@ test('600 signatures are read by the system in either form', () => {
     const data = Buffer.from(`message ${number}`);
     const asn1 = sign('sha256', data, privateKey);
     lengths.add(asn1.length);
-    const plain = fromAsn1(asn1);
+    const plain = asn1ToRaw(asn1);
     assert.equal(plain.length, 64);
     assert.ok(verify('sha256', data, { key: publicKey, dsaEncoding }, plain));
-    assert.deepEqual(toAsn1(plain), asn1);
+    assert.deepEqual(rawToAsn1(plain), asn1);
     const other = sign('sha256', data, { key: privateKey, dsaEncoding });
-    const turned = toAsn1(other);
+    const turned = rawToAsn1(other);
     assert.ok(turned !== undefined && verify('sha256', data, publicKey, turned));
-    assert.deepEqual(fromAsn1(turned), other);
+    assert.deepEqual(asn1ToRaw(turned), other);
   }
   assert.ok(lengths.size >= 3, 'long numbers, short ones, and both');
 });
@@ -29,13 +29,13 @@ test('numbers of few bytes keep their place', () => {
   const plain = Buffer.alloc(64);
   plain[31] = 1;
   plain[63] = 0x80;
-  const asn1 = toAsn1(plain);
+  const asn1 = rawToAsn1(plain);
   assert.equal(asn1?.toString('hex'), '3007020101020200' + '80');
-  assert.deepEqual(fromAsn1(asn1 ?? Buffer.alloc(0)), plain);
-  const zero = toAsn1(Buffer.alloc(64));
+  assert.deepEqual(asn1ToRaw(asn1 ?? Buffer.alloc(0)), plain);
+  const zero = rawToAsn1(Buffer.alloc(64));
   assert.equal(zero?.toString('hex'), '3006020100020100');
 });
 
 test('what has another length is no signature', () => {
-  for (const length of [0, 63, 65, 128]) assert.equal(toAsn1(Buffer.alloc(length)), undefined);
+  for (const length of [0, 63, 65, 128]) assert.equal(rawToAsn1(Buffer.alloc(length)), undefined);
 });

@@ -5,19 +5,23 @@ import type { Ids } from '../../platform/index.ts';
 import type { Method, User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import type { DeviceFacts } from './authentication-claims.ts';
+import type { SignInDevice } from './authentication-claims.ts';
 import { signAccessToken, signJwt } from './realm-jwt.ts';
-import { refreshClaims, signRefreshToken } from './refresh-token.ts';
-import type { CodeRefusal, Families } from './refresh-token-families.ts';
-import type { Family, FamilyFacts, FamilyKind } from './refresh-token-family-sql.ts';
-import { idTokenClaims, type UserIssue, userClaims } from './token-claims.ts';
+import { refreshTokenClaims, signRefreshToken } from './refresh-token.ts';
+import type { CodeRejection, TokenFamilies } from './refresh-token-families.ts';
+import type {
+  TokenFamily,
+  TokenFamilyContext,
+  TokenFamilyKind,
+} from './refresh-token-family-sql.ts';
+import { idTokenClaims, type UserTokenInput, userAccessTokenClaims } from './token-claims.ts';
 
 /** Unless the application has a time of its own. */
 const userTokenSeconds = 300;
 const deviceTokenSeconds = 3600;
 
 export type NewSignIn = {
-  readonly kind: FamilyKind;
+  readonly kind: TokenFamilyKind;
   readonly application: Application;
   readonly user: User;
   /** What was granted, separated by blanks. */
@@ -29,11 +33,11 @@ export type NewSignIn = {
   /** Of the browser, where there is one. */
   readonly sessionId?: string | undefined;
   readonly nonce?: string | undefined;
-  readonly device?: DeviceFacts | undefined;
+  readonly device?: SignInDevice | undefined;
   /** Thumbprint of the certificate that the tokens are bound to (RFC 8705). */
   readonly certificate?: string | undefined;
   /** Epoch milliseconds: nothing of it lives longer. */
-  readonly notAfter?: number | undefined;
+  readonly expiresAtLatest?: number | undefined;
 };
 
 export type TokenResponse = {
@@ -48,19 +52,19 @@ export type TokenResponse = {
   readonly scope: string;
 };
 
-export type UserTokens = ReturnType<typeof createUserTokens>;
+export type UserTokenIssuer = ReturnType<typeof createUserTokenIssuer>;
 
-type Deps = { families: Families; ids: Ids };
-type Granted = {
+type Deps = { families: TokenFamilies; ids: Ids };
+type GrantedScope = {
   readonly scope: string;
   readonly nonce?: string | undefined;
   readonly withIdToken?: boolean;
 };
-type Holder = { readonly application: Application; readonly user: User };
+type TokenHolder = { readonly application: Application; readonly user: User };
 
-function accessMsOf({ application, device }: NewSignIn): number {
-  const usual = device === undefined ? userTokenSeconds : deviceTokenSeconds;
-  return (application.accessTokenSeconds ?? usual) * 1000;
+function accessTokenMs({ application, device }: NewSignIn): number {
+  const defaultAlgorithm = device === undefined ? userTokenSeconds : deviceTokenSeconds;
+  return (application.accessTokenSeconds ?? defaultAlgorithm) * 1000;
 }
 
 const secondsOf = (ms: number) => Math.floor(ms / 1000);
@@ -70,17 +74,17 @@ export function accessTokenHash(token: string): string {
   return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
 }
 
-export function createUserTokens({ families, ids }: Deps) {
-  async function answer(
+export function createUserTokenIssuer({ families, ids }: Deps) {
+  async function buildResponse(
     realm: Realm,
-    { application, user }: Holder,
-    family: Family,
-    granted: Granted,
+    { application, user }: TokenHolder,
+    family: TokenFamily,
+    granted: GrantedScope,
   ): Promise<TokenResponse> {
     const { scope, nonce, withIdToken = true } = granted;
-    const { facts, familyId, refreshedAt, accessExpiresAt } = family;
-    const device = facts.device as DeviceFacts | undefined;
-    const issue: UserIssue = {
+    const { context, familyId, refreshedAt, accessExpiresAt } = family;
+    const device = context.device as SignInDevice | undefined;
+    const tokenInput: UserTokenInput = {
       realm,
       application,
       user,
@@ -89,39 +93,44 @@ export function createUserTokens({ families, ids }: Deps) {
       sessionId: familyId,
       issuedAt: secondsOf(refreshedAt),
       expiresAt: secondsOf(accessExpiresAt),
-      methods: facts.methods,
-      authenticatedAt: facts.authenticatedAt,
+      methods: context.methods,
+      authenticatedAt: context.authenticatedAt,
       nonce,
       device,
-      certificate: facts.certificate,
+      certificate: context.certificate,
     };
-    const usual = device === undefined ? 'RS256' : 'ES256';
-    const accessToken = await signAccessToken(realm, application, usual, userClaims(issue));
-    const refreshToken = signRefreshToken(realm, refreshClaims(realm, family));
-    const isAboutTheUser = withIdToken && scope.split(' ').includes('openid');
+    const defaultAlgorithm = device === undefined ? 'RS256' : 'ES256';
+    const accessToken = await signAccessToken(
+      realm,
+      application,
+      defaultAlgorithm,
+      userAccessTokenClaims(tokenInput),
+    );
+    const refreshToken = signRefreshToken(realm, refreshTokenClaims(realm, family));
+    const hasIdToken = withIdToken && scope.split(' ').includes('openid');
     return {
       access_token: accessToken,
-      expires_in: issue.expiresAt - issue.issuedAt,
+      expires_in: tokenInput.expiresAt - tokenInput.issuedAt,
       refresh_token: refreshToken,
       refresh_expires_in: secondsOf(family.expiresAt - refreshedAt),
       token_type: 'Bearer',
-      ...(isAboutTheUser ? { id_token: await idToken(issue, accessToken) } : {}),
+      ...(hasIdToken ? { id_token: await idToken(tokenInput, accessToken) } : {}),
       'not-before-policy': 0,
       session_state: familyId,
       scope,
     };
   }
 
-  function idToken(issue: UserIssue, accessToken: string): Promise<string> {
-    return signJwt(issue.realm.signing.RS256, {
-      ...idTokenClaims({ ...issue, tokenId: ids.uuidV4() }),
+  function idToken(tokenInput: UserTokenInput, accessToken: string): Promise<string> {
+    return signJwt(tokenInput.realm.signing.RS256, {
+      ...idTokenClaims({ ...tokenInput, tokenId: ids.uuidV4() }),
       at_hash: accessTokenHash(accessToken),
     });
   }
 
-  function familyWanted(signIn: NewSignIn) {
+  function newFamilyOf(signIn: NewSignIn) {
     const { application, user, kind, sessionId } = signIn;
-    const facts: FamilyFacts = {
+    const context: TokenFamilyContext = {
       scope: signIn.scope,
       methods: signIn.methods,
       authenticatedAt: signIn.authenticatedAt,
@@ -135,9 +144,9 @@ export function createUserTokens({ families, ids }: Deps) {
       clientId: application.clientId,
       sessionId,
       kind,
-      facts,
-      accessMs: accessMsOf(signIn),
-      notAfter: signIn.notAfter,
+      context,
+      accessMs: accessTokenMs(signIn),
+      notAfter: signIn.expiresAtLatest,
     };
   }
 
@@ -146,59 +155,63 @@ export function createUserTokens({ families, ids }: Deps) {
      * The tokens of somebody who proved who he is a moment ago. Undefined where that was ended
      * since `provenAt`, which is a time of before it was looked at.
      */
-    async begin(
+    async issue(
       realm: Realm,
       signIn: NewSignIn,
       provenAt: number,
     ): Promise<TokenResponse | undefined> {
-      const family = await families.begin(familyWanted(signIn), provenAt);
-      return family === undefined ? undefined : answer(realm, signIn, family, signIn);
+      const family = await families.start(newFamilyOf(signIn), provenAt);
+      return family === undefined ? undefined : buildResponse(realm, signIn, family, signIn);
     },
 
     /** The same for a code, which is used up by it, unless it was before or its session has ended. */
-    async beginByCode(
+    async issueForCode(
       realm: Realm,
       signIn: NewSignIn,
       codeId: string,
-    ): Promise<TokenResponse | CodeRefusal> {
-      const family = await families.beginByCode(familyWanted(signIn), codeId);
-      return typeof family === 'string' ? family : answer(realm, signIn, family, signIn);
+    ): Promise<TokenResponse | CodeRejection> {
+      const family = await families.startFromCode(newFamilyOf(signIn), codeId);
+      return typeof family === 'string' ? family : buildResponse(realm, signIn, family, signIn);
     },
 
     /**
      * Whether a sign-in at a device is one at the place where that stands now. One from elsewhere is
      * over: whoever works here signs in here.
      */
-    async staysAt(
+    async isStillAtLocation(
       { organizationId }: User,
       familyId: string,
-      place: { readonly logicalDeviceId: string; readonly storeId: string },
+      location: { readonly logicalDeviceId: string; readonly storeId: string },
     ): Promise<boolean> {
       const family = await families.find(organizationId, familyId);
-      const device = family?.facts.device as DeviceFacts | undefined;
+      const device = family?.context.device as SignInDevice | undefined;
       const { deviceId, storeId } = device ?? {};
-      if (deviceId === place.logicalDeviceId && storeId === place.storeId) return true;
+      if (deviceId === location.logicalDeviceId && storeId === location.storeId) return true;
       await families.end(organizationId, { familyId });
       return false;
     },
 
     /** The next tokens of a family, in place of the refresh token; undefined where that is not good. */
-    async renew(
+    async refresh(
       realm: Realm,
-      holder: Holder,
-      wanted: { familyId: string; tokenId: string; scope: string; withIdToken: boolean },
+      tokenHolder: TokenHolder,
+      refreshed: { familyId: string; tokenId: string; scope: string; withIdToken: boolean },
       trx?: Kysely<unknown>,
     ): Promise<TokenResponse | undefined> {
-      const { application, user } = holder;
-      const key = {
+      const { application, user } = tokenHolder;
+      const familyKey = {
         organizationId: user.organizationId,
-        familyId: wanted.familyId,
+        familyId: refreshed.familyId,
         clientId: application.clientId,
-        tokenId: wanted.tokenId,
+        tokenId: refreshed.tokenId,
       };
       const family =
-        trx === undefined ? await families.renew(key) : await families.renewWithin(trx, key);
-      return family === undefined ? undefined : answer(realm, holder, family, wanted);
+        trx === undefined
+          ? await families.rotate(familyKey)
+          : await families.rotateInTransaction(trx, familyKey);
+      return family === undefined
+        ? undefined
+        : buildResponse(realm, tokenHolder, family, refreshed);
     },
   };
 }

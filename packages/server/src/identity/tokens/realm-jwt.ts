@@ -3,31 +3,32 @@ import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { AccessTokenType, Application } from '../clients/application.ts';
 import type { Realm, RealmKey, SigningAlgorithm } from '../realms-and-keys/realm.ts';
-import { fromAsn1, toAsn1 } from './ecdsa-signature-encoding.ts';
+import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
 
 type Signer = {
   readonly key: KeyObject;
   /** The encoded header, by its `typ`. */
-  readonly heads: Readonly<Record<AccessTokenType, string>>;
+  readonly encodedHeaders: Readonly<Record<AccessTokenType, string>>;
 };
 type Claims = Readonly<Record<string, unknown>>;
 
-const tokenLengthMax = 8192;
+const maxTokenLength = 8192;
 const signers = new WeakMap<RealmKey, Signer>();
-const signAside = promisify(sign);
+const signInThreadPool = promisify(sign);
 
-const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const encodeJson = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-function signerOf(key: RealmKey) {
-  const known = signers.get(key);
-  if (known !== undefined) return known;
-  const head = (typ: AccessTokenType) => encoded({ typ, alg: key.algorithm, kid: key.keyId });
-  const made = {
+function findSigner(key: RealmKey) {
+  const cached = signers.get(key);
+  if (cached !== undefined) return cached;
+  const encodedHeader = (typ: AccessTokenType) =>
+    encodeJson({ typ, alg: key.algorithm, kid: key.keyId });
+  const signer = {
     key: createPrivateKey({ key: key.privateJwk, format: 'jwk' }),
-    heads: { JWT: head('JWT'), 'at+jwt': head('at+jwt') },
+    encodedHeaders: { JWT: encodedHeader('JWT'), 'at+jwt': encodedHeader('at+jwt') },
   };
-  signers.set(key, made);
-  return made;
+  signers.set(key, signer);
+  return signer;
 }
 
 /**
@@ -39,12 +40,12 @@ export async function signJwt(
   claims: Claims,
   type: AccessTokenType = 'JWT',
 ): Promise<string> {
-  const { key, heads } = signerOf(realmKey);
-  const signed = `${heads[type]}.${encoded(claims)}`;
+  const { key, encodedHeaders } = findSigner(realmKey);
+  const signed = `${encodedHeaders[type]}.${encodeJson(claims)}`;
   const signature =
     realmKey.algorithm === 'ES256'
-      ? fromAsn1(sign('sha256', Buffer.from(signed), key))
-      : await signAside('sha256', Buffer.from(signed), key);
+      ? asn1ToRaw(sign('sha256', Buffer.from(signed), key))
+      : await signInThreadPool('sha256', Buffer.from(signed), key);
   return `${signed}.${signature.toString('base64url')}`;
 }
 
@@ -52,18 +53,18 @@ export async function signJwt(
 export const signAccessToken = (
   realm: Realm,
   { accessTokenAlgorithm, accessTokenType }: Application,
-  usual: SigningAlgorithm,
+  defaultAlgorithm: SigningAlgorithm,
   claims: Claims,
 ): Promise<string> =>
-  signJwt(realm.signing[accessTokenAlgorithm ?? usual], claims, accessTokenType);
+  signJwt(realm.signing[accessTokenAlgorithm ?? defaultAlgorithm], claims, accessTokenType);
 
 function isSignedBy({ algorithm, publicKey }: RealmKey, signed: string, text: string): boolean {
-  const given = Buffer.from(text, 'base64url');
-  const signature = algorithm === 'ES256' ? toAsn1(given) : given;
+  const givenSignature = Buffer.from(text, 'base64url');
+  const signature = algorithm === 'ES256' ? rawToAsn1(givenSignature) : givenSignature;
   return signature !== undefined && verify('sha256', Buffer.from(signed), publicKey, signature);
 }
 
-function parsed(part: string): Record<string, unknown> | undefined {
+function decodeJson(part: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
     return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -78,13 +79,14 @@ function parsed(part: string): Record<string, unknown> | undefined {
  * The claims of a token that this realm signed, whatever its age and kind; undefined for any other.
  * The key decides the algorithm, never the token.
  */
-export function readJwt(realm: Realm, token: string): Record<string, unknown> | undefined {
-  if (token.length > tokenLengthMax) return undefined;
+export function verifyJwt(realm: Realm, token: string): Record<string, unknown> | undefined {
+  if (token.length > maxTokenLength) return undefined;
   const [header = '', payload = '', signature = '', ...more] = token.split('.');
-  const facts = parsed(header);
-  const key = realm.keys.get(String(facts?.['kid']));
-  if (key === undefined || facts?.['alg'] !== key.algorithm || more.length > 0) return undefined;
+  const headerFields = decodeJson(header);
+  const key = realm.keys.get(String(headerFields?.['kid']));
+  if (key === undefined || headerFields?.['alg'] !== key.algorithm || more.length > 0)
+    return undefined;
   if (!isSignedBy(key, `${header}.${payload}`, signature)) return undefined;
-  const claims = parsed(payload);
+  const claims = decodeJson(payload);
   return claims?.['iss'] === realm.issuer ? claims : undefined;
 }

@@ -301,12 +301,12 @@ describe('a refresh token', () => {
 
   test('lives as long as the sweep finds it good', async () => {
     const tokens = await flow.tokens();
-    await flow.realm.identity.sweep();
+    await flow.realm.identity.deleteExpired();
     const { status, body } = await flow.refresh(tokens.refresh_token);
     assert.equal(status, 200, JSON.stringify(body));
     const { organizationId } = flow.realm;
     flow.clock.advance(25 * 3_600_000);
-    await flow.realm.identity.sweep();
+    await flow.realm.identity.deleteExpired();
     const database = await testDatabase();
     const rows = await database.query('SELECT 1 FROM token_families WHERE organization_id = $1', [
       organizationId,

@@ -5,15 +5,15 @@ import type { Method } from '../accounts/types.ts';
 import { sessionModel } from '../infrastructure/oidc-entity-sql.ts';
 
 /** More sign-ins of one user than this are not shown; all of them end together. */
-const listedMax = 200;
+const maxListedFamilies = 200;
 
 /** Apart from the tokens that clients give back, of which they may give back too many. */
 export const revokedFamilyModel = 'RevokedFamily';
 
-export type FamilyKind = 'AuthorizationCode' | 'Password' | 'CustomToken';
+export type TokenFamilyKind = 'AuthorizationCode' | 'Password' | 'CustomToken';
 
 /** What the next access token of the family repeats. */
-export type FamilyFacts = {
+export type TokenFamilyContext = {
   readonly scope: string;
   readonly methods: readonly Method[];
   /** Epoch milliseconds. */
@@ -23,16 +23,16 @@ export type FamilyFacts = {
   readonly certificate?: string | undefined;
 };
 
-export type Family = {
+export type TokenFamily = {
   readonly organizationId: string;
   readonly familyId: string;
   readonly userId: string;
   readonly clientId: string;
   readonly sessionId?: string | undefined;
-  readonly kind: FamilyKind;
+  readonly kind: TokenFamilyKind;
   /** The one refresh token that is good. */
   readonly tokenId: string;
-  readonly facts: FamilyFacts;
+  readonly context: TokenFamilyContext;
   /** All in epoch milliseconds. */
   readonly createdAt: number;
   readonly refreshedAt: number;
@@ -46,17 +46,17 @@ export type Family = {
 };
 
 /** Which families end: one, those of a browser's session, or all of a user. */
-export type Ending =
+export type FamilySelection =
   | { readonly familyId: string }
   | { readonly userId: string; readonly sessionId: string }
   | { readonly userId: string; readonly exceptSessionId?: string | undefined };
 
-type Renewal = Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'> & {
-  readonly nextTokenId: string;
-  readonly at: number;
+type Rotation = Pick<TokenFamily, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'> & {
+  readonly newTokenId: string;
+  readonly now: number;
 };
 
-export type FamilyStore = ReturnType<typeof createFamilyStore>;
+export type TokenFamilyStore = ReturnType<typeof createTokenFamilyStore>;
 
 type FamilyRow = {
   organization_id: string;
@@ -64,9 +64,9 @@ type FamilyRow = {
   user_id: string;
   client_id: string;
   session_id: string | null;
-  kind: FamilyKind;
+  kind: TokenFamilyKind;
   token_id: string;
-  facts: FamilyFacts;
+  facts: TokenFamilyContext;
   created_at: Date;
   refreshed_at: Date;
   access_expires_at: Date;
@@ -86,7 +86,7 @@ const familyValues = `$1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::text
  * Most of what a busy realm asks of the database. The session is named by a value, not by a join:
  * then the whole key of its index is asked for, in young tables too.
  */
-const renewFamily: HotStatement = {
+const rotateFamilyStatement: HotStatement = {
   name: 'identity-renew-family',
   text: `WITH renewed AS (
       UPDATE token_families SET token_id = $5, refreshed_at = $6,
@@ -102,7 +102,7 @@ const renewFamily: HotStatement = {
     SELECT ${columns} FROM renewed`,
 };
 
-function familyOf(row: FamilyRow): Family {
+function familyFromRow(row: FamilyRow): TokenFamily {
   return {
     organizationId: row.organization_id,
     familyId: row.family_id,
@@ -111,7 +111,7 @@ function familyOf(row: FamilyRow): Family {
     sessionId: row.session_id ?? undefined,
     kind: row.kind,
     tokenId: row.token_id,
-    facts: row.facts,
+    context: row.facts,
     createdAt: row.created_at.getTime(),
     refreshedAt: row.refreshed_at.getTime(),
     accessExpiresAt: row.access_expires_at.getTime(),
@@ -122,7 +122,7 @@ function familyOf(row: FamilyRow): Family {
   };
 }
 
-function valuesOf(family: Family): unknown[] {
+function valuesOf(family: TokenFamily): unknown[] {
   return [
     family.organizationId,
     family.familyId,
@@ -131,7 +131,7 @@ function valuesOf(family: Family): unknown[] {
     family.sessionId ?? null,
     family.kind,
     family.tokenId,
-    JSON.stringify(family.facts),
+    JSON.stringify(family.context),
     isoTime(family.createdAt),
     isoTime(family.refreshedAt),
     isoTime(family.accessExpiresAt),
@@ -142,25 +142,25 @@ function valuesOf(family: Family): unknown[] {
   ];
 }
 
-function conditionOf(ending: Ending): [text: string, ...values: string[]] {
-  if ('familyId' in ending) return ['family_id = $2', ending.familyId];
-  const { userId } = ending;
-  if ('sessionId' in ending) {
+function selectionClause(selection: FamilySelection): [text: string, ...values: string[]] {
+  if ('familyId' in selection) return ['family_id = $2', selection.familyId];
+  const { userId } = selection;
+  if ('sessionId' in selection) {
     // What was not begun in a browser is a session of its own, under the family's id.
     const text =
       'user_id = $2 AND (session_id = $3 OR (session_id IS NULL AND family_id::text = $3))';
-    return [text, userId, ending.sessionId];
+    return [text, userId, selection.sessionId];
   }
-  const { exceptSessionId: kept } = ending;
-  if (kept === undefined) return ['user_id = $2', userId];
-  return ['user_id = $2 AND coalesce(session_id, family_id::text) <> $3', userId, kept];
+  const { exceptSessionId } = selection;
+  if (exceptSessionId === undefined) return ['user_id = $2', userId];
+  return ['user_id = $2 AND coalesce(session_id, family_id::text) <> $3', userId, exceptSessionId];
 }
 
-export function createFamilyStore(database: Database) {
+export function createTokenFamilyStore(database: Database) {
   return {
     /** False where the user was stopped, or all that he had proven was ended, since `provenAt`. */
-    async insert(family: Family, provenAt: number): Promise<boolean> {
-      const made = await database.query(
+    async insert(family: TokenFamily, provenAt: number): Promise<boolean> {
+      const inserted = await database.query(
         `WITH standing AS (
            SELECT FROM users WHERE organization_id = $1 AND user_id = $3 AND status = 'Enabled'
              AND (sessions_ended_at IS NULL OR sessions_ended_at <= $16::timestamptz)
@@ -169,7 +169,7 @@ export function createFamilyStore(database: Database) {
          SELECT ${familyValues} FROM standing RETURNING family_id`,
         [...valuesOf(family), isoTime(provenAt)],
       );
-      return made.length > 0;
+      return inserted.length > 0;
     },
 
     /**
@@ -177,7 +177,7 @@ export function createFamilyStore(database: Database) {
      * finds the family that he has to end. The code stays as long as the family may live. A code
      * that was written while its session ended is good for nothing.
      */
-    async insertForCode(family: Family, codeId: string): Promise<'made' | 'used' | 'over'> {
+    async insertFromCode(family: TokenFamily, codeId: string): Promise<'made' | 'used' | 'over'> {
       const [row] = await database.query<{ made: boolean; there: boolean }>(
         `WITH own AS (
            SELECT FROM oidc_entities
@@ -202,47 +202,55 @@ export function createFamilyStore(database: Database) {
      * Puts the next refresh token in the place of this one: for exactly one of any number of
      * callers. The browser's session lives on with it. Within `trx`, where one is given.
      */
-    async renew(renewal: Renewal, trx?: Kysely<unknown>): Promise<Family | undefined> {
+    async rotate(rotation: Rotation, trx?: Kysely<unknown>): Promise<TokenFamily | undefined> {
       const values = [
-        renewal.organizationId,
-        renewal.familyId,
-        renewal.clientId,
-        renewal.tokenId,
-        renewal.nextTokenId,
-        isoTime(renewal.at),
+        rotation.organizationId,
+        rotation.familyId,
+        rotation.clientId,
+        rotation.tokenId,
+        rotation.newTokenId,
+        isoTime(rotation.now),
       ];
       const [row] =
         trx === undefined
-          ? await database.hot<FamilyRow>(renewFamily, values)
-          : (await trx.executeQuery<FamilyRow>(CompiledQuery.raw(renewFamily.text, values))).rows;
-      return row === undefined ? undefined : familyOf(row);
+          ? await database.hot<FamilyRow>(rotateFamilyStatement, values)
+          : (
+              await trx.executeQuery<FamilyRow>(
+                CompiledQuery.raw(rotateFamilyStatement.text, values),
+              )
+            ).rows;
+      return row === undefined ? undefined : familyFromRow(row);
     },
 
-    async find(organizationId: string, familyId: string, at: number): Promise<Family | undefined> {
+    async find(
+      organizationId: string,
+      familyId: string,
+      now: number,
+    ): Promise<TokenFamily | undefined> {
       const [row] = await database.query<FamilyRow>(
         `SELECT ${columns} FROM token_families
          WHERE organization_id = $1 AND family_id = $2 AND expires_at > $3`,
-        [organizationId, familyId, isoTime(at)],
+        [organizationId, familyId, isoTime(now)],
       );
-      return row === undefined ? undefined : familyOf(row);
+      return row === undefined ? undefined : familyFromRow(row);
     },
 
     /** Newest first. */
-    async list(organizationId: string, userId: string, at: number): Promise<Family[]> {
+    async list(organizationId: string, userId: string, now: number): Promise<TokenFamily[]> {
       const rows = await database.query<FamilyRow>(
         `SELECT ${columns} FROM token_families
          WHERE organization_id = $1 AND user_id = $2 AND expires_at > $3
-         ORDER BY created_at DESC, family_id LIMIT ${listedMax}`,
-        [organizationId, userId, isoTime(at)],
+         ORDER BY created_at DESC, family_id LIMIT ${maxListedFamilies}`,
+        [organizationId, userId, isoTime(now)],
       );
-      return rows.map(familyOf);
+      return rows.map(familyFromRow);
     },
 
     /** Access tokens of the families are revoked by the same commit: there is no second chance to find them. */
-    async end(organizationId: string, ending: Ending, at: number): Promise<number> {
-      const [condition, ...named] = conditionOf(ending);
-      const values = [organizationId, ...named];
-      const now = `$${values.push(isoTime(at))}::timestamptz`;
+    async end(organizationId: string, selection: FamilySelection, now: number): Promise<number> {
+      const [condition, ...selectionValues] = selectionClause(selection);
+      const values = [organizationId, ...selectionValues];
+      const nowParameter = `$${values.push(isoTime(now))}::timestamptz`;
       const rows = await database.query(
         `WITH gone AS (
            DELETE FROM token_families WHERE organization_id = $1 AND ${condition}
@@ -250,8 +258,8 @@ export function createFamilyStore(database: Database) {
          revoked AS (
            INSERT INTO oidc_entities
              (organization_id, model, entity_id, payload, created_at, expires_at)
-           SELECT $1, '${revokedFamilyModel}', family_id::text, '{}', ${now}, access_expires_at
-           FROM gone WHERE access_expires_at > ${now}
+           SELECT $1, '${revokedFamilyModel}', family_id::text, '{}', ${nowParameter}, access_expires_at
+           FROM gone WHERE access_expires_at > ${nowParameter}
            ON CONFLICT (organization_id, model, entity_id) DO NOTHING)
          SELECT family_id FROM gone`,
         values,
@@ -263,17 +271,17 @@ export function createFamilyStore(database: Database) {
      * Deletes at most `limit` families that are over, tenant by tenant, and tells how many it found: another
      * process may delete the same ones, and more may be behind them.
      */
-    async deleteEnded(at: number, limit: number): Promise<number> {
+    async deleteEnded(now: number, limit: number): Promise<number> {
       const rows = await database.query<{ organization_id: string; family_id: string }>(
         `SELECT organization_id, family_id FROM token_families
          WHERE ends_at < $1 ORDER BY ends_at LIMIT $2`,
-        [isoTime(at), limit],
+        [isoTime(now), limit],
       );
       for (const [organizationId, ended] of Map.groupBy(rows, (row) => row.organization_id)) {
         await database.query(
           `DELETE FROM token_families WHERE organization_id = $1 AND ends_at < $3
              AND family_id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`,
-          [organizationId, JSON.stringify(ended.map((row) => row.family_id)), isoTime(at)],
+          [organizationId, JSON.stringify(ended.map((row) => row.family_id)), isoTime(now)],
         );
       }
       return rows.length;

@@ -2,13 +2,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import type { Family } from './refresh-token-family-sql.ts';
+import type { TokenFamily } from './refresh-token-family-sql.ts';
 
 const refreshTokenType = 'Refresh';
-const tokenLengthMax = 8192;
-const head = Buffer.from(JSON.stringify({ typ: 'JWT', alg: 'HS256' })).toString('base64url');
+const maxTokenLength = 8192;
+const encodedHeader = Buffer.from(JSON.stringify({ typ: 'JWT', alg: 'HS256' })).toString(
+  'base64url',
+);
 
-export type RefreshClaims = {
+export type RefreshTokenClaims = {
   readonly iss: string;
   readonly sub: string;
   readonly aud: string;
@@ -27,8 +29,8 @@ export type RefreshClaims = {
 const secondsOf = (ms: number) => Math.floor(ms / 1000);
 
 /** Its scope is that of the family: an access token may have had less. */
-export function refreshClaims({ issuer }: Realm, family: Family): RefreshClaims {
-  const { certificate, scope } = family.facts;
+export function refreshTokenClaims({ issuer }: Realm, family: TokenFamily): RefreshTokenClaims {
+  const { certificate, scope } = family.context;
   const issuedAt = secondsOf(family.refreshedAt);
   return {
     iss: issuer,
@@ -53,19 +55,20 @@ const macOf = (realm: Realm, signed: string) =>
  * Nobody but the platform reads refresh tokens, so they carry HS256 under a key that is in no JWKS:
  * a signature and its check cost a fortieth of those of ES256, at every refresh.
  */
-export function signRefreshToken(realm: Realm, claims: RefreshClaims): string {
-  const signed = `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+export function signRefreshToken(realm: Realm, claims: RefreshTokenClaims): string {
+  const signed = `${encodedHeader}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   return `${signed}.${macOf(realm, signed).toString('base64url')}`;
 }
 
 /** Undefined for whatever is no refresh token of this realm; of any age. */
-export function readRefreshToken(realm: Realm, token: string): RefreshClaims | undefined {
-  if (token.length > tokenLengthMax) return undefined;
+export function readRefreshToken(realm: Realm, token: string): RefreshTokenClaims | undefined {
+  if (token.length > maxTokenLength) return undefined;
   const [header, payload = '', signature = '', ...more] = token.split('.');
-  if (header !== head || more.length > 0) return undefined;
+  if (header !== encodedHeader || more.length > 0) return undefined;
   const expected = macOf(realm, `${header}.${payload}`);
-  const given = Buffer.from(signature, 'base64url');
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  const signatureBytes = Buffer.from(signature, 'base64url');
+  if (signatureBytes.length !== expected.length || !timingSafeEqual(signatureBytes, expected))
+    return undefined;
   // Under this key stand refresh tokens of this realm alone, so the claims are those above.
-  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as RefreshClaims;
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as RefreshTokenClaims;
 }

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { testDatabase } from '../../../test/database.ts';
 import { type Flow, openFlow, type Tokens } from '../../../test/flow.ts';
-import { listedIdsMax } from '../infrastructure/oidc-entity-sql.ts';
+import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
 
 const hourMs = 3_600_000;
 
@@ -28,7 +28,7 @@ describe('a realm that has revoked more than its list holds', () => {
     await (await testDatabase()).query(
       `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, created_at, expires_at)
        SELECT $1, $2, gen_random_uuid()::text, '{}', $3, $4
-       FROM generate_series(1, ${listedIdsMax})`,
+       FROM generate_series(1, ${maxListedIds})`,
       [organizationId, model, new Date(flow.clock.now()), new Date(flow.clock.now() + 24 * hourMs)],
     );
   }

@@ -5,13 +5,13 @@ import { groupPermissions } from '@switchyard/contract';
 import type { User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import type { DeviceFacts } from './authentication-claims.ts';
+import type { SignInDevice } from './authentication-claims.ts';
 import {
   idTokenClaims,
-  machineClaims,
-  type UserIssue,
-  userClaims,
-  userInfo,
+  machineAccessTokenClaims,
+  type UserTokenInput,
+  userAccessTokenClaims,
+  userInfoClaims,
 } from './token-claims.ts';
 
 const organizationId = '01990000-0000-7000-8000-000000000001';
@@ -55,7 +55,7 @@ const user: User = {
   updatedAt: 0,
 };
 
-const device: DeviceFacts = {
+const device: SignInDevice = {
   type: 'PublicDevice',
   id: 'AXIUM_DX8000-10000001',
   methods: ['api', 'device_flow'],
@@ -63,7 +63,7 @@ const device: DeviceFacts = {
   storeId: '01990000-0000-7000-8000-000000000020',
 };
 
-const issue = (facts: Partial<UserIssue> = {}): UserIssue => ({
+const issue = (facts: Partial<UserTokenInput> = {}): UserTokenInput => ({
   realm,
   application,
   user,
@@ -108,8 +108,8 @@ const email = { email: 'ada@example.com', email_verified: true };
 const phone = { phone_number: '+33612345678', phone_number_verified: false };
 
 describe('the tokens of a person', () => {
-  const access = (scope: string, facts: Partial<UserIssue> = {}) =>
-    userClaims(issue({ scope, ...facts }));
+  const access = (scope: string, facts: Partial<UserTokenInput> = {}) =>
+    userAccessTokenClaims(issue({ scope, ...facts }));
   const always = (scope: string) => ({ ...registered, client_id: 'web', typ: 'Bearer', scope });
 
   test('carry the registered claims and what the scopes grant, and nothing else', () => {
@@ -128,7 +128,7 @@ describe('the tokens of a person', () => {
 
   test('say nothing of what is not known', () => {
     const bare = { ...user, givenName: undefined, locale: undefined, phoneNumber: undefined };
-    const info = userInfo({ ...bare, address: undefined }, 'profile phone address');
+    const info = userInfoClaims({ ...bare, address: undefined }, 'profile phone address');
     assert.deepEqual(info, {
       name: 'Byron',
       family_name: 'Byron',
@@ -136,7 +136,7 @@ describe('the tokens of a person', () => {
       zoneinfo: 'Europe/Paris',
       datetimeformat: 'dd/MM/yyyy HH:mm',
     });
-    assert.equal(userInfo({ ...bare, familyName: undefined }, 'profile')['name'], 'ada');
+    assert.equal(userInfoClaims({ ...bare, familyName: undefined }, 'profile')['name'], 'ada');
   });
 
   test('of a tenant user who acts on one merchant name both', () => {
@@ -174,11 +174,11 @@ describe('the tokens of a device', () => {
   };
 
   test('name the place in every scope, the device with auth, the certificate where there is one', () => {
-    const narrow = userClaims(issue({ scope: 'openid', device }));
+    const narrow = userAccessTokenClaims(issue({ scope: 'openid', device }));
     assert.deepEqual([narrow['storeId'], narrow['deviceId']], [place.storeId, place.deviceId]);
     assert.equal('device_id' in narrow, false);
     assert.equal('cnf' in narrow, false);
-    const wide = userClaims(issue({ scope: 'auth', device, certificate: 'thumb' }));
+    const wide = userAccessTokenClaims(issue({ scope: 'auth', device, certificate: 'thumb' }));
     const { device_type, device_id, method, '2fa': twoFactors, cnf, scope } = wide;
     assert.deepEqual({ device_type, device_id, method, '2fa': twoFactors }, told);
     assert.deepEqual(cnf, { 'x5t#S256': 'thumb' });
@@ -190,7 +190,7 @@ describe('the tokens of a device', () => {
 
   test('carry of the rights of their user those that a device can have', () => {
     const rights = (permissions: User['permissions']) =>
-      userClaims(issue({ scope: 'profile', device, user: { ...user, permissions } }))[
+      userAccessTokenClaims(issue({ scope: 'profile', device, user: { ...user, permissions } }))[
         'permissions'
       ];
     assert.deepEqual(rights(groupPermissions.merchant_manager), [
@@ -215,7 +215,7 @@ describe('the tokens of a device', () => {
 describe('the tokens of an application', () => {
   const machine = (scope: string | undefined, facts: object = {}) => {
     const { user: _, sessionId: __, ...rest } = issue();
-    return machineClaims({ ...rest, scope, ...facts });
+    return machineAccessTokenClaims({ ...rest, scope, ...facts });
   };
   const { sid: _, ...withoutSession } = registered;
   const always = {

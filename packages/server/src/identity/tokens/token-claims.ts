@@ -2,29 +2,33 @@
 import { defined } from '@switchyard/contract';
 import type { Method, User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
-import { permissionsAt } from '../clients/permissions.ts';
+import { effectivePermissions } from '../clients/permissions.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
-import { authClaims, type DeviceFacts, placeClaims } from './authentication-claims.ts';
+import {
+  authenticationClaims,
+  locationClaims,
+  type SignInDevice,
+} from './authentication-claims.ts';
 
 /** Tell access tokens from ID and refresh tokens, which the same keys sign. */
-export const accessTokenType = 'Bearer';
-export const idTokenType = 'ID';
+export const accessTokenTypClaim = 'Bearer';
+export const idTokenTypClaim = 'ID';
 
-type Issue = {
+type TokenInput = {
   readonly realm: Realm;
   readonly application: Application;
   readonly tokenId: string;
   /** Seconds since 1970, as JWTs count. */
   readonly issuedAt: number;
   readonly expiresAt: number;
-  readonly device?: DeviceFacts | undefined;
+  readonly device?: SignInDevice | undefined;
   /** The thumbprint of the certificate that the token is bound to (RFC 8705). */
   readonly certificate?: string | undefined;
 };
 
-export type MachineIssue = Issue & { readonly scope: string | undefined };
+export type MachineTokenInput = TokenInput & { readonly scope: string | undefined };
 
-export type UserIssue = Issue & {
+export type UserTokenInput = TokenInput & {
   readonly user: User;
   /** What was granted, separated by blanks. */
   readonly scope: string;
@@ -36,12 +40,12 @@ export type UserIssue = Issue & {
   readonly nonce?: string | undefined;
 };
 
-const scopesOf = (scope: string | undefined): ReadonlySet<string> =>
+const scopeSet = (scope: string | undefined): ReadonlySet<string> =>
   new Set(scope?.split(' ') ?? []);
 
 /** The claims that the specification names as always present. */
-function registeredClaims(issue: Issue, subject: string): Record<string, unknown> {
-  const { realm, application, tokenId, issuedAt, expiresAt } = issue;
+function registeredClaims(input: TokenInput, subject: string): Record<string, unknown> {
+  const { realm, application, tokenId, issuedAt, expiresAt } = input;
   return {
     iss: realm.issuer,
     sub: subject,
@@ -54,62 +58,65 @@ function registeredClaims(issue: Issue, subject: string): Record<string, unknown
   };
 }
 
-function accessClaims(issue: Issue, subject: string, scope: string | undefined) {
-  const { application, certificate, device } = issue;
+function accessClaims(input: TokenInput, subject: string, scope: string | undefined) {
+  const { application, certificate, device } = input;
   return {
-    ...registeredClaims(issue, subject),
+    ...registeredClaims(input, subject),
     client_id: application.clientId,
-    typ: accessTokenType,
+    typ: accessTokenTypClaim,
     scope,
-    ...placeClaims({ storeId: application.storeId, ...device }),
+    ...locationClaims({ storeId: application.storeId, ...device }),
     ...defined({ cnf: certificate === undefined ? undefined : { 'x5t#S256': certificate } }),
   };
 }
 
 /** An application of its own is no terminal of ours: what it is called is its client id. */
-function machineAuthClaims({ application, device }: MachineIssue): Record<string, unknown> {
-  if (device !== undefined) return authClaims(device, []);
+function machineAuthenticationClaims({
+  application,
+  device,
+}: MachineTokenInput): Record<string, unknown> {
+  if (device !== undefined) return authenticationClaims(device, []);
   return {
     device_type: 'ExternalMachine',
     device_id: application.clientId,
     method: 'api',
-    ...authClaims(undefined, []),
+    ...authenticationClaims(undefined, []),
   };
 }
 
 /** entityId, permissions and user_domain stand in every machine token, whatever its scope. */
-export function machineClaims(issue: MachineIssue): Record<string, unknown> {
-  const { realm, application, scope } = issue;
+export function machineAccessTokenClaims(input: MachineTokenInput): Record<string, unknown> {
+  const { realm, application, scope } = input;
   const { entityId, entityType } = application;
   return {
-    ...accessClaims(issue, application.serviceAccountId, scope),
+    ...accessClaims(input, application.serviceAccountId, scope),
     user_domain: realm.userDomainId,
     entityId,
     um_scope: { entityId, entityType },
     permissions: application.permissions,
     groups: [],
-    ...(scopesOf(scope).has('auth') ? machineAuthClaims(issue) : {}),
+    ...(scopeSet(scope).has('auth') ? machineAuthenticationClaims(input) : {}),
   };
 }
 
 /** For the application on a device that acts for itself: which device it is, and whose. */
-export function machineIdTokenClaims(issue: MachineIssue): Record<string, unknown> {
-  const { realm, application, scope } = issue;
+export function machineIdTokenClaims(input: MachineTokenInput): Record<string, unknown> {
+  const { realm, application, scope } = input;
   return {
-    ...registeredClaims(issue, application.serviceAccountId),
-    typ: idTokenType,
+    ...registeredClaims(input, application.serviceAccountId),
+    typ: idTokenTypClaim,
     user_domain: realm.userDomainId,
     entityId: application.entityId,
-    ...(scopesOf(scope).has('auth') ? machineAuthClaims(issue) : {}),
+    ...(scopeSet(scope).has('auth') ? machineAuthenticationClaims(input) : {}),
   };
 }
 
 /** What is not known of a person is left out, as OpenID Connect Core, 5.3.2, has it. */
-function known(claims: Record<string, unknown>): Record<string, unknown> {
+function withoutUndefined(claims: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 }
 
-function profileOf(user: User): Record<string, unknown> {
+function profileClaims(user: User): Record<string, unknown> {
   const names = [user.givenName, user.familyName].filter((name) => name !== undefined);
   return {
     name: names.length === 0 ? user.username : names.join(' '),
@@ -122,24 +129,24 @@ function profileOf(user: User): Record<string, unknown> {
   };
 }
 
-function phoneOf({ phoneNumber, phoneNumberVerified }: User): Record<string, unknown> {
+function phoneClaims({ phoneNumber, phoneNumberVerified }: User): Record<string, unknown> {
   if (phoneNumber === undefined) return {};
   return { phone_number: phoneNumber, phone_number_verified: phoneNumberVerified };
 }
 
 /** The user info claims, by scope. Nobody signs in before the address is verified. */
-export function userInfo(user: User, scope: string): Record<string, unknown> {
-  const granted = scopesOf(scope);
-  return known({
-    ...(granted.has('profile') ? profileOf(user) : {}),
+export function userInfoClaims(user: User, scope: string): Record<string, unknown> {
+  const granted = scopeSet(scope);
+  return withoutUndefined({
+    ...(granted.has('profile') ? profileClaims(user) : {}),
     ...(granted.has('email') ? { email: user.email, email_verified: true } : {}),
-    ...(granted.has('phone') ? phoneOf(user) : {}),
+    ...(granted.has('phone') ? phoneClaims(user) : {}),
     ...(granted.has('address') ? { address: user.address } : {}),
   });
 }
 
-function customClaims({ realm, user, scope, device, methods }: UserIssue) {
-  const granted = scopesOf(scope);
+function customClaims({ realm, user, scope, device, methods }: UserTokenInput) {
+  const granted = scopeSet(scope);
   return {
     ...(granted.has('profile')
       ? {
@@ -147,34 +154,34 @@ function customClaims({ realm, user, scope, device, methods }: UserIssue) {
           groups: user.groups,
           entityId: user.entityId,
           um_scope: { entityId: user.scopeEntityId, entityType: user.scopeEntityType },
-          permissions: permissionsAt(device !== undefined, user.permissions),
+          permissions: effectivePermissions(device !== undefined, user.permissions),
         }
       : {}),
-    ...(granted.has('auth') ? authClaims(device, methods) : {}),
+    ...(granted.has('auth') ? authenticationClaims(device, methods) : {}),
   };
 }
 
 /** The access token of a person: what is not granted is looked up by `sub` when it is used. */
-export function userClaims(issue: UserIssue): Record<string, unknown> {
-  const { user, scope, sessionId } = issue;
+export function userAccessTokenClaims(input: UserTokenInput): Record<string, unknown> {
+  const { user, scope, sessionId } = input;
   return {
-    ...accessClaims(issue, user.userId, scope),
+    ...accessClaims(input, user.userId, scope),
     sid: sessionId,
-    ...userInfo(user, scope),
-    ...customClaims(issue),
+    ...userInfoClaims(user, scope),
+    ...customClaims(input),
   };
 }
 
 /** For the application, of the person who signed in; worth nothing at the API. */
-export function idTokenClaims(issue: UserIssue): Record<string, unknown> {
-  const { user, scope, sessionId, authenticatedAt, nonce } = issue;
-  return known({
-    ...registeredClaims(issue, user.userId),
-    typ: idTokenType,
+export function idTokenClaims(input: UserTokenInput): Record<string, unknown> {
+  const { user, scope, sessionId, authenticatedAt, nonce } = input;
+  return withoutUndefined({
+    ...registeredClaims(input, user.userId),
+    typ: idTokenTypClaim,
     sid: sessionId,
     auth_time: Math.floor(authenticatedAt / 1000),
     nonce,
-    ...userInfo(user, scope),
-    ...customClaims(issue),
+    ...userInfoClaims(user, scope),
+    ...customClaims(input),
   });
 }

@@ -5,7 +5,7 @@ import type { User } from '../accounts/types.ts';
  * Seconds are what tokens know of time: what began within the second of the cut
  * cannot be told from what came after it, and is cut too.
  */
-export function isStanding(user: User | undefined, begunAt: number): user is User {
+export function isUserSessionValid(user: User | undefined, startedAt: number): user is User {
   if (user?.status !== 'Enabled') return false;
-  return user.tokensNotBefore === undefined || begunAt >= user.tokensNotBefore;
+  return user.tokensNotBefore === undefined || startedAt >= user.tokensNotBefore;
 }

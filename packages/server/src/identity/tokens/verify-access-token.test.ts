@@ -7,11 +7,11 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose
 import { testDatabase } from '../../../test/database.ts';
 import { authUrl, movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
 import type { Database } from '../../platform/index.ts';
-import { createRevision } from '../infrastructure/change-counter.ts';
+import { createChangeCounter } from '../infrastructure/change-counter.ts';
 import type { RealmKey } from '../realms-and-keys/realm.ts';
-import { createIdentityStore } from '../realms-and-keys/realm-sql.ts';
+import { createRealmStore } from '../realms-and-keys/realm-sql.ts';
 import { createKeyRing } from '../realms-and-keys/signing-keys.ts';
-import { createVerifyToken } from './verify-access-token.ts';
+import { createAccessTokenVerifier } from './verify-access-token.ts';
 
 const minuteMs = 60_000;
 const masterKey = randomBytes(32);
@@ -48,10 +48,10 @@ describe('an access token', () => {
 
   /** The realm's own keys, as only the platform can have them. */
   async function keysOf(algorithm: string): Promise<RealmKey> {
-    const sealed = await createIdentityStore(database).listKeys(realm.organizationId, clock.now());
+    const sealed = await createRealmStore(database).listKeys(realm.organizationId, clock.now());
     const key = sealed.find((each) => each.algorithm === algorithm);
     assert.ok(key);
-    return createKeyRing(masterKey).open(realm.organizationId, key);
+    return createKeyRing(masterKey).openKey(realm.organizationId, key);
   }
 
   async function sign(claims: JWTPayload, algorithm = 'ES256', typ = 'JWT'): Promise<string> {
@@ -148,13 +148,13 @@ describe('an access token', () => {
         return undefined;
       },
     };
-    const deps = { realms, clock, revision: createRevision(), noteUse: () => {} };
+    const deps = { realms, clock, changeCounter: createChangeCounter(), recordUse: () => {} };
     const nobody = {
       applications: { find: async () => undefined },
       findUser: async () => undefined,
-      revocations: { reasonOf: async () => undefined },
+      revocations: { findReason: async () => undefined },
     };
-    const verifyElsewhere = createVerifyToken({ ...deps, ...nobody });
+    const verifyElsewhere = createAccessTokenVerifier({ ...deps, ...nobody });
     const forged = (kid: unknown) => {
       const head = encode({ alg: 'ES256', typ: 'JWT', kid });
       return `${head}.${encode({ iss: `${authUrl}/auth/realms/x1` })}.`;

@@ -8,15 +8,19 @@ import { atMost, type Clock } from '../../platform/index.ts';
 import type { User } from '../accounts/types.ts';
 import type { AccessTokenType } from '../clients/application.ts';
 import type { Applications } from '../clients/applications.ts';
-import type { Revision } from '../infrastructure/change-counter.ts';
+import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import type { Realm, RealmKey } from '../realms-and-keys/realm.ts';
 import type { Realms } from '../realms-and-keys/realms.ts';
-import { createCallers, readToken, type TokenFacts } from './caller-from-token.ts';
-import type { Revocations } from './revoked-tokens.ts';
-import { isStanding } from './user-session-validity.ts';
+import {
+  type AccessTokenClaims,
+  createCallerFactory,
+  readAccessTokenClaims,
+} from './caller-from-token.ts';
+import type { RevokedTokens } from './revoked-tokens.ts';
+import { isUserSessionValid } from './user-session-validity.ts';
 
-const cachedTokensMax = 10_000;
-const tokenLengthMax = 8_192;
+const maxCachedTokens = 10_000;
+const maxTokenLength = 8_192;
 /** A thumbprint of RFC 7638, as all our keys have one. */
 const keyIdForm = /^[A-Za-z0-9_-]{43}$/;
 /**
@@ -29,24 +33,24 @@ const clockSkewSeconds = 30;
 
 type Deps = {
   realms: Pick<Realms, 'find' | 'findByIssuer'>;
-  revocations: Pick<Revocations, 'reasonOf'>;
+  revocations: Pick<RevokedTokens, 'findReason'>;
   applications: Pick<Applications, 'find'>;
   /** Remembered for a moment: it is asked for each token that is seen for the first time. */
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   clock: Clock;
-  revision: Revision;
+  changeCounter: ChangeCounter;
   /** An application came with a good token: told when the token is looked at, and not with each call. */
-  noteUse(organizationId: string, clientId: string): void;
+  recordUse(organizationId: string, clientId: string): void;
 };
-type Verdict = {
+type CachedToken = {
   readonly realm: string;
-  readonly token: TokenFacts;
+  readonly claims: AccessTokenClaims;
   readonly keyId: string;
-  answer: Promise<Caller>;
+  caller: Promise<Caller>;
   recheckAt: number;
-  revision: number;
+  changeCount: number;
 };
-type Candidate = { readonly realm: Realm; readonly key: RealmKey };
+type SigningKeyMatch = { readonly realm: Realm; readonly key: RealmKey };
 
 /** As applications are set to; whichever it is, the claim `typ` tells access tokens from others. */
 const headerTypes: ReadonlySet<unknown> = new Set<AccessTokenType>(['JWT', 'at+jwt']);
@@ -56,14 +60,14 @@ const invalid = (logDetail: string) =>
   new Refusal('token_invalid', 'The access token is not valid.', { logDetail });
 const expired = () => new Refusal('token_expired', 'The access token has expired.');
 
-export function createVerifyToken(deps: Deps) {
-  const { realms, revocations, applications, findUser, clock, revision, noteUse } = deps;
-  const cache = new LRUCache<string, Verdict>(atMost(cachedTokensMax));
+export function createAccessTokenVerifier(deps: Deps) {
+  const { realms, revocations, applications, findUser, clock, changeCounter, recordUse } = deps;
+  const cache = new LRUCache<string, CachedToken>(atMost(maxCachedTokens));
   /** No longer than the requests under way. */
-  const judging = new Map<string, Promise<Verdict>>();
-  const callers = createCallers();
+  const pendingChecks = new Map<string, Promise<CachedToken>>();
+  const callerFactory = createCallerFactory();
 
-  async function findKey(token: string): Promise<Candidate> {
+  async function findKey(token: string): Promise<SigningKeyMatch> {
     let issuer: string | undefined;
     let keyId: string | undefined;
     try {
@@ -81,7 +85,10 @@ export function createVerifyToken(deps: Deps) {
     return { realm, key };
   }
 
-  async function checkSignature(token: string, { realm, key }: Candidate): Promise<JWTPayload> {
+  async function checkSignature(
+    token: string,
+    { realm, key }: SigningKeyMatch,
+  ): Promise<JWTPayload> {
     const now = clock.now();
     try {
       const { payload, protectedHeader } = await jwtVerify(token, key.publicKey, {
@@ -102,111 +109,111 @@ export function createVerifyToken(deps: Deps) {
     }
   }
 
-  async function callerOf(
+  async function findCaller(
     realm: Realm | undefined,
-    token: TokenFacts,
+    token: AccessTokenClaims,
     keyId: string,
   ): Promise<Caller> {
     if (realm === undefined || !realm.keys.has(keyId)) throw invalid('realm or key retired');
     const { organizationId } = realm;
-    const reason = await revocations.reasonOf(realm, token);
+    const reason = await revocations.findReason(realm, token);
     if (reason !== undefined) throw invalid(reason);
     const application = await applications.find(organizationId, token.clientId);
     if (application?.status !== 'Enabled') throw invalid('application disabled');
     if (application.serviceAccountId === token.subject) {
-      noteUse(organizationId, token.clientId);
-      return { ...callers.ofMachine(token, realm), keyId };
+      recordUse(organizationId, token.clientId);
+      return { ...callerFactory.machineCaller(token, realm), keyId };
     }
     const user = await findUser(organizationId, token.subject);
-    if (!isStanding(user, token.issuedAt)) throw invalid('the user is not in');
-    noteUse(organizationId, token.clientId);
-    return { ...callers.ofUser(token, realm, user), keyId };
+    if (!isUserSessionValid(user, token.issuedAt)) throw invalid('the user is not in');
+    recordUse(organizationId, token.clientId);
+    return { ...callerFactory.userCaller(token, realm, user), keyId };
   }
 
-  async function judge(text: string, digest: string): Promise<Verdict> {
-    const revisionBefore = revision.current();
-    const candidate = await findKey(text);
-    const token = readToken(await checkSignature(text, candidate));
-    const { realm, key } = candidate;
-    const caller = await callerOf(realm, token, key.keyId);
-    const verdict: Verdict = {
+  async function checkNewToken(token: string, digest: string): Promise<CachedToken> {
+    const changeCountBefore = changeCounter.current();
+    const keyMatch = await findKey(token);
+    const claims = readAccessTokenClaims(await checkSignature(token, keyMatch));
+    const { realm, key } = keyMatch;
+    const caller = await findCaller(realm, claims, key.keyId);
+    const cachedToken: CachedToken = {
       realm: realm.userDomainId,
-      token,
+      claims,
       keyId: key.keyId,
-      answer: Promise.resolve(caller),
-      recheckAt: Math.min(clock.now() + recheckAfterMs, token.expiresAt),
-      revision: revisionBefore,
+      caller: Promise.resolve(caller),
+      recheckAt: Math.min(clock.now() + recheckAfterMs, claims.expiresAt),
+      changeCount: changeCountBefore,
     };
-    cache.set(digest, verdict);
-    return verdict;
+    cache.set(digest, cachedToken);
+    return cachedToken;
   }
 
-  async function judgeAgain(verdict: Verdict, digest: string): Promise<Verdict> {
-    const { token, realm, keyId } = verdict;
-    const revisionBefore = revision.current();
+  async function recheckToken(cachedToken: CachedToken, digest: string): Promise<CachedToken> {
+    const { claims, realm, keyId } = cachedToken;
+    const changeCountBefore = changeCounter.current();
     try {
-      if (clock.now() >= token.expiresAt) throw expired();
-      const caller = await callerOf(await realms.find(realm), token, keyId);
-      verdict.answer = Promise.resolve(caller);
+      if (clock.now() >= claims.expiresAt) throw expired();
+      const caller = await findCaller(await realms.find(realm), claims, keyId);
+      cachedToken.caller = Promise.resolve(caller);
     } catch (error) {
       cache.delete(digest);
       throw error;
     }
-    verdict.revision = revisionBefore;
-    verdict.recheckAt = Math.min(clock.now() + recheckAfterMs, token.expiresAt);
-    return verdict;
+    cachedToken.changeCount = changeCountBefore;
+    cachedToken.recheckAt = Math.min(clock.now() + recheckAfterMs, claims.expiresAt);
+    return cachedToken;
   }
 
   /** Callers that come at once with a token nobody has seen share one verification. */
-  function judgeOnce(token: string, digest: string): Promise<Verdict> {
-    const running = judging.get(digest);
+  function checkNewTokenOnce(token: string, digest: string): Promise<CachedToken> {
+    const running = pendingChecks.get(digest);
     if (running !== undefined) return running;
-    const started = judge(token, digest).finally(() => judging.delete(digest));
-    judging.set(digest, started);
+    const started = checkNewToken(token, digest).finally(() => pendingChecks.delete(digest));
+    pendingChecks.set(digest, started);
     return started;
   }
 
-  const isFresh = (verdict: Verdict) =>
-    clock.now() < verdict.recheckAt && verdict.revision === revision.current();
+  const isFresh = (cachedToken: CachedToken) =>
+    clock.now() < cachedToken.recheckAt && cachedToken.changeCount === changeCounter.current();
 
   async function checkCertificate(
-    { token, answer }: Verdict,
+    { claims, caller }: CachedToken,
     presented: Presented | undefined,
   ): Promise<Caller> {
-    const { certificate } = token;
+    const { certificate } = claims;
     if (certificate !== undefined && certificate !== (await presented?.certificateThumbprint())) {
       throw invalid('bound to another certificate');
     }
-    return answer;
+    return caller;
   }
 
   function verify(token: string, digest: string, presented?: Presented): Promise<Caller> {
-    const known = cache.get(digest);
-    if (known !== undefined && isFresh(known) && known.token.certificate === undefined) {
-      return known.answer;
+    const cached = cache.get(digest);
+    if (cached !== undefined && isFresh(cached) && cached.claims.certificate === undefined) {
+      return cached.caller;
     }
-    const verdict =
-      known === undefined
-        ? judgeOnce(token, digest)
-        : isFresh(known)
-          ? Promise.resolve(known)
-          : judgeAgain(known, digest);
-    return verdict.then((found) => checkCertificate(found, presented));
+    const checked =
+      cached === undefined
+        ? checkNewTokenOnce(token, digest)
+        : isFresh(cached)
+          ? Promise.resolve(cached)
+          : recheckToken(cached, digest);
+    return checked.then((cachedToken) => checkCertificate(cachedToken, presented));
   }
 
   function prepared(token: string): (presented?: Presented) => Promise<Caller> {
-    if (token.length > tokenLengthMax) return () => Promise.reject(invalid('too long'));
+    if (token.length > maxTokenLength) return () => Promise.reject(invalid('too long'));
     const digest = hash('sha256', token, 'base64url');
     return (presented) => verify(token, digest, presented);
   }
 
   function verifyToken(token: string, presented?: Presented): Promise<Caller> {
-    if (token.length > tokenLengthMax) return Promise.reject(invalid('too long'));
+    if (token.length > maxTokenLength) return Promise.reject(invalid('too long'));
     return verify(token, hash('sha256', token, 'base64url'), presented);
   }
 
   const knows = (token: string): boolean =>
-    token.length <= tokenLengthMax && cache.has(hash('sha256', token, 'base64url'));
+    token.length <= maxTokenLength && cache.has(hash('sha256', token, 'base64url'));
 
   return Object.assign(verifyToken, { prepared, knows });
 }

@@ -10,7 +10,7 @@ import { createPerson, type Person, type PersonFacts, passwordForm } from '../..
 import type { Caller } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import type { RealmKey } from '../realms-and-keys/realm.ts';
-import { createIdentityStore } from '../realms-and-keys/realm-sql.ts';
+import { createRealmStore } from '../realms-and-keys/realm-sql.ts';
 import { createKeyRing } from '../realms-and-keys/signing-keys.ts';
 
 const minuteMs = 60_000;
@@ -61,10 +61,10 @@ describe('the token of a person', () => {
   const verify = (text: string) => realm.identity.verifyToken(text);
 
   async function keyOf(algorithm: string): Promise<RealmKey> {
-    const sealed = await createIdentityStore(database).listKeys(realm.organizationId, clock.now());
+    const sealed = await createRealmStore(database).listKeys(realm.organizationId, clock.now());
     const key = sealed.find((each) => each.algorithm === algorithm);
     assert.ok(key);
-    return createKeyRing(masterKey).open(realm.organizationId, key);
+    return createKeyRing(masterKey).openKey(realm.organizationId, key);
   }
 
   /** As only the platform can sign it. */

@@ -15,36 +15,36 @@ import {
   type PageRequest,
 } from '../../../http/index.ts';
 import type { Clock, Ids } from '../../../platform/index.ts';
-import type { Asked, RecordChange } from '../../infrastructure/audit-port.ts';
+import type { AuditContext, RecordChange } from '../../infrastructure/audit-port.ts';
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
-import type { Application, ApplicationRecord, UsedApplication } from '../application.ts';
-import { telling } from '../application-audit.ts';
-import type { ApplicationUses } from '../application-last-used.ts';
+import type { Application, ApplicationRecord, ApplicationWithLastUse } from '../application.ts';
+import { applicationChangeRecorder } from '../application-audit.ts';
+import type { ApplicationLastUsed } from '../application-last-used.ts';
 import type { ApplicationFilters, ApplicationStore } from '../application-sql.ts';
 import type { Applications } from '../applications.ts';
 import { isDeviceClientId } from '../device-client.ts';
-import { isTillClientId } from '../pos-clients.ts';
+import { isPosClientId } from '../pos-clients.ts';
 import {
-  actsOnPayments,
-  type Draft,
+  type ApplicationDraft,
   draftFaults,
-  draftOf,
-  placeFaults,
-  roleBeyond,
+  draftFromInput,
+  findForbiddenRole,
+  hasPaymentRights,
+  roleScopeFaults,
   statusAfter,
 } from './rules.ts';
 
 /** Provisioning's: each refuses what the organisation does not have. */
-export type Places = {
-  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
-  merchantOfStore(organizationId: string, storeId: string): Promise<string>;
+export type LocationChecks = {
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
+  findMerchantOfStore(organizationId: string, storeId: string): Promise<string>;
 };
 
 export type ManagementDeps = {
   readonly store: ApplicationStore;
   readonly applications: Applications;
-  readonly uses: Pick<ApplicationUses, 'of'>;
-  readonly places: Places;
+  readonly lastUsed: Pick<ApplicationLastUsed, 'find'>;
+  readonly locationChecks: LocationChecks;
   readonly clock: Clock;
   readonly ids: Ids;
   /** In the demo and in tests pages may come from this machine without TLS. */
@@ -56,20 +56,20 @@ export type ApplicationManagement = ReturnType<typeof createApplicationManagemen
 type ListFilters = Omit<ApplicationFilters, 'storeId'>;
 
 /** A replacement may name these again, with the values that they have. */
-type Echo = Readonly<Record<string, unknown>>;
+type ReadOnlyMembers = Readonly<Record<string, unknown>>;
 
 /** A caller of a merchant or a store has to do with what is the merchant's or the store's alone. */
-function sees(caller: Caller, { entityId, storeId }: Application): boolean {
+function isVisibleTo(caller: Caller, { entityId, storeId }: Application): boolean {
   if (caller.entityType === 'tenant') return true;
   if (entityId !== caller.entityId) return false;
   return caller.storeId === undefined || storeId === caller.storeId;
 }
 
-function refuseUnknown(): never {
+function throwNotFound(): never {
   return refuse('resource_not_found', 'No application in your scope has this client id.');
 }
 
-function refuseFaults(faults: readonly FieldError[]): void {
+function requireValid(faults: readonly FieldError[]): void {
   const [first] = faults;
   if (first === undefined) return;
   const code = isErrorCode(first.code) ? first.code : 'field_invalid';
@@ -77,11 +77,11 @@ function refuseFaults(faults: readonly FieldError[]): void {
   refuse(code, detail, { errors: faults });
 }
 
-function refuseChanged(input: Echo, standing: Echo): void {
-  const changed = Object.keys(standing).filter(
-    (member) => member in input && input[member] !== standing[member],
+function requireUnchanged(input: ReadOnlyMembers, current: ReadOnlyMembers): void {
+  const changed = Object.keys(current).filter(
+    (member) => member in input && input[member] !== current[member],
   );
-  refuseFaults(
+  requireValid(
     changed.map((member) => ({
       pointer: `/${member}`,
       code: 'field_read_only',
@@ -90,16 +90,16 @@ function refuseChanged(input: Echo, standing: Echo): void {
   );
 }
 
-function demandRoles(caller: Caller, roles: readonly RoleName[]): void {
-  const beyond = roleBeyond(roles, caller.permissions);
-  if (beyond === undefined) return;
-  refuse('permission_denied', `The role ${beyond} is beyond what you may give or change.`);
+function requireGrantableRoles(caller: Caller, roles: readonly RoleName[]): void {
+  const forbiddenRole = findForbiddenRole(roles, caller.permissions);
+  if (forbiddenRole === undefined) return;
+  refuse('permission_denied', `The role ${forbiddenRole} is beyond what you may give or change.`);
 }
 
 /** A new secret is a token with rights to payments: a caller without the right to approve the application cannot renew it. */
-function demandSecretRenewable(caller: Caller, { roles, status }: Application): void {
+function requireSecretRotationRight(caller: Caller, { roles, status }: Application): void {
   if (caller.permissions.has('um.write')) return;
-  if (status === 'PendingApproval' || !actsOnPayments(roles)) return;
+  if (status === 'PendingApproval' || !hasPaymentRights(roles)) return;
   refuse(
     'permission_denied',
     'The application has rights to payments. A user with the permission um.write renews its secret.',
@@ -107,7 +107,7 @@ function demandSecretRenewable(caller: Caller, { roles, status }: Application): 
 }
 
 /** The devices of a merchant stop where this application is changed: developers leave it alone. */
-function demandDeviceRights(caller: Caller, { clientId }: Application): void {
+function requireDeviceRights(caller: Caller, { clientId }: Application): void {
   if (!isDeviceClientId(clientId) || caller.permissions.has('um.write')) return;
   refuse(
     'permission_denied',
@@ -116,14 +116,14 @@ function demandDeviceRights(caller: Caller, { clientId }: Application): void {
 }
 
 /** Whoever made it first would say what the devices of the merchant may do. */
-function demandFreeName({ clientId = '' }: ApplicationInput): void {
-  if (!isDeviceClientId(clientId) && !isTillClientId(clientId)) return;
+function requireUnreservedClientId({ clientId = '' }: ApplicationInput): void {
+  if (!isDeviceClientId(clientId) && !isPosClientId(clientId)) return;
   const detail = 'is a name that the platform gives to devices and points of sale';
-  refuseFaults([{ pointer: '/clientId', code: 'field_invalid', detail }]);
+  requireValid([{ pointer: '/clientId', code: 'field_invalid', detail }]);
 }
 
 /** A client id is never given again: the devices of the merchant would be without one for ever. */
-function demandRemovable({ clientId }: Application): void {
+function requireRemovable({ clientId }: Application): void {
   if (!isDeviceClientId(clientId)) return;
   refuse(
     'permission_denied',
@@ -132,8 +132,8 @@ function demandRemovable({ clientId }: Application): void {
 }
 
 /** Two doors to one thing would contradict each other: what is disabled there would sell again here. */
-function demandOwnDoor({ clientId }: Application): void {
-  if (!isTillClientId(clientId)) return;
+function requireNotPosClient({ clientId }: Application): void {
+  if (!isPosClientId(clientId)) return;
   refuse(
     'permission_denied',
     'The application belongs to a point of sale. Change it at /provisioning/v2/points-of-sale.',
@@ -141,43 +141,52 @@ function demandOwnDoor({ clientId }: Application): void {
 }
 
 /** The platform alone makes an application wait; a replacement may repeat that it does. */
-function demandOwnStatus({ status }: Draft, standing: Application): void {
-  if (status !== 'PendingApproval' || standing.status === 'PendingApproval') return;
+function requireSettableStatus({ status }: ApplicationDraft, current: Application): void {
+  if (status !== 'PendingApproval' || current.status === 'PendingApproval') return;
   const detail = 'can be Enabled or Disabled; the platform alone sets PendingApproval';
-  refuseFaults([{ pointer: '/status', code: 'field_invalid', detail }]);
+  requireValid([{ pointer: '/status', code: 'field_invalid', detail }]);
 }
 
-function rolesOf({ roles }: Draft): RoleName[] {
-  const known = roles.map((name) => roleNamed(name)).filter((name) => name !== undefined);
-  return [...new Set(known)];
+function rolesOf({ roles }: ApplicationDraft): RoleName[] {
+  const knownRoles = roles.map((name) => roleNamed(name)).filter((name) => name !== undefined);
+  return [...new Set(knownRoles)];
 }
 
 export function createApplicationManagement(deps: ManagementDeps) {
-  const { store, applications, uses, places, clock, ids, allowsLoopback, recordChange } = deps;
+  const {
+    store,
+    applications,
+    lastUsed,
+    locationChecks,
+    clock,
+    ids,
+    allowsLoopback,
+    recordChange,
+  } = deps;
 
-  function checked(
+  function checkedDraft(
     caller: Caller,
     input: ApplicationInput | ApplicationReplacement,
     isPublic: boolean,
-  ): Draft {
-    const draft = draftOf(input, isPublic);
-    refuseFaults(draftFaults(draft, allowsLoopback));
-    demandRoles(caller, rolesOf(draft));
+  ): ApplicationDraft {
+    const draft = draftFromInput(input, isPublic);
+    requireValid(draftFaults(draft, allowsLoopback));
+    requireGrantableRoles(caller, rolesOf(draft));
     return draft;
   }
 
-  async function withUses(
+  async function withLastUse(
     { organizationId }: Caller,
     records: readonly ApplicationRecord[],
-  ): Promise<UsedApplication[]> {
+  ): Promise<ApplicationWithLastUse[]> {
     if (records.length === 0) return [];
     const clientIds = records.map(({ clientId }) => clientId);
-    const used = await uses.of(organizationId, clientIds);
-    return records.map((record) => ({ ...record, lastUsedAt: used.get(record.clientId) }));
+    const lastUses = await lastUsed.find(organizationId, clientIds);
+    return records.map((record) => ({ ...record, lastUsedAt: lastUses.get(record.clientId) }));
   }
 
   /** Left out, the entity is the caller's; a store belongs to the merchant that is named. */
-  async function entityOf(caller: Caller, input: ApplicationInput) {
+  async function findEntity(caller: Caller, input: ApplicationInput) {
     const { organizationId } = caller;
     const entityId = input.entityId ?? caller.entityId;
     const storeId = input.storeId ?? caller.storeId;
@@ -185,14 +194,14 @@ export function createApplicationManagement(deps: ManagementDeps) {
     if (caller.entityType === 'merchant' && entityId !== caller.entityId) {
       refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
-    if (entityType === 'merchant') await places.demandMerchant(organizationId, entityId);
+    if (entityType === 'merchant') await locationChecks.requireMerchant(organizationId, entityId);
     if (storeId !== undefined) {
       if (caller.storeId !== undefined && storeId !== caller.storeId) {
         refuse('store_not_found', 'No store in your scope has this identifier.');
       }
-      if ((await places.merchantOfStore(organizationId, storeId)) !== entityId) {
+      if ((await locationChecks.findMerchantOfStore(organizationId, storeId)) !== entityId) {
         const detail = 'is not a store of the merchant that entityId names';
-        refuseFaults([{ pointer: '/storeId', code: 'entity_mismatch', detail }]);
+        requireValid([{ pointer: '/storeId', code: 'entity_mismatch', detail }]);
       }
     }
     return { entityType, entityId, storeId } as const;
@@ -200,63 +209,69 @@ export function createApplicationManagement(deps: ManagementDeps) {
 
   /** Changes one that the caller sees, holds every right of, and has not been changed meanwhile. */
   const change = (
-    asked: Asked,
+    context: AuditContext,
     clientId: string,
     ifMatch: string | undefined,
-    by: (standing: ApplicationRecord) => Application,
-    done = 'updated',
+    update: (current: ApplicationRecord) => Application,
+    action = 'updated',
   ): Promise<ApplicationRecord> => {
-    const checkedBy = (standing: ApplicationRecord) => {
-      demandStanding(asked.caller, standing, ifMatch);
-      return by(standing);
+    const checkedUpdate = (current: ApplicationRecord) => {
+      requireChangeable(context.caller, current, ifMatch);
+      return update(current);
     };
-    return changeStored(asked, clientId, checkedBy, done);
+    return changeStored(context, clientId, checkedUpdate, action);
   };
 
   async function changeStored(
-    asked: Asked,
+    context: AuditContext,
     clientId: string,
-    checkedBy: (standing: ApplicationRecord) => Application,
-    done: string,
+    checkedUpdate: (current: ApplicationRecord) => Application,
+    action: string,
   ): Promise<ApplicationRecord> {
-    const { organizationId } = asked.caller;
-    const told = telling(recordChange, done, asked);
-    const changed = await store.change(organizationId, clientId, clock.now(), checkedBy, told);
-    if (changed === undefined) return refuseUnknown();
-    applications.changed(organizationId, clientId);
+    const { organizationId } = context.caller;
+    const recordApplicationChange = applicationChangeRecorder(recordChange, action, context);
+    const changed = await store.change(
+      organizationId,
+      clientId,
+      clock.now(),
+      checkedUpdate,
+      recordApplicationChange,
+    );
+    if (changed === undefined) return throwNotFound();
+    applications.invalidate(organizationId, clientId);
     return changed;
   }
 
-  function demandStanding(caller: Caller, standing: ApplicationRecord, ifMatch?: string): void {
-    if (!sees(caller, standing)) refuseUnknown();
-    demandOwnDoor(standing);
-    demandDeviceRights(caller, standing);
-    demandRoles(caller, standing.roles);
-    demandVersion(ifMatch, standing.version);
+  function requireChangeable(caller: Caller, current: ApplicationRecord, ifMatch?: string): void {
+    if (!isVisibleTo(caller, current)) throwNotFound();
+    requireNotPosClient(current);
+    requireDeviceRights(caller, current);
+    requireGrantableRoles(caller, current.roles);
+    demandVersion(ifMatch, current.version);
   }
 
   return {
     async create(
-      asked: Asked,
+      context: AuditContext,
       input: ApplicationInput,
     ): Promise<{ record: ApplicationRecord; clientSecret: string | undefined }> {
-      const { caller } = asked;
-      demandFreeName(input);
-      const draft = checked(caller, input, input.clientType === 'Public');
-      const place = await entityOf(caller, input);
-      refuseFaults(placeFaults(draft.roles, place));
-      const wanted = {
+      const { caller } = context;
+      requireUnreservedClientId(input);
+      const draft = checkedDraft(caller, input, input.clientType === 'Public');
+      const location = await findEntity(caller, input);
+      requireValid(roleScopeFaults(draft.roles, location));
+      const newApplication = {
         ...draft,
-        ...place,
+        ...location,
         status: statusAfter(caller.permissions, { ...draft, roles: rolesOf(draft) }),
         organizationId: caller.organizationId,
         clientId: input.clientId,
       };
       const clientSecret = draft.isPublic ? undefined : ids.secret();
       const record = await applications.insert(
-        wanted,
+        newApplication,
         clientSecret === undefined ? undefined : hashSecret(clientSecret),
-        asked,
+        context,
       );
       return { record, clientSecret };
     },
@@ -265,91 +280,101 @@ export function createApplicationManagement(deps: ManagementDeps) {
       caller: Caller,
       filters: ListFilters,
       page: PageRequest,
-    ): Promise<FoundPage<UsedApplication>> {
+    ): Promise<FoundPage<ApplicationWithLastUse>> {
       const isMerchant = caller.entityType === 'merchant';
-      const elsewhere = filters.entityId !== undefined && filters.entityId !== caller.entityId;
-      if (isMerchant && elsewhere) return { items: [] };
-      const within = isMerchant ? { entityId: caller.entityId, storeId: caller.storeId } : {};
+      const isOtherEntity = filters.entityId !== undefined && filters.entityId !== caller.entityId;
+      if (isMerchant && isOtherEntity) return { items: [] };
+      const scopeFilters = isMerchant ? { entityId: caller.entityId, storeId: caller.storeId } : {};
       const rows = await store.list(
         caller.organizationId,
-        { ...filters, ...within },
+        { ...filters, ...scopeFilters },
         { ...page, limit: page.limit + 1 },
       );
-      const items = await withUses(caller, rows.slice(0, page.limit));
+      const items = await withLastUse(caller, rows.slice(0, page.limit));
       return { items, next: rows.length > page.limit ? items.at(-1)?.clientId : undefined };
     },
 
-    async get(caller: Caller, clientId: string): Promise<UsedApplication> {
+    async get(caller: Caller, clientId: string): Promise<ApplicationWithLastUse> {
       const record = await store.find(caller.organizationId, clientId);
-      if (record === undefined || !sees(caller, record)) return refuseUnknown();
-      const [used = record] = await withUses(caller, [record]);
-      return used;
+      if (record === undefined || !isVisibleTo(caller, record)) return throwNotFound();
+      const [withUse = record] = await withLastUse(caller, [record]);
+      return withUse;
     },
 
     async replace(
-      asked: Asked,
+      context: AuditContext,
       clientId: string,
       input: ApplicationReplacement,
-      echo: (record: ApplicationRecord) => Echo,
+      readOnlyMembers: (record: ApplicationRecord) => ReadOnlyMembers,
       ifMatch: string | undefined,
-    ): Promise<UsedApplication> {
-      const replaced = await change(asked, clientId, ifMatch, (standing) => {
-        refuseChanged(input, echo(standing));
-        const { caller } = asked;
-        const draft = checked(caller, input, standing.secretHash === undefined);
-        refuseFaults(placeFaults(draft.roles, standing));
-        demandOwnStatus(draft, standing);
-        const replaced = { ...standing, ...draft, roles: rolesOf(draft) };
-        return { ...replaced, status: statusAfter(caller.permissions, replaced, standing) };
+    ): Promise<ApplicationWithLastUse> {
+      const replaced = await change(context, clientId, ifMatch, (current) => {
+        requireUnchanged(input, readOnlyMembers(current));
+        const { caller } = context;
+        const draft = checkedDraft(caller, input, current.secretHash === undefined);
+        requireValid(roleScopeFaults(draft.roles, current));
+        requireSettableStatus(draft, current);
+        const replaced = { ...current, ...draft, roles: rolesOf(draft) };
+        return { ...replaced, status: statusAfter(caller.permissions, replaced, current) };
       });
-      const [used = replaced] = await withUses(asked.caller, [replaced]);
-      return used;
+      const [withUse = replaced] = await withLastUse(context.caller, [replaced]);
+      return withUse;
     },
 
     /** The approver gives no role away, and so need not hold what the roles bring. */
     async approve(
-      asked: Asked,
+      context: AuditContext,
       clientId: string,
       ifMatch: string | undefined,
-    ): Promise<UsedApplication> {
-      const approved = (standing: ApplicationRecord): Application => {
-        if (!sees(asked.caller, standing)) refuseUnknown();
-        demandVersion(ifMatch, standing.version);
-        if (standing.status !== 'PendingApproval') {
-          refuse('application_state', `The status of the application is ${standing.status}.`);
+    ): Promise<ApplicationWithLastUse> {
+      const withApproval = (current: ApplicationRecord): Application => {
+        if (!isVisibleTo(context.caller, current)) throwNotFound();
+        demandVersion(ifMatch, current.version);
+        if (current.status !== 'PendingApproval') {
+          refuse('application_state', `The status of the application is ${current.status}.`);
         }
-        return { ...standing, status: 'Enabled' };
+        return { ...current, status: 'Enabled' };
       };
-      const record = await changeStored(asked, clientId, approved, 'approved');
-      const [used = record] = await withUses(asked.caller, [record]);
-      return used;
+      const record = await changeStored(context, clientId, withApproval, 'approved');
+      const [withUse = record] = await withLastUse(context.caller, [record]);
+      return withUse;
     },
 
     /** The old secret is dead from here on; tokens that were issued live on. */
-    async renewSecret(asked: Asked, clientId: string): Promise<string> {
+    async rotateSecret(context: AuditContext, clientId: string): Promise<string> {
       const clientSecret = ids.secret();
-      const renewed = (standing: ApplicationRecord) => {
-        if (standing.secretHash === undefined) {
+      const withNewSecret = (current: ApplicationRecord) => {
+        if (current.secretHash === undefined) {
           refuse('resource_not_found', 'A public application has no secret.');
         }
-        demandSecretRenewable(asked.caller, standing);
-        return { ...standing, secretHash: hashSecret(clientSecret) };
+        requireSecretRotationRight(context.caller, current);
+        return { ...current, secretHash: hashSecret(clientSecret) };
       };
-      await change(asked, clientId, undefined, renewed, 'secretRenewed');
+      await change(context, clientId, undefined, withNewSecret, 'secretRenewed');
       return clientSecret;
     },
 
-    async remove(asked: Asked, clientId: string, ifMatch: string | undefined): Promise<void> {
-      const { caller } = asked;
+    async remove(
+      context: AuditContext,
+      clientId: string,
+      ifMatch: string | undefined,
+    ): Promise<void> {
+      const { caller } = context;
       const { organizationId } = caller;
-      const check = (standing: ApplicationRecord) => {
-        demandStanding(caller, standing, ifMatch);
-        demandRemovable(standing);
+      const check = (current: ApplicationRecord) => {
+        requireChangeable(caller, current, ifMatch);
+        requireRemovable(current);
       };
-      const told = telling(recordChange, 'removed', asked);
-      const gone = await store.remove(organizationId, clientId, clock.now(), check, told);
-      if (gone === undefined) refuseUnknown();
-      applications.changed(organizationId, clientId);
+      const recordApplicationChange = applicationChangeRecorder(recordChange, 'removed', context);
+      const removed = await store.remove(
+        organizationId,
+        clientId,
+        clock.now(),
+        check,
+        recordApplicationChange,
+      );
+      if (removed === undefined) throwNotFound();
+      applications.invalidate(organizationId, clientId);
     },
   };
 }

@@ -21,14 +21,14 @@ import {
   route,
   sealPage,
 } from '../../../http/index.ts';
-import type { ApplicationRecord, UsedApplication } from '../application.ts';
+import type { ApplicationRecord, ApplicationWithLastUse } from '../application.ts';
 import type { ApplicationManagement } from './operations.ts';
-import { viewOf } from './view.ts';
+import { applicationView } from './view.ts';
 
 const collection = '/application-management/v1/user-domains/:userDomainId/applications';
 const tags = ['Applications'] as const;
 /** A client id, which is what the list goes on from. */
-const keyForm = /^[A-Za-z0-9._-]{1,128}$/;
+const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 const listName = 'listApplications';
 
 const userDomainId = Type.String({
@@ -41,18 +41,25 @@ const clientId = Type.String({
   pattern: findable,
   description: 'The client id.',
 });
-const ofDomain = Type.Object({ userDomainId });
-const ofApplication = Type.Object({ userDomainId, clientId });
+const domainParams = Type.Object({ userDomainId });
+const applicationParams = Type.Object({ userDomainId, clientId });
 
 /** A domain of somebody else is as unknown as one that does not exist. */
-function demandDomain(caller: Caller, { userDomainId: named }: { userDomainId: string }): void {
-  if (named === caller.realm) return;
+function requireOwnDomain(
+  caller: Caller,
+  { userDomainId: requestedDomain }: { userDomainId: string },
+): void {
+  if (requestedDomain === caller.realm) return;
   refuse('resource_not_found', 'No user domain in your scope has this name.');
 }
 
-function send(reply: FastifyReply, record: UsedApplication, domain: string): Application {
+function sendApplication(
+  reply: FastifyReply,
+  record: ApplicationWithLastUse,
+  domain: string,
+): Application {
   reply.header('etag', entityTag(record.version));
-  return viewOf(record, domain);
+  return applicationView(record, domain);
 }
 
 function registerReads(app: FastifyInstance, management: ApplicationManagement): void {
@@ -67,18 +74,18 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     tags,
     // Those who approve applications read them as well.
     permission: ['app.read', 'um.write'],
-    params: ofDomain,
+    params: domainParams,
     query: Type.Object({ ...pageQuery, ...applicationFilters }, { additionalProperties: false }),
     response: { 200: pageOf(Application) },
     errors: ['cursor_invalid', 'resource_not_found'],
     priority: 'list',
     async handler({ caller, params, query }) {
-      demandDomain(caller, params);
+      requireOwnDomain(caller, params);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, listName, keyForm);
+      const page = openPage(query, listName, clientIdPattern);
       const { items, next } = await management.list(caller, filters, page);
-      const shown = items.map((record) => viewOf(record, caller.realm));
-      return sealPage({ items: shown, next }, query, listName);
+      const views = items.map((record) => applicationView(record, caller.realm));
+      return sealPage({ items: views, next }, query, listName);
     },
   });
 
@@ -90,13 +97,13 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     tags,
     // Those who approve applications read them as well.
     permission: ['app.read', 'um.write'],
-    params: ofApplication,
+    params: applicationParams,
     response: { 200: Application },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
-      demandDomain(caller, params);
-      return send(reply, await management.get(caller, params.clientId), caller.realm);
+      requireOwnDomain(caller, params);
+      return sendApplication(reply, await management.get(caller, params.clientId), caller.realm);
     },
   });
 }
@@ -115,7 +122,7 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     tags,
     permission: 'app.write',
     takesKey: true,
-    params: ofDomain,
+    params: domainParams,
     body: ApplicationInput,
     response: { 201: RegisteredApplication },
     answerHeaders: { 201: ['ETag'] },
@@ -128,12 +135,12 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     ],
     async handler(request, reply) {
       const { caller, params, body, url } = request;
-      demandDomain(caller, params);
+      requireOwnDomain(caller, params);
       const { record, clientSecret } = await management.create(request, body);
       const path = url.split('?')[0];
       reply.code(201).header('location', `${path}/${record.clientId}`);
       reply.header('cache-control', 'no-store');
-      const view = send(reply, record, caller.realm);
+      const view = sendApplication(reply, record, caller.realm);
       return clientSecret === undefined ? view : { ...view, clientSecret };
     },
   });
@@ -150,16 +157,16 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
       'that adds rights to payments, or enables an application with such rights, makes it `PendingApproval`.',
     tags,
     permission: 'app.write',
-    params: ofApplication,
+    params: applicationParams,
     body: ApplicationReplacement,
     response: { 200: Application },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body, headers } = request;
-      demandDomain(caller, params);
+      requireOwnDomain(caller, params);
       const echo = (record: ApplicationRecord) => {
-        const view = viewOf(record, caller.realm);
+        const view = applicationView(record, caller.realm);
         const { entityId, storeId, clientType, organizationId } = view;
         const { createdAt, updatedAt, secretChangedAt } = view;
         const stamps = { createdAt, updatedAt, secretChangedAt };
@@ -167,7 +174,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
       };
       const ifMatch = ifMatchOf(headers);
       const replaced = await management.replace(request, params.clientId, body, echo, ifMatch);
-      return send(reply, replaced, caller.realm);
+      return sendApplication(reply, replaced, caller.realm);
     },
   });
 
@@ -182,16 +189,16 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
       'that what is approved is what was read.',
     tags,
     permission: 'um.write',
-    params: ofApplication,
+    params: applicationParams,
     bodyOptional: true,
     response: { 200: Application },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'application_state', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, headers } = request;
-      demandDomain(caller, params);
+      requireOwnDomain(caller, params);
       const approved = await management.approve(request, params.clientId, ifMatchOf(headers));
-      return send(reply, approved, caller.realm);
+      return sendApplication(reply, approved, caller.realm);
     },
   });
 
@@ -206,13 +213,13 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     tags,
     permission: ['app.write', 'um.write'],
     takesKey: true,
-    params: ofApplication,
+    params: applicationParams,
     response: { 200: RenewedSecret },
     errors: ['resource_not_found'],
     async handler(request, reply) {
       const { caller, params } = request;
-      demandDomain(caller, params);
-      const clientSecret = await management.renewSecret(request, params.clientId);
+      requireOwnDomain(caller, params);
+      const clientSecret = await management.rotateSecret(request, params.clientId);
       reply.header('cache-control', 'no-store');
       return { clientId: params.clientId, clientSecret };
     },
@@ -226,13 +233,13 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     description: 'Its tokens are refused within a minute, and its client id is never given again.',
     tags,
     permission: 'app.write',
-    params: ofApplication,
+    params: applicationParams,
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, headers } = request;
-      demandDomain(caller, params);
+      requireOwnDomain(caller, params);
       await management.remove(request, params.clientId, ifMatchOf(headers));
       return reply.code(204).send();
     },

@@ -7,7 +7,13 @@ import {
   type RoleName,
   rolePermissions,
 } from '@switchyard/contract';
-import { draftFaults, draftOf, originFault, redirectFault, roleBeyond } from './rules.ts';
+import {
+  draftFaults,
+  draftFromInput,
+  findForbiddenRole,
+  originFault,
+  redirectFault,
+} from './rules.ts';
 
 const anywhere = { isPublic: false, allowsLoopback: false };
 const app = { isPublic: true, allowsLoopback: false };
@@ -104,7 +110,7 @@ test('a web origin is exactly what a browser sends in Origin', () => {
 
 describe('a draft', () => {
   const faultsOf = (input: object, isPublic = false) =>
-    draftFaults(draftOf({ name: 'x', ...input }, isPublic), false).map(
+    draftFaults(draftFromInput({ name: 'x', ...input }, isPublic), false).map(
       ({ pointer, code }) => `${pointer} ${code}`,
     );
   const page = { redirectUris: ['https://shop.example/cb'], webOrigins: ['https://shop.example'] };
@@ -143,7 +149,7 @@ describe('a draft', () => {
 
   test('for the Cloud Connector has what the specification says, told or not', () => {
     const type = 'CloudApiApplication';
-    const { services, roles, securityFlows } = draftOf({ name: 'x', type }, false);
+    const { services, roles, securityFlows } = draftFromInput({ name: 'x', type }, false);
     assert.deepEqual(
       [services, roles, securityFlows],
       [['RetailApi'], ['PointOfSaleTerminal'], ['ClientCredentials']],
@@ -166,7 +172,7 @@ describe('a draft', () => {
 describe('roles that somebody may give', () => {
   const all = Object.keys(rolePermissions) as RoleName[];
   const given = (held: readonly Permission[]) =>
-    all.filter((role) => roleBeyond([role], new Set(held)) === undefined);
+    all.filter((role) => findForbiddenRole([role], new Set(held)) === undefined);
   const working: RoleName[] = [
     'PointOfSaleTerminal',
     'Merchant',
@@ -195,7 +201,10 @@ describe('roles that somebody may give', () => {
     assert.deepEqual(given(groupPermissions.org_admin), managing);
     assert.deepEqual(given(rolePermissions.AcquirerAdministrator), managing);
     assert.equal(
-      roleBeyond(['Merchant', 'PlatformOperator'], new Set(rolePermissions.PlatformOperator)),
+      findForbiddenRole(
+        ['Merchant', 'PlatformOperator'],
+        new Set(rolePermissions.PlatformOperator),
+      ),
       'PlatformOperator',
     );
   });

@@ -18,7 +18,7 @@ import type {
 } from '../application.ts';
 
 /** What a client may set, after its defaults were filled in. */
-export type Draft = {
+export type ApplicationDraft = {
   readonly name: string;
   readonly description: string | undefined;
   readonly type: ApplicationType;
@@ -38,23 +38,23 @@ export type Draft = {
 };
 
 const retailApi = 'RetailApi';
-const titlesOfServices: Readonly<Record<string, string>> = { 'Retail API': retailApi };
-const tillRole: RoleName = 'PointOfSaleTerminal';
+const serviceTitles: Readonly<Record<string, string>> = { 'Retail API': retailApi };
+const posRole: RoleName = 'PointOfSaleTerminal';
 const merchantDeveloper: RoleName = 'MerchantDeveloper';
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 /** What an address is made of: nothing that a parser would drop or turn round. */
-const plainText = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+const printableUrl = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /** An application for the Cloud Connector has what the specification says without being told. */
-const defaults: Readonly<Record<ApplicationType, Pick<Draft, 'services' | 'roles'>>> = {
+const defaults: Readonly<Record<ApplicationType, Pick<ApplicationDraft, 'services' | 'roles'>>> = {
   Application: { services: [], roles: [] },
-  CloudApiApplication: { services: [retailApi], roles: [tillRole] },
+  CloudApiApplication: { services: [retailApi], roles: [posRole] },
 };
 
-export function draftOf(
+export function draftFromInput(
   input: Omit<ApplicationInput, 'status'> & { status?: ApplicationStatus },
   isPublic: boolean,
-): Draft {
+): ApplicationDraft {
   const { type = 'Application' } = input;
   const services = input.services ?? defaults[type].services;
   return {
@@ -65,7 +65,7 @@ export function draftOf(
     securityFlows: input.securityFlows ?? ['ClientCredentials'],
     redirectUris: input.redirectUris ?? [],
     webOrigins: input.webOrigins ?? [],
-    services: [...new Set(services.map((name) => titlesOfServices[name] ?? name))],
+    services: [...new Set(services.map((name) => serviceTitles[name] ?? name))],
     roles: (input.roles ?? defaults[type].roles).map((name) => roleNamed(name) ?? name),
     callbackError: input.callbackError ?? 'Rfc6749',
     accessTokenSeconds: input.accessTokenSeconds,
@@ -79,7 +79,7 @@ export function draftOf(
 const isPrivateUse = ({ protocol }: URL) => /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/.test(protocol);
 
 function addressFault(text: string): string | undefined {
-  if (!plainText.test(text) || !URL.canParse(text)) return 'is not an absolute address';
+  if (!printableUrl.test(text) || !URL.canParse(text)) return 'is not an absolute address';
   const { username, password, hostname } = new URL(text);
   if (text.includes('#')) return 'has a fragment';
   if (text.includes('*')) return 'has a wildcard; each address is registered by itself';
@@ -108,7 +108,7 @@ export function redirectFault(
 }
 
 /** An app with a scheme of its own listens on its machine without TLS, if at all (RFC 8252, 7.3). */
-function neighbourFault(text: string, all: readonly string[]): string | undefined {
+function loopbackFault(text: string, all: readonly string[]): string | undefined {
   const { protocol, hostname } = new URL(text);
   const isLocal = protocol === 'https:' && loopbackHosts.includes(hostname);
   const isApp = all.some((uri) => URL.canParse(uri) && isPrivateUse(new URL(uri)));
@@ -125,7 +125,7 @@ export function originFault(text: string, allowsLoopback: boolean): string | und
   return allowsLoopback && loopbackHosts.includes(hostname) ? undefined : 'is not https';
 }
 
-function each(
+function fieldFaults(
   member: string,
   values: readonly string[],
   faultOf: (value: string) => string | undefined,
@@ -137,60 +137,70 @@ function each(
   });
 }
 
-const lacking = (member: string, detail: string): FieldError => ({
+const missingField = (member: string, detail: string): FieldError => ({
   pointer: `/${member}`,
   code: 'field_required',
   detail,
 });
-const wrong = (member: string, detail: string): FieldError => ({
+const invalidField = (member: string, detail: string): FieldError => ({
   pointer: `/${member}`,
   code: 'field_invalid',
   detail,
 });
 
 /** An app that only ever is called by a scheme of its own has no page, and so no origin. */
-function codeFlowFaults({ securityFlows, redirectUris, webOrigins }: Draft): FieldError[] {
+function codeFlowFaults({
+  securityFlows,
+  redirectUris,
+  webOrigins,
+}: ApplicationDraft): FieldError[] {
   if (!securityFlows.includes('AuthorizationCode')) return [];
   const hasPage = redirectUris.some((uri) => /^https?:/.test(uri));
   return [
     ...(redirectUris.length === 0
-      ? [lacking('redirectUris', 'is needed for AuthorizationCode')]
+      ? [missingField('redirectUris', 'is needed for AuthorizationCode')]
       : []),
     ...(webOrigins.length === 0 && (hasPage || redirectUris.length === 0)
-      ? [lacking('webOrigins', 'is needed for AuthorizationCode')]
+      ? [missingField('webOrigins', 'is needed for AuthorizationCode')]
       : []),
   ];
 }
 
-function cloudFaults({ type, securityFlows, services, roles }: Draft): FieldError[] {
+function cloudApplicationFaults({
+  type,
+  securityFlows,
+  services,
+  roles,
+}: ApplicationDraft): FieldError[] {
   if (type !== 'CloudApiApplication') return [];
-  const needs = [
+  const requirements = [
     [securityFlows.includes('ClientCredentials'), 'securityFlows', 'ClientCredentials'],
     [services.includes(retailApi), 'services', retailApi],
-    [roles.includes(tillRole), 'roles', tillRole],
+    [roles.includes(posRole), 'roles', posRole],
   ] as const;
-  return needs
+  return requirements
     .filter(([isThere]) => !isThere)
-    .map(([, member, word]) => wrong(member, `of a CloudApiApplication holds ${word}`));
+    .map(([, member, word]) => invalidField(member, `of a CloudApiApplication holds ${word}`));
 }
 
 /** Everything that is wrong with a draft, in the order of its members. */
-export function draftFaults(draft: Draft, allowsLoopback: boolean): FieldError[] {
+export function draftFaults(draft: ApplicationDraft, allowsLoopback: boolean): FieldError[] {
   const { isPublic, securityFlows, redirectUris, webOrigins, roles } = draft;
   return [
     ...(isPublic && securityFlows.includes('ClientCredentials')
-      ? [wrong('securityFlows', 'of a public application cannot hold ClientCredentials')]
+      ? [invalidField('securityFlows', 'of a public application cannot hold ClientCredentials')]
       : []),
     ...codeFlowFaults(draft),
-    ...each(
+    ...fieldFaults(
       'redirectUris',
       redirectUris,
-      (uri) =>
-        redirectFault(uri, { isPublic, allowsLoopback }) ?? neighbourFault(uri, redirectUris),
+      (uri) => redirectFault(uri, { isPublic, allowsLoopback }) ?? loopbackFault(uri, redirectUris),
     ),
-    ...each('webOrigins', webOrigins, (origin) => originFault(origin, allowsLoopback)),
-    ...each('roles', roles, (name) => (roleNamed(name) === undefined ? 'is no role' : undefined)),
-    ...cloudFaults(draft),
+    ...fieldFaults('webOrigins', webOrigins, (origin) => originFault(origin, allowsLoopback)),
+    ...fieldFaults('roles', roles, (name) =>
+      roleNamed(name) === undefined ? 'is no role' : undefined,
+    ),
+    ...cloudApplicationFaults(draft),
   ];
 }
 
@@ -198,7 +208,7 @@ export function draftFaults(draft: Draft, allowsLoopback: boolean): FieldError[]
  * Permissions by which rights are given away or the house is arranged: with such a role a developer
  * could make himself an administrator. What tills, providers and devices need is not among them.
  */
-const governing: ReadonlySet<Permission> = new Set<Permission>([
+const administrativePermissions: ReadonlySet<Permission> = new Set<Permission>([
   'prov.write',
   'um.read',
   'um.write',
@@ -215,19 +225,19 @@ const governing: ReadonlySet<Permission> = new Set<Permission>([
 const platformRole: RoleName = 'PlatformOperator';
 
 /** Whether its tokens take, change or show payments. */
-export const actsOnPayments = (roles: readonly RoleName[]): boolean =>
+export const hasPaymentRights = (roles: readonly RoleName[]): boolean =>
   roles.some((role) => rolePermissions[role].some((permission) => permission.startsWith('pay.')));
 
 /** Whether a token of the application itself could do more about payments than before. */
-function paysMore(
+function gainsPaymentRights(
   { roles, securityFlows }: Pick<Application, 'roles' | 'securityFlows'>,
   before: Application,
 ): boolean {
   const added = roles.filter((role) => !before.roles.includes(role));
-  const isNewForItself =
+  const isNewClientCredentials =
     securityFlows.includes('ClientCredentials') &&
     !before.securityFlows.includes('ClientCredentials');
-  return actsOnPayments(added) || (isNewForItself && actsOnPayments(roles));
+  return hasPaymentRights(added) || (isNewClientCredentials && hasPaymentRights(roles));
 }
 
 /**
@@ -235,21 +245,21 @@ function paysMore(
  * application waits until a user manager approves it, and no other change ends the wait.
  */
 export function statusAfter(
-  held: ReadonlySet<Permission>,
-  wanted: Pick<Application, 'roles' | 'securityFlows' | 'status'>,
+  callerPermissions: ReadonlySet<Permission>,
+  requested: Pick<Application, 'roles' | 'securityFlows' | 'status'>,
   before?: Application,
 ): ApplicationStatus {
-  if (wanted.status === 'Disabled' || !actsOnPayments(wanted.roles)) {
-    return wanted.status === 'Disabled' ? 'Disabled' : 'Enabled';
+  if (requested.status === 'Disabled' || !hasPaymentRights(requested.roles)) {
+    return requested.status === 'Disabled' ? 'Disabled' : 'Enabled';
   }
   if (before?.status === 'PendingApproval') return 'PendingApproval';
-  if (held.has('um.write')) return 'Enabled';
-  const isApproved = before?.status === 'Enabled' && !paysMore(wanted, before);
+  if (callerPermissions.has('um.write')) return 'Enabled';
+  const isApproved = before?.status === 'Enabled' && !gainsPaymentRights(requested, before);
   return isApproved ? 'Enabled' : 'PendingApproval';
 }
 
 /** What is wrong with the roles of an application at its place. */
-export function placeFaults(
+export function roleScopeFaults(
   roles: readonly string[],
   {
     entityType,
@@ -257,7 +267,7 @@ export function placeFaults(
   }: { readonly entityType: EntityType; readonly storeId?: string | undefined },
 ): FieldError[] {
   const isWholeMerchant = entityType === 'merchant' && storeId === undefined;
-  return each('roles', roles, (role) =>
+  return fieldFaults('roles', roles, (role) =>
     role === merchantDeveloper && !isWholeMerchant
       ? 'is a role of a merchant: name the merchant in entityId, and no storeId'
       : undefined,
@@ -265,16 +275,20 @@ export function placeFaults(
 }
 
 /** The first role that somebody with these permissions may neither give nor touch. */
-export function roleBeyond(
+export function findForbiddenRole(
   roles: readonly RoleName[],
-  held: ReadonlySet<Permission>,
+  callerPermissions: ReadonlySet<Permission>,
 ): RoleName | undefined {
   return roles.find((role) => {
     // What its holder registers for itself waits for a user manager: no right is given away with it.
-    if (role === merchantDeveloper) return !held.has('um.write') && !held.has('app.write');
+    if (role === merchantDeveloper)
+      return !callerPermissions.has('um.write') && !callerPermissions.has('app.write');
     return (
       role === platformRole ||
-      rolePermissions[role].some((permission) => governing.has(permission) && !held.has(permission))
+      rolePermissions[role].some(
+        (permission) =>
+          administrativePermissions.has(permission) && !callerPermissions.has(permission),
+      )
     );
   });
 }

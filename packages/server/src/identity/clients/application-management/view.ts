@@ -1,9 +1,12 @@
 // Shows an application in the words of the contract; the hash of its secret stays inside.
 import { type Application as ApplicationView, defined } from '@switchyard/contract';
 import { isoTime } from '../../../platform/index.ts';
-import type { UsedApplication } from '../application.ts';
+import type { ApplicationWithLastUse } from '../application.ts';
 
-export function viewOf(record: UsedApplication, userDomainId: string): ApplicationView {
+export function applicationView(
+  record: ApplicationWithLastUse,
+  userDomainId: string,
+): ApplicationView {
   const { description, storeId, accessTokenSeconds, accessTokenAlgorithm } = record;
   const { secretChangedAt, lastUsedAt } = record;
   return {

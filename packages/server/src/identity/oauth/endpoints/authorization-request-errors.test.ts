@@ -185,7 +185,7 @@ describe('a request to sign in', () => {
   test('of one realm means nothing at another', async () => {
     const { identity } = flow.realm;
     const userDomainId = `realm-${randomUUID()}`;
-    await identity.createRealm({ userDomainId, organizationId: randomUUID() });
+    await identity.createUserDomain({ userDomainId, organizationId: randomUUID() });
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.link())).location as URL;
     const { raw, rawReply } = rawRequest(browser, page);

@@ -3,45 +3,49 @@ import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
-import { innerPaths } from '../provider/provider-configuration.ts';
-import { type Listener, passOn, type RealmRequest } from '../provider/provider-dispatch.ts';
-import type { Shown } from '../rendered-pages.ts';
+import { providerPaths } from '../provider/provider-configuration.ts';
+import {
+  dispatchToProvider,
+  type ProviderListener,
+  type RealmRequest,
+} from '../provider/provider-dispatch.ts';
+import type { PageRenderer } from '../rendered-pages.ts';
 import { authorizationEndpoints, authorizationInRealm } from './endpoint-descriptions.ts';
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
-  listenerOf(realm: Realm): Listener;
-  checkSecret(organizationId: string, clientId: string, secret: string): Promise<boolean>;
+  findListener(realm: Realm): ProviderListener;
+  verifySecret(organizationId: string, clientId: string, secret: string): Promise<boolean>;
   limits: RateLimits;
-  shown: Shown;
+  pageRenderer: PageRenderer;
 };
 
-type Trouble = { readonly status: number; readonly error: string; readonly description: string };
+type OauthError = { readonly status: number; readonly error: string; readonly description: string };
 
 const bodyLimitBytes = 56 * 1024;
 const methods = ['GET', 'POST'] as const;
-const tooMany: Trouble = {
+const tooManyRequests: OauthError = {
   status: 429,
   error: 'temporarily_unavailable',
   description: 'too many requests',
 };
-const noRealm: Trouble = {
+const unknownRealm: OauthError = {
   status: 404,
   error: 'invalid_request',
   description: 'unknown user domain',
 };
-const wrongSecret: Trouble = {
+const wrongSecret: OauthError = {
   status: 401,
   error: 'invalid_client',
   description: 'client authentication failed',
 };
-const wrongMethod: Trouble = {
+const wrongMethod: OauthError = {
   status: 405,
   error: 'invalid_request',
   description: 'this method is not allowed here',
 };
 
-function troubleOf(error: unknown): Trouble {
+function oauthErrorOf(error: unknown): OauthError {
   if (error instanceof Refusal) {
     const { status } = errorCodes[error.code];
     const word = status < 500 ? 'invalid_request' : 'temporarily_unavailable';
@@ -53,38 +57,50 @@ function troubleOf(error: unknown): Trouble {
 }
 
 /** By POST the parameters may stand in the address, in a form, or in both. */
-function paramsOf(request: FastifyRequest): URLSearchParams {
+function requestParams(request: FastifyRequest): URLSearchParams {
   const { url = '' } = request.raw;
   const start = url.indexOf('?');
-  const asked = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+  const params = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
   if (typeof request.body === 'string') {
-    for (const [name, value] of new URLSearchParams(request.body)) asked.append(name, value);
+    for (const [name, value] of new URLSearchParams(request.body)) params.append(name, value);
   }
-  return asked;
+  return params;
 }
 
 export async function registerAuthorizationRoutes(app: FastifyInstance, deps: Deps): Promise<void> {
-  const { findRealm, listenerOf, checkSecret, limits, shown } = deps;
+  const { findRealm, findListener, verifySecret, limits, pageRenderer } = deps;
 
-  function show(request: FastifyRequest, reply: FastifyReply, trouble: Trouble, realm?: string) {
-    const page = shown.fault(request.raw, { ...trouble, requestId: request.id, realm });
-    return reply.code(trouble.status).headers(page.headers).send(page.html);
+  function sendErrorPage(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    oauthError: OauthError,
+    realm?: string,
+  ) {
+    const page = pageRenderer.errorPage(request.raw, {
+      ...oauthError,
+      requestId: request.id,
+      realm,
+    });
+    return reply.code(oauthError.status).headers(page.headers).send(page.html);
   }
 
   /** The realm, once the request may go on; what stops it was shown. */
-  async function enter(request: RealmRequest, reply: FastifyReply): Promise<Realm | undefined> {
-    const wait = limits.address(request.ip);
+  async function findRealmOrReply(
+    request: RealmRequest,
+    reply: FastifyReply,
+  ): Promise<Realm | undefined> {
+    const wait = limits.checkAddress(request.ip);
     if (wait !== undefined) {
-      show(request, reply.header('Retry-After', String(wait)), tooMany);
+      sendErrorPage(request, reply.header('Retry-After', String(wait)), tooManyRequests);
       return undefined;
     }
     const realm = await findRealm(request.params.realm);
-    if (realm === undefined) show(request, reply, noRealm);
+    if (realm === undefined) sendErrorPage(request, reply, unknownRealm);
     return realm;
   }
 
   /** On this endpoint alone a secret may stand in the address: it is checked and goes no further. */
-  async function takeSecret(realm: Realm, params: URLSearchParams): Promise<boolean> {
+  async function checkAndRemoveSecret(realm: Realm, params: URLSearchParams): Promise<boolean> {
     const secrets = params.getAll('client_secret');
     const clients = params.getAll('client_id');
     params.delete('client_secret');
@@ -92,33 +108,38 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
     const [clientId = '', ...moreClients] = clients;
     if (secrets.length === 0 || (secret === '' && moreSecrets.length === 0)) return true;
     if (moreSecrets.length > 0 || moreClients.length > 0) return false;
-    return checkSecret(realm.organizationId, clientId, secret);
+    return verifySecret(realm.organizationId, clientId, secret);
   }
 
   async function authorize(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const realm = await enter(request, reply);
+    const realm = await findRealmOrReply(request, reply);
     if (realm === undefined) return reply;
-    const params = paramsOf(request);
-    if (!(await takeSecret(realm, params))) {
-      limits.failed(request.ip);
-      return show(request, reply, wrongSecret, realm.userDomainId);
+    const params = requestParams(request);
+    if (!(await checkAndRemoveSecret(realm, params))) {
+      limits.countFailure(request.ip);
+      return sendErrorPage(request, reply, wrongSecret, realm.userDomainId);
     }
     request.raw.method = 'GET';
-    await passOn(listenerOf(realm), `${innerPaths.authorization}?${params}`, request, reply);
+    await dispatchToProvider(
+      findListener(realm),
+      `${providerPaths.authorization}?${params}`,
+      request,
+      reply,
+    );
     return reply;
   }
 
   async function resume(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const realm = await enter(request, reply);
+    const realm = await findRealmOrReply(request, reply);
     if (realm === undefined) return reply;
     const { uid = '' } = request.params as { uid?: string };
-    const inner = `${innerPaths.authorization}/${encodeURIComponent(uid)}`;
-    await passOn(listenerOf(realm), inner, request, reply);
+    const providerPath = `${providerPaths.authorization}/${encodeURIComponent(uid)}`;
+    await dispatchToProvider(findListener(realm), providerPath, request, reply);
     return reply;
   }
 
-  const refuseMethod = async (request: FastifyRequest, reply: FastifyReply) =>
-    show(request, reply.header('Allow', methods.join(', ')), wrongMethod);
+  const sendMethodNotAllowed = async (request: FastifyRequest, reply: FastifyReply) =>
+    sendErrorPage(request, reply.header('Allow', methods.join(', ')), wrongMethod);
 
   await app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
@@ -127,8 +148,10 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
       { parseAs: 'string', bodyLimit: bodyLimitBytes },
       (_request, body, parsed) => parsed(null, body),
     );
-    scope.setErrorHandler((error, request, reply) => show(request, reply, troubleOf(error)));
-    const inRealm = `/auth/realms/:realm${innerPaths.authorization}`;
+    scope.setErrorHandler((error, request, reply) =>
+      sendErrorPage(request, reply, oauthErrorOf(error)),
+    );
+    const inRealm = `/auth/realms/:realm${providerPaths.authorization}`;
     for (const [url, described] of [
       ['/oauth2/v1/:realm/auth', authorizationEndpoints],
       [inRealm, authorizationInRealm],
@@ -136,7 +159,11 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
       const config = { described: described.map((each) => ({ ...each, url })) };
       const shared = { url, exposeHeadRoute: false, handler: authorize };
       scope.route({ ...shared, method: [...methods], config });
-      scope.route({ method: ['HEAD', 'PUT', 'PATCH', 'DELETE'], url, handler: refuseMethod });
+      scope.route({
+        method: ['HEAD', 'PUT', 'PATCH', 'DELETE'],
+        url,
+        handler: sendMethodNotAllowed,
+      });
     }
     scope.route({ method: 'GET', url: `${inRealm}/:uid`, exposeHeadRoute: false, handler: resume });
     done();

@@ -8,9 +8,9 @@ type Credentials = { readonly clientId: string; readonly secret: string | undefi
 
 export const basicChallenge = (issuer: string): string => `Basic realm="${issuer}"`;
 
-const basicForm = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i;
+const basicPattern = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i;
 
-function decoded(text: string): string | undefined {
+function decodeFormComponent(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
@@ -18,13 +18,13 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function fromHeader(authorization: string): Credentials | undefined {
-  const encoded = basicForm.exec(authorization)?.[1];
+function basicCredentials(authorization: string): Credentials | undefined {
+  const encoded = basicPattern.exec(authorization)?.[1];
   if (encoded === undefined) return undefined;
   const pair = Buffer.from(encoded, 'base64').toString();
   const end = pair.indexOf(':');
-  const clientId = decoded(pair.slice(0, end));
-  const secret = decoded(pair.slice(end + 1));
+  const clientId = decodeFormComponent(pair.slice(0, end));
+  const secret = decodeFormComponent(pair.slice(end + 1));
   if (end === -1 || clientId === undefined || !secret) return undefined;
   return { clientId, secret };
 }
@@ -34,12 +34,14 @@ function credentialsOf(
   authorization: string | undefined,
   form: Readonly<Record<string, string>>,
 ): Credentials | undefined {
-  const { client_id: named, client_secret: secret } = form;
+  const { client_id: formClientId, client_secret: secret } = form;
   if (authorization === undefined) {
-    return named === undefined ? undefined : { clientId: named, secret };
+    return formClientId === undefined ? undefined : { clientId: formClientId, secret };
   }
-  const found = secret === undefined ? fromHeader(authorization) : undefined;
-  return named === undefined || named === found?.clientId ? found : undefined;
+  const headerCredentials = secret === undefined ? basicCredentials(authorization) : undefined;
+  return formClientId === undefined || formClientId === headerCredentials?.clientId
+    ? headerCredentials
+    : undefined;
 }
 
 export type AuthenticateClient = (
@@ -50,7 +52,7 @@ export type AuthenticateClient = (
 
 /** A client that can keep no secret is believed its name, as at the token endpoint. */
 export function createAuthenticateClient(
-  applications: Pick<Applications, 'find' | 'checkSecret'>,
+  applications: Pick<Applications, 'find' | 'verifySecret'>,
 ): AuthenticateClient {
   return async ({ organizationId }, authorization, form) => {
     const credentials = credentialsOf(authorization, form);
@@ -59,7 +61,8 @@ export function createAuthenticateClient(
     const application = await applications.find(organizationId, clientId);
     if (application?.status !== 'Enabled') return undefined;
     if (application.secretHash === undefined) return secret ? undefined : application;
-    const isRight = secret && (await applications.checkSecret(organizationId, clientId, secret));
-    return isRight ? application : undefined;
+    const isValidSecret =
+      secret && (await applications.verifySecret(organizationId, clientId, secret));
+    return isValidSecret ? application : undefined;
   };
 }

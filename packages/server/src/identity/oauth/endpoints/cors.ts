@@ -1,75 +1,80 @@
 // Which pages of other sites may call the realm by script: those at the origins that its applications registered.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Database } from '../../../platform/index.ts';
-import { applicationTtlMs } from '../../clients/applications.ts';
+import { applicationCacheTtlMs } from '../../clients/applications.ts';
 import { createCachedLookup } from '../../infrastructure/cached-lookup.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 
-const cachedOriginsMax = 10_000;
-const originLengthMax = 512;
+const maxCachedOrigins = 10_000;
+const maxOriginLength = 512;
 /** How long a browser may remember the answer to its question. */
-const preflightSeconds = 600;
+const preflightCacheSeconds = 600;
 
-type Key = { readonly organizationId: string; readonly origin: string };
+type OriginKey = { readonly organizationId: string; readonly origin: string };
 
-export type Origins = { isRegistered(organizationId: string, origin: string): Promise<boolean> };
+export type RegisteredOrigins = {
+  isRegistered(organizationId: string, origin: string): Promise<boolean>;
+};
 
-export function createOrigins(deps: { database: Database; clock: Clock }): Origins {
+export function createRegisteredOrigins(deps: {
+  database: Database;
+  clock: Clock;
+}): RegisteredOrigins {
   const { database, clock } = deps;
-  const lookup = createCachedLookup<Key, Key>({
-    max: cachedOriginsMax,
-    ttlMs: applicationTtlMs,
+  const lookup = createCachedLookup<OriginKey, OriginKey>({
+    max: maxCachedOrigins,
+    ttlMs: applicationCacheTtlMs,
     clock,
-    nameOf: ({ organizationId, origin }) => `${organizationId} ${origin}`,
+    keyOf: ({ organizationId, origin }) => `${organizationId} ${origin}`,
     async load(key) {
-      const found = await database.query(
+      const rows = await database.query(
         `SELECT 1 FROM applications WHERE organization_id = $1 AND status = 'Enabled'
            AND web_origins @> jsonb_build_array($2::text) LIMIT 1`,
         [key.organizationId, key.origin],
       );
-      return found.length === 0 ? undefined : key;
+      return rows.length === 0 ? undefined : key;
     },
   });
   return {
     async isRegistered(organizationId, origin) {
-      if (origin.length > originLengthMax || !/^https?:\/\//.test(origin)) return false;
+      if (origin.length > maxOriginLength || !/^https?:\/\//.test(origin)) return false;
       return (await lookup.find({ organizationId, origin })) !== undefined;
     },
   };
 }
 
-type Asked = {
+type CorsContext = {
   readonly realm: Realm;
-  readonly origins: Origins;
+  readonly origins: RegisteredOrigins;
   readonly methods: readonly string[];
-  readonly isForPages: boolean;
+  readonly allowsCors: boolean;
 };
 
 /** The answer to a browser that asks before it sends: nothing but the methods for a page unknown. */
-export async function answerPreflight(
+export async function sendPreflight(
   request: FastifyRequest,
   reply: FastifyReply,
-  { realm, origins, methods, isForPages }: Asked,
+  { realm, origins, methods, allowsCors }: CorsContext,
 ): Promise<FastifyReply> {
   const { origin } = request.headers;
   reply.code(204).headers({ allow: [...methods, 'OPTIONS'].join(', '), vary: 'Origin' });
-  if (!isForPages || origin === undefined) return reply.send();
+  if (!allowsCors || origin === undefined) return reply.send();
   if (!(await origins.isRegistered(realm.organizationId, origin))) return reply.send();
   return reply
     .headers({
       'access-control-allow-origin': origin,
       'access-control-allow-methods': methods.join(', '),
       'access-control-allow-headers': 'authorization, content-type, x-request-id, traceparent',
-      'access-control-max-age': String(preflightSeconds),
+      'access-control-max-age': String(preflightCacheSeconds),
     })
     .send();
 }
 
 /** Lets the page of a registered origin read the answer; any other page may not. */
-export async function openToPage(
+export async function allowRegisteredOrigin(
   request: FastifyRequest,
   reply: FastifyReply,
-  { realm, origins }: Pick<Asked, 'realm' | 'origins'>,
+  { realm, origins }: Pick<CorsContext, 'realm' | 'origins'>,
 ): Promise<void> {
   const { origin } = request.headers;
   reply.header('vary', 'Origin');

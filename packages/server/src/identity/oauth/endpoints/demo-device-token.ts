@@ -7,52 +7,52 @@ import type { Clock } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
 import type { Applications } from '../../clients/applications.ts';
-import { deviceScope } from '../../devices/device-tokens.ts';
+import { defaultDeviceScope } from '../../devices/device-tokens.ts';
 import type { FindDevice, FoundDevice } from '../../devices/types.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 import {
-  type DeviceFacts,
   type DeviceMethod,
   deviceMethods,
+  type SignInDevice,
 } from '../../tokens/authentication-claims.ts';
-import type { NewSignIn, UserTokens } from '../../tokens/issue-user-tokens.ts';
-import type { Families } from '../../tokens/refresh-token-families.ts';
-import type { Family } from '../../tokens/refresh-token-family-sql.ts';
+import type { NewSignIn, UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';
+import type { TokenFamilies } from '../../tokens/refresh-token-families.ts';
+import type { TokenFamily } from '../../tokens/refresh-token-family-sql.ts';
 import { customTokenEndpoint } from './endpoint-descriptions.ts';
-import { answerError, refuseWith } from './oauth-routes.ts';
+import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
-const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
-const modelLengthMax = 64;
+const bearerPattern = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+const maxModelLength = 64;
 
-export type CustomTokenDeps = {
+export type DemoDeviceTokenDeps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
   verifyToken(token: string): Promise<Caller>;
   findApplication: Applications['find'];
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   findDevice: FindDevice;
-  families: Pick<Families, 'find'>;
-  userTokens: Pick<UserTokens, 'begin'>;
+  families: Pick<TokenFamilies, 'find'>;
+  userTokens: Pick<UserTokenIssuer, 'issue'>;
   limits: RateLimits;
   clock: Clock;
 };
 
 /** Who asks: a user of a merchant, signed in at an application. */
-type Merchant = {
+type MerchantSignIn = {
   readonly realm: Realm;
   readonly application: Application;
   readonly user: User;
-  readonly signIn: Family;
+  readonly signIn: TokenFamily;
   /** Of the token itself, which may have less than the sign-in it comes from. */
   readonly scope: string;
   /** Epoch milliseconds, of before it was looked at. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 };
 type Form = Readonly<Record<string, string>>;
 type CustomTokenRequest = FastifyRequest<{ Params: { realm: string }; Body: Form | undefined }>;
 
 /** A refusal in the shape of RFC 6749; with RFC 6750's challenge where it is about the token. */
-class Refused extends Error {
+class DemoTokenError extends Error {
   override name = 'Refused';
   readonly status: number;
   readonly error: string;
@@ -63,50 +63,59 @@ class Refused extends Error {
   }
 }
 
-const invalidToken = () => new Refused(401, 'invalid_token', 'the access token is not valid');
+const invalidToken = () =>
+  new DemoTokenError(401, 'invalid_token', 'the access token is not valid');
 const notMerchant = () =>
-  new Refused(403, 'insufficient_scope', 'only a user of a merchant can ask for a device token');
+  new DemoTokenError(
+    403,
+    'insufficient_scope',
+    'only a user of a merchant can ask for a device token',
+  );
 const unknownDevice = () =>
-  new Refused(400, 'invalid_grant', 'the merchant has no such device in use');
+  new DemoTokenError(400, 'invalid_grant', 'the merchant has no such device in use');
 
-function sendRefused(reply: FastifyReply, { status, error, message }: Refused): FastifyReply {
+function sendError(reply: FastifyReply, { status, error, message }: DemoTokenError): FastifyReply {
   if (status === 401 || status === 403) {
     reply.header('WWW-Authenticate', `Bearer error="${error}", error_description="${message}"`);
   }
-  return refuseWith(reply, status, error, message);
+  return sendOauthError(reply, status, error, message);
 }
 
-function methodsOf(text: string): readonly DeviceMethod[] {
-  const named = new Set(text.split(/[\s,]+/).filter((method) => method !== ''));
-  const methods = deviceMethods.filter((method) => named.has(method));
-  if (methods.length === 0 || methods.length !== named.size) {
-    throw new Refused(400, 'invalid_request', `method is a list of ${deviceMethods.join(', ')}`);
+function parseMethods(text: string): readonly DeviceMethod[] {
+  const names = new Set(text.split(/[\s,]+/).filter((method) => method !== ''));
+  const methods = deviceMethods.filter((method) => names.has(method));
+  if (methods.length === 0 || methods.length !== names.size) {
+    throw new DemoTokenError(
+      400,
+      'invalid_request',
+      `method is a list of ${deviceMethods.join(', ')}`,
+    );
   }
   return methods;
 }
 
 function readForm(form: Form) {
   const { device_id: deviceId = '', device_model: model = '', method } = form;
-  if (deviceId === '') throw new Refused(400, 'invalid_request', 'device_id is missing');
-  if (model.length > modelLengthMax) {
-    throw new Refused(400, 'invalid_request', 'device_model is too long');
+  if (deviceId === '') throw new DemoTokenError(400, 'invalid_request', 'device_id is missing');
+  if (model.length > maxModelLength) {
+    throw new DemoTokenError(400, 'invalid_request', 'device_model is too long');
   }
-  return { deviceId, methods: methodsOf(method ?? 'api') };
+  return { deviceId, methods: parseMethods(method ?? 'api') };
 }
 
 /** What the device is comes with each; of the user no more is told than the token may tell. */
-function scopeWithin(held: string): string {
-  const all = new Set(held.split(' '));
-  return deviceScope
+function limitScope(userScope: string): string {
+  const all = new Set(userScope.split(' '));
+  return defaultDeviceScope
     .split(' ')
     .filter((name) => name === 'auth' || all.has(name))
     .join(' ');
 }
 
-export function createCustomToken(deps: CustomTokenDeps) {
+export function createDemoDeviceTokenIssuer(deps: DemoDeviceTokenDeps) {
   const { findRealm, verifyToken, findApplication, findUser, findDevice, families } = deps;
 
-  async function callerOf(token: string): Promise<Caller> {
+  async function findCaller(token: string): Promise<Caller> {
     try {
       return await verifyToken(token);
     } catch (error) {
@@ -117,13 +126,14 @@ export function createCustomToken(deps: CustomTokenDeps) {
   }
 
   /** @throws Refused unless the token is one that a user of a merchant got by signing in */
-  async function merchantOf(request: CustomTokenRequest): Promise<Merchant> {
-    const askedAt = deps.clock.now();
+  async function findMerchantSignIn(request: CustomTokenRequest): Promise<MerchantSignIn> {
+    const requestedAt = deps.clock.now();
     const realm = await findRealm(request.params.realm);
-    if (realm === undefined) throw new Refused(404, 'invalid_request', 'unknown user domain');
-    const token = bearerForm.exec(request.headers.authorization ?? '')?.[1];
+    if (realm === undefined)
+      throw new DemoTokenError(404, 'invalid_request', 'unknown user domain');
+    const token = bearerPattern.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) throw invalidToken();
-    const caller = await callerOf(token);
+    const caller = await findCaller(token);
     if (caller.realm !== realm.userDomainId) throw invalidToken();
     const { organizationId } = realm;
     // A device token is no way to another device.
@@ -134,11 +144,11 @@ export function createCustomToken(deps: CustomTokenDeps) {
     const signIn = sid === undefined ? undefined : await families.find(organizationId, sid);
     const application = await findApplication(organizationId, caller.clientId);
     if (signIn === undefined || application === undefined) throw invalidToken();
-    return { realm, user, signIn, application, scope, askedAt };
+    return { realm, user, signIn, application, scope, requestedAt };
   }
 
   /** Unknown, another merchant's, and one beyond the application's store are the same to everybody. */
-  async function deviceOf({ realm, user, application }: Merchant, name: string) {
+  async function requireDevice({ realm, user, application }: MerchantSignIn, name: string) {
     const device: FoundDevice | undefined = await findDevice(
       realm.organizationId,
       user.entityId,
@@ -150,30 +160,30 @@ export function createCustomToken(deps: CustomTokenDeps) {
   }
 
   return {
-    merchantOf,
+    merchantOf: findMerchantSignIn,
 
-    async issue(merchant: Merchant, form: Form) {
+    async issue(merchant: MerchantSignIn, form: Form) {
       const { deviceId, methods } = readForm(form);
-      const device = await deviceOf(merchant, deviceId);
+      const device = await requireDevice(merchant, deviceId);
       const { realm, application, user, signIn } = merchant;
-      const facts: DeviceFacts = {
+      const signInDevice: SignInDevice = {
         type: 'PublicDevice',
         id: deviceId,
         methods,
         deviceId: device.logicalDeviceId,
         storeId: device.storeId,
       };
-      const wanted: NewSignIn = {
+      const newSignIn: NewSignIn = {
         kind: 'CustomToken',
         application,
         user,
-        scope: scopeWithin(merchant.scope),
-        methods: signIn.facts.methods,
-        authenticatedAt: signIn.facts.authenticatedAt,
-        notAfter: signIn.endsAt,
-        device: facts,
+        scope: limitScope(merchant.scope),
+        methods: signIn.context.methods,
+        authenticatedAt: signIn.context.authenticatedAt,
+        expiresAtLatest: signIn.endsAt,
+        device: signInDevice,
       };
-      const answer = await deps.userTokens.begin(realm, wanted, merchant.askedAt);
+      const answer = await deps.userTokens.issue(realm, newSignIn, merchant.requestedAt);
       if (answer === undefined) throw invalidToken();
       return answer;
     },
@@ -181,16 +191,18 @@ export function createCustomToken(deps: CustomTokenDeps) {
 }
 
 /** A scope of its own: forms are read here, and refusals have the shape of the token endpoint. */
-export async function registerCustomToken(
+export async function registerDemoDeviceToken(
   app: FastifyInstance,
-  deps: CustomTokenDeps,
+  deps: DemoDeviceTokenDeps,
 ): Promise<void> {
-  const customToken = createCustomToken(deps);
-  const merchants = new WeakMap<FastifyRequest, Merchant>();
+  const issuer = createDemoDeviceTokenIssuer(deps);
+  const signIns = new WeakMap<FastifyRequest, MerchantSignIn>();
   await app.register((scope, _options, done) => {
     readForms(scope);
     scope.setErrorHandler((error, request, reply) =>
-      error instanceof Refused ? sendRefused(reply, error) : answerError(error, request, reply),
+      error instanceof DemoTokenError
+        ? sendError(reply, error)
+        : handleOauthError(error, request, reply),
     );
     const url = '/auth/realms/:realm/custom-token';
     scope.post<{ Params: { realm: string }; Body: Form | undefined }>(
@@ -199,18 +211,18 @@ export async function registerCustomToken(
         config: { described: { ...customTokenEndpoint, url } },
         // Who asks comes before what they say.
         onRequest: async (request, reply) => {
-          const wait = deps.limits.address(request.ip);
+          const wait = deps.limits.checkAddress(request.ip);
           if (wait !== undefined) {
             reply.header('Retry-After', String(wait));
-            throw new Refused(429, 'temporarily_unavailable', 'too many requests');
+            throw new DemoTokenError(429, 'temporarily_unavailable', 'too many requests');
           }
-          merchants.set(request, await customToken.merchantOf(request));
+          signIns.set(request, await issuer.merchantOf(request));
         },
       },
       async (request, reply) => {
-        const merchant = merchants.get(request);
+        const merchant = signIns.get(request);
         if (merchant === undefined) throw new Error('a request that nobody looked at');
-        const answer = await customToken.issue(merchant, request.body ?? {});
+        const answer = await issuer.issue(merchant, request.body ?? {});
         return reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache').send(answer);
       },
     );

@@ -3,39 +3,41 @@ import { type TProperties, Type } from 'typebox';
 import type { RouteFacts } from '../../../http/index.ts';
 import { defaultScope, scopes } from '../scopes.ts';
 import {
-  type Described,
+  type EndpointDescription,
+  errorResponse,
+  optionalText,
   realmParams,
-  refusal,
-  TokenAnswer,
-  text,
+  TokenResponseSchema,
   tokenEndpoint,
 } from './token-endpoint-description.ts';
 
-const signIn = {
+const common = {
   tags: ['Sign-in'],
   params: realmParams,
   hasOwnErrors: true,
   errors: [],
 } as const satisfies Partial<RouteFacts>;
 
-const tooMany = refusal('`temporarily_unavailable`: wait as long as `Retry-After` says.');
-const noRealm = refusal('`invalid_request`: no such user domain.');
-const noClient = refusal('`invalid_client`: unknown, disabled, or another secret.');
-const notAllowed = refusal(
+const tooManyRequests = errorResponse(
+  '`temporarily_unavailable`: wait as long as `Retry-After` says.',
+);
+const unknownRealm = errorResponse('`invalid_request`: no such user domain.');
+const invalidClient = errorResponse('`invalid_client`: unknown, disabled, or another secret.');
+const invalidRequest = errorResponse(
   '`invalid_request`: a parameter is missing, twice or not as it should be.',
 );
 
-const page = (why: string) => `A page for the person who came: ${why}.`;
+const pageNote = (why: string) => `A page for the person who came: ${why}.`;
 
 /** The same once more under Keycloak's spelling, with an operationId of its own. */
-const inRealm = (described: Described): Described => ({
+const inRealm = (described: EndpointDescription): EndpointDescription => ({
   ...described,
   operationId: `${described.operationId}InRealm`,
   description: 'The same as under /oauth2/v1, in the spelling of Keycloak.',
 });
 
-const authorize: Described = {
-  ...signIn,
+const authorize: EndpointDescription = {
+  ...common,
   method: 'POST',
   operationId: 'authorize',
   summary: 'Send a person to sign in',
@@ -44,54 +46,62 @@ const authorize: Described = {
   permission: 'public',
   query: Type.Object({
     client_id: Type.String({ description: 'The application.' }),
-    client_secret: text('Its secret, where it has one; read here and in no other address.'),
+    client_secret: optionalText('Its secret, where it has one; read here and in no other address.'),
     redirect_uri: Type.String({
       description: 'Where the person comes back to: one that is registered, letter by letter.',
     }),
     response_type: Type.Enum(['code'], { description: 'A code for the token endpoint.' }),
-    scope: text(`Some of ${scopes.join(', ')}, with blanks between; left out: ${defaultScope}.`),
-    state: text('Comes back as it was; the application compares it against forged callbacks.'),
-    nonce: text('Comes back in the ID token.'),
-    code_challenge: text('Of PKCE (RFC 7636).'),
+    scope: optionalText(
+      `Some of ${scopes.join(', ')}, with blanks between; left out: ${defaultScope}.`,
+    ),
+    state: optionalText(
+      'Comes back as it was; the application compares it against forged callbacks.',
+    ),
+    nonce: optionalText('Comes back in the ID token.'),
+    code_challenge: optionalText('Of PKCE (RFC 7636).'),
     code_challenge_method: Type.Optional(Type.Enum(['S256'])),
   }),
   response: { 303: null, 400: null, 401: null, 404: null, 429: null },
   notes: {
     303: 'Onward by `Location`: to the sign-in, or to redirect_uri with code and state, or with error, error_code and state.',
-    400: page('the application or its redirect_uri is not known'),
-    401: page('the secret is another one'),
-    404: page('there is no such user domain'),
-    429: page('there were too many requests'),
+    400: pageNote('the application or its redirect_uri is not known'),
+    401: pageNote('the secret is another one'),
+    404: pageNote('there is no such user domain'),
+    429: pageNote('there were too many requests'),
   },
 };
-const authorizeByGet: Described = { ...authorize, method: 'GET', operationId: 'authorizeByGet' };
+const authorizeByGet: EndpointDescription = {
+  ...authorize,
+  method: 'GET',
+  operationId: 'authorizeByGet',
+};
 
 export const authorizationEndpoints = [authorize, authorizeByGet];
 export const authorizationInRealm = authorizationEndpoints.map(inRealm);
 export const tokenInRealm = inRealm(tokenEndpoint);
 
 /** A client proves itself in the form or by HTTP Basic. */
-const byClient = (members: TProperties) =>
+const withClientCredentials = (members: TProperties) =>
   Type.Object({
     ...members,
-    client_id: text('The application. It may come by HTTP Basic, with its secret.'),
-    client_secret: text('Its secret.'),
+    client_id: optionalText('The application. It may come by HTTP Basic, with its secret.'),
+    client_secret: optionalText('Its secret.'),
   });
 
-const ofToken = byClient({
+const tokenForm = withClientCredentials({
   token: Type.String({ description: 'An access token or a refresh token.' }),
-  token_type_hint: text('access_token or refresh_token; not needed.'),
+  token_type_hint: optionalText('access_token or refresh_token; not needed.'),
 });
 
-export const introspectionEndpoint: Described = {
-  ...signIn,
+export const introspectionEndpoint: EndpointDescription = {
+  ...common,
   method: 'POST',
   operationId: 'introspectToken',
   summary: 'Look into a token',
   description:
     'RFC 7662, for applications with a secret: of their own tokens and those meant for them; whoever administers the applications of the organisation looks into all.',
   permission: 'public',
-  body: ofToken,
+  body: tokenForm,
   readsForm: true,
   response: {
     200: Type.Object(
@@ -99,43 +109,43 @@ export const introspectionEndpoint: Described = {
         active: Type.Boolean({
           description: 'Whether it is good; without any other member if not.',
         }),
-        client_id: text('Whose refresh token it is.'),
-        token_type: text('Bearer, of an access token.'),
-        scope: text('With blanks between.'),
-        sub: text('Whom it speaks of.'),
+        client_id: optionalText('Whose refresh token it is.'),
+        token_type: optionalText('Bearer, of an access token.'),
+        scope: optionalText('With blanks between.'),
+        sub: optionalText('Whom it speaks of.'),
         exp: Type.Optional(Type.Integer({ description: 'When it ends, seconds since 1970.' })),
       },
       { description: 'What the token says: its other claims stand beside these.' },
     ),
-    400: notAllowed,
-    401: noClient,
-    404: noRealm,
-    429: tooMany,
+    400: invalidRequest,
+    401: invalidClient,
+    404: unknownRealm,
+    429: tooManyRequests,
   },
 };
 
-export const revocationEndpoint: Described = {
-  ...signIn,
+export const revocationEndpoint: EndpointDescription = {
+  ...common,
   method: 'POST',
   operationId: 'revokeToken',
   summary: 'Revoke a token',
   description:
     'RFC 7009: a refresh token goes with its whole family. What is dead already counts as revoked.',
   permission: 'public',
-  body: ofToken,
+  body: tokenForm,
   readsForm: true,
   response: {
     200: null,
-    400: refusal('`unauthorized_client`: the token of another application.'),
-    401: noClient,
-    404: noRealm,
-    429: tooMany,
+    400: errorResponse('`unauthorized_client`: the token of another application.'),
+    401: invalidClient,
+    404: unknownRealm,
+    429: tooManyRequests,
   },
   notes: { 200: 'It is revoked.' },
 };
 
-const userInfo: Described = {
-  ...signIn,
+const userInfo: EndpointDescription = {
+  ...common,
   method: 'GET',
   operationId: 'readUserInfo',
   summary: 'Read who has signed in',
@@ -146,53 +156,53 @@ const userInfo: Described = {
     200: Type.Object(
       {
         sub: Type.String({ description: 'The user.' }),
-        name: text('With profile.'),
-        preferred_username: text('With profile.'),
-        locale: text('With profile.'),
-        zoneinfo: text('With profile.'),
-        datetimeformat: text('With profile.'),
-        email: text('With email.'),
-        phone_number: text('With phone.'),
+        name: optionalText('With profile.'),
+        preferred_username: optionalText('With profile.'),
+        locale: optionalText('With profile.'),
+        zoneinfo: optionalText('With profile.'),
+        datetimeformat: optionalText('With profile.'),
+        email: optionalText('With email.'),
+        phone_number: optionalText('With phone.'),
       },
       { description: 'The claims of the user.' },
     ),
-    400: refusal('`invalid_request`: the token comes by two ways.'),
-    401: refusal('`invalid_token`; `WWW-Authenticate` says the same.'),
-    403: refusal('`insufficient_scope`: the token has no scope openid.'),
-    404: noRealm,
-    429: tooMany,
+    400: errorResponse('`invalid_request`: the token comes by two ways.'),
+    401: errorResponse('`invalid_token`; `WWW-Authenticate` says the same.'),
+    403: errorResponse('`insufficient_scope`: the token has no scope openid.'),
+    404: unknownRealm,
+    429: tooManyRequests,
   },
 };
 
-export const userInfoEndpoints: readonly Described[] = [
+export const userInfoEndpoints: readonly EndpointDescription[] = [
   userInfo,
   { ...userInfo, method: 'POST', operationId: 'readUserInfoByForm' },
 ];
 
-const leaving = {
-  id_token_hint: text('The ID token of the sign-in: whoever sends it is not asked again.'),
-  client_id: text('The application.'),
-  post_logout_redirect_uri: text('Where the person goes then: one that is registered.'),
-  state: text('Comes back as it was.'),
+const logoutParams = {
+  id_token_hint: optionalText('The ID token of the sign-in: whoever sends it is not asked again.'),
+  client_id: optionalText('The application.'),
+  post_logout_redirect_uri: optionalText('Where the person goes then: one that is registered.'),
+  state: optionalText('Comes back as it was.'),
 };
-const signOut: Described = {
-  ...signIn,
+const signOut: EndpointDescription = {
+  ...common,
   method: 'GET',
   operationId: 'signOut',
   summary: 'Send a person to sign out',
   description: 'RP-initiated sign-out of OpenID Connect, for the browser of a person.',
   permission: 'public',
-  query: Type.Object(leaving),
-  response: { 200: null, 303: null, 400: null, 404: null, 429: tooMany },
+  query: Type.Object(logoutParams),
+  response: { 200: null, 303: null, 400: null, 404: null, 429: tooManyRequests },
   notes: {
-    200: page('asked whether to sign out, or told that it is done'),
+    200: pageNote('asked whether to sign out, or told that it is done'),
     303: 'Onward by `Location`, to post_logout_redirect_uri with state.',
-    400: page('what was asked for is not allowed'),
-    404: page('there is no such user domain'),
+    400: pageNote('what was asked for is not allowed'),
+    404: pageNote('there is no such user domain'),
   },
 };
 
-export const logoutEndpoints: readonly Described[] = [
+export const logoutEndpoints: readonly EndpointDescription[] = [
   signOut,
   {
     ...signOut,
@@ -201,18 +211,18 @@ export const logoutEndpoints: readonly Described[] = [
     summary: 'Sign out',
     description:
       'As by GET; or, of an application with the refresh_token of the sign-in, without a browser, as clients of Keycloak do.',
-    body: byClient({
-      refresh_token: text('Ends the sign-in that it belongs to.'),
-      ...leaving,
+    body: withClientCredentials({
+      refresh_token: optionalText('Ends the sign-in that it belongs to.'),
+      ...logoutParams,
     }),
     readsForm: true,
-    response: { ...signOut.response, 204: null, 401: noClient },
+    response: { ...signOut.response, 204: null, 401: invalidClient },
     notes: { ...signOut.notes, 204: 'The sign-in of the refresh token has ended.' },
   },
 ];
 
-export const customTokenEndpoint: Described = {
-  ...signIn,
+export const customTokenEndpoint: EndpointDescription = {
+  ...common,
   method: 'POST',
   operationId: 'createCustomToken',
   summary: 'Get a device token without a device',
@@ -221,21 +231,23 @@ export const customTokenEndpoint: Described = {
   permission: 'token',
   body: Type.Object({
     device_id: Type.String({ description: 'A device of the merchant.' }),
-    device_model: text('At most 64 characters.'),
-    method: text('A list of api and device_flow; left out: api.'),
+    device_model: optionalText('At most 64 characters.'),
+    method: optionalText('A list of api and device_flow; left out: api.'),
   }),
   readsForm: true,
   response: {
-    200: TokenAnswer,
-    400: refusal('`invalid_request`; `invalid_grant`: the merchant has no such device in use.'),
-    401: refusal('`invalid_token`: no token of a sign-in in this user domain.'),
-    403: refusal('`insufficient_scope`: no user of a merchant.'),
-    404: noRealm,
-    429: tooMany,
+    200: TokenResponseSchema,
+    400: errorResponse(
+      '`invalid_request`; `invalid_grant`: the merchant has no such device in use.',
+    ),
+    401: errorResponse('`invalid_token`: no token of a sign-in in this user domain.'),
+    403: errorResponse('`insufficient_scope`: no user of a merchant.'),
+    404: unknownRealm,
+    429: tooManyRequests,
   },
 };
 
-export const deviceTokenEndpoint: Described = {
+export const deviceTokenEndpoint: EndpointDescription = {
   method: 'POST',
   operationId: 'getDeviceToken',
   summary: 'Get the token of a device',
@@ -248,22 +260,22 @@ export const deviceTokenEndpoint: Described = {
     grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token'], {
       description: 'A machine for itself, a person at it, or the next token of that person.',
     }),
-    client_id: text('Of the credentials, or of the device application.'),
-    client_secret: text('Of client_credentials: the secret of the last look-up.'),
-    scope: text(`Some of ${scopes.join(', ')}, with blanks between.`),
-    username: text('Of password.'),
-    password: text('Of password.'),
-    totp: text('Of password: the one-time password of now, of users who have one.'),
-    refresh_token: text('Of refresh_token: the one of the last answer, good once.'),
+    client_id: optionalText('Of the credentials, or of the device application.'),
+    client_secret: optionalText('Of client_credentials: the secret of the last look-up.'),
+    scope: optionalText(`Some of ${scopes.join(', ')}, with blanks between.`),
+    username: optionalText('Of password.'),
+    password: optionalText('Of password.'),
+    totp: optionalText('Of password: the one-time password of now, of users who have one.'),
+    refresh_token: optionalText('Of refresh_token: the one of the last answer, good once.'),
   }),
   readsForm: true,
   response: {
-    200: TokenAnswer,
-    400: refusal(
+    200: TokenResponseSchema,
+    400: errorResponse(
       '`invalid_request`, `invalid_grant`, `invalid_scope`, `unsupported_grant_type`; `unauthorized_client`: the device or the application may not.',
     ),
-    401: refusal('`invalid_client`: the certificate or the credentials are not good.'),
-    429: tooMany,
+    401: errorResponse('`invalid_client`: the certificate or the credentials are not good.'),
+    429: tooManyRequests,
   },
   hasOwnErrors: true,
   errors: [],

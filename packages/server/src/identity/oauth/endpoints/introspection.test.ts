@@ -209,7 +209,7 @@ describe('userinfo', () => {
     const { access_token: token } = await flow.tokens();
     const { identity, userDomainId, app } = flow.realm;
     const other = `realm-${randomUUID()}`;
-    await identity.createRealm({ userDomainId: other, organizationId: randomUUID() });
+    await identity.createUserDomain({ userDomainId: other, organizationId: randomUUID() });
     const headers = { authorization: `Bearer ${token}` };
     const { statusCode } = await app.inject({ url: url().replace(userDomainId, other), headers });
     assert.equal(statusCode, 401);

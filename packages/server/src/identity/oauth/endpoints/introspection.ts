@@ -6,13 +6,13 @@ import type { Clock } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
-import { type RefreshClaims, readRefreshToken } from '../../tokens/refresh-token.ts';
-import type { Families } from '../../tokens/refresh-token-families.ts';
-import { isStanding } from '../../tokens/user-session-validity.ts';
+import { type RefreshTokenClaims, readRefreshToken } from '../../tokens/refresh-token.ts';
+import type { TokenFamilies } from '../../tokens/refresh-token-families.ts';
+import { isUserSessionValid } from '../../tokens/user-session-validity.ts';
 
 type Deps = {
   verify: VerifyToken;
-  families: Pick<Families, 'find' | 'end'>;
+  families: Pick<TokenFamilies, 'find' | 'end'>;
   clock: Clock;
   revokeToken(realm: Realm, tokenId: string, expiresAt: number): Promise<void>;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
@@ -21,10 +21,10 @@ type Deps = {
 type Claims = Record<string, unknown>;
 export type Introspection = ReturnType<typeof createIntrospection>;
 
-const dead = { active: false } as const;
+const inactive = { active: false } as const;
 
 /** The one who introspects or revokes shows no certificate for a token that is bound to one. */
-const anyCertificate = (token: string) => ({
+const acceptAnyCertificate = (token: string) => ({
   certificateThumbprint: async () =>
     decodeJwt<{ cnf?: { 'x5t#S256'?: string } }>(token).cnf?.['x5t#S256'],
 });
@@ -33,7 +33,7 @@ const anyCertificate = (token: string) => ({
  * A client looks into its own tokens and those that are meant for it. Who administers the
  * applications of the organisation looks into all of them.
  */
-function maySee(application: Application, { aud, azp }: Claims): boolean {
+function isVisibleTo(application: Application, { aud, azp }: Claims): boolean {
   const { clientId, entityType, permissions } = application;
   if (azp === clientId || [aud].flat().includes(clientId)) return true;
   return entityType === 'tenant' && permissions.includes('app.read');
@@ -42,9 +42,9 @@ function maySee(application: Application, { aud, azp }: Claims): boolean {
 export function createIntrospection(deps: Deps) {
   const { verify, families, clock, revokeToken, findUser } = deps;
 
-  async function callerOf(realm: Realm, token: string): Promise<Caller | undefined> {
+  async function findCaller(realm: Realm, token: string): Promise<Caller | undefined> {
     try {
-      const caller = await verify(token, anyCertificate(token));
+      const caller = await verify(token, acceptAnyCertificate(token));
       return caller.realm === realm.userDomainId ? caller : undefined;
     } catch (error) {
       if (error instanceof Refusal && errorCodes[error.code].status === 401) return undefined;
@@ -52,27 +52,28 @@ export function createIntrospection(deps: Deps) {
     }
   }
 
-  async function isAlive(realm: Realm, token: RefreshClaims): Promise<boolean> {
+  async function isActive(realm: Realm, token: RefreshTokenClaims): Promise<boolean> {
     if (token.exp * 1000 <= clock.now()) return false;
     const { organizationId } = realm;
     const family = await families.find(organizationId, token.sid);
     if (family?.tokenId !== token.jti) return false;
-    return isStanding(await findUser(organizationId, token.sub), token.iat * 1000);
+    return isUserSessionValid(await findUser(organizationId, token.sub), token.iat * 1000);
   }
 
   return {
     async introspect(realm: Realm, application: Application, token: string): Promise<Claims> {
       const refresh = readRefreshToken(realm, token);
       if (refresh !== undefined) {
-        if (!maySee(application, refresh) || !(await isAlive(realm, refresh))) return dead;
+        if (!isVisibleTo(application, refresh) || !(await isActive(realm, refresh)))
+          return inactive;
         return { active: true, ...refresh, client_id: refresh.azp };
       }
-      if ((await callerOf(realm, token)) === undefined) return dead;
+      if ((await findCaller(realm, token)) === undefined) return inactive;
       const claims: Claims = decodeJwt(token);
-      if (!maySee(application, claims)) return dead;
+      if (!isVisibleTo(application, claims)) return inactive;
       const { preferred_username: username } = claims;
-      const named = defined({ username });
-      return { active: true, ...claims, ...named, token_type: 'Bearer' };
+      const usernameMember = defined({ username });
+      return { active: true, ...claims, ...usernameMember, token_type: 'Bearer' };
     },
 
     /**
@@ -86,7 +87,7 @@ export function createIntrospection(deps: Deps) {
         await families.end(realm.organizationId, { familyId: refresh.sid });
         return true;
       }
-      const caller = await callerOf(realm, token);
+      const caller = await findCaller(realm, token);
       if (caller === undefined) return true;
       if (caller.clientId !== clientId) return false;
       await revokeToken(realm, caller.tokenId, caller.expiresAt);

@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
-import { answerError, refuseWith } from './oauth-routes.ts';
+import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
 /** Far shorter than the lead that a new signing key has. */
-const documentSeconds = 300;
+const cacheSeconds = 300;
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
@@ -28,22 +28,22 @@ export async function registerRealmDocument(app: FastifyInstance, deps: Deps): P
   const { findRealm, limits } = deps;
 
   async function handle(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const wait = limits.address(request.ip);
+    const wait = limits.checkAddress(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
-      return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
+      return sendOauthError(reply, 429, 'temporarily_unavailable', 'too many requests');
     }
     const realm = await findRealm(request.params.realm);
     if (realm === undefined) {
-      return refuseWith(reply, 404, 'invalid_request', 'unknown user domain');
+      return sendOauthError(reply, 404, 'invalid_request', 'unknown user domain');
     }
     return reply
-      .header('Cache-Control', `public, max-age=${documentSeconds}`)
+      .header('Cache-Control', `public, max-age=${cacheSeconds}`)
       .send(realmDocument(realm));
   }
 
   await app.register((scope, _options, done) => {
-    scope.setErrorHandler(answerError);
+    scope.setErrorHandler(handleOauthError);
     scope.get('/auth/realms/:realm', handle);
     done();
   });

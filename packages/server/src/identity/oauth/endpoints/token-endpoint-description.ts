@@ -3,42 +3,46 @@ import { Type } from 'typebox';
 import type { RouteFacts } from '../../../http/index.ts';
 import { scopes } from '../scopes.ts';
 
-export const text = (description: string) => Type.Optional(Type.String({ description }));
+export const optionalText = (description: string) => Type.Optional(Type.String({ description }));
 
 const TokenRequest = Type.Object({
   grant_type: Type.Enum(['client_credentials', 'authorization_code', 'refresh_token', 'password'], {
     description: 'One of the flows that the application was registered with.',
   }),
-  client_id: text('The application. It may come by HTTP Basic, with its secret.'),
-  client_secret: text('Its secret. An application without one sends none.'),
-  scope: text(`Some of ${scopes.join(', ')}, with blanks between.`),
-  code: text('Of authorization_code: the code of the callback, good once and for a minute.'),
-  redirect_uri: text('Of authorization_code: the address that the code came to.'),
-  code_verifier: text('Of authorization_code: what the code_challenge was made of.'),
-  refresh_token: text('Of refresh_token: the one of the last answer, good once.'),
-  username: text('Of password.'),
-  password: text('Of password.'),
-  totp: text('Of password: the one-time password of now, of users who have one.'),
+  client_id: optionalText('The application. It may come by HTTP Basic, with its secret.'),
+  client_secret: optionalText('Its secret. An application without one sends none.'),
+  scope: optionalText(`Some of ${scopes.join(', ')}, with blanks between.`),
+  code: optionalText(
+    'Of authorization_code: the code of the callback, good once and for a minute.',
+  ),
+  redirect_uri: optionalText('Of authorization_code: the address that the code came to.'),
+  code_verifier: optionalText('Of authorization_code: what the code_challenge was made of.'),
+  refresh_token: optionalText('Of refresh_token: the one of the last answer, good once.'),
+  username: optionalText('Of password.'),
+  password: optionalText('Of password.'),
+  totp: optionalText('Of password: the one-time password of now, of users who have one.'),
 });
 
-export const TokenAnswer = Type.Object(
+export const TokenResponseSchema = Type.Object(
   {
     access_token: Type.String({ description: 'A JWT, for `Authorization: Bearer`.' }),
     token_type: Type.Enum(['Bearer']),
     expires_in: Type.Integer({ description: 'Seconds.' }),
-    scope: text('What was granted of the scope, with blanks between.'),
-    refresh_token: text('Not with client_credentials.'),
+    scope: optionalText('What was granted of the scope, with blanks between.'),
+    refresh_token: optionalText('Not with client_credentials.'),
     refresh_expires_in: Type.Integer({
       description: 'Seconds that the refresh token is good for; 0 where there is none.',
     }),
-    id_token: text('Where openid was asked for, by a person or a device.'),
+    id_token: optionalText('Where openid was asked for, by a person or a device.'),
     'not-before-policy': Type.Integer({ description: 'A time, as Keycloak tells it: always 0.' }),
-    session_state: text('The sign-in that the tokens belong to. Not with client_credentials.'),
+    session_state: optionalText(
+      'The sign-in that the tokens belong to. Not with client_credentials.',
+    ),
   },
   { description: 'The tokens.' },
 );
 
-export function refusal(description: string) {
+export function errorResponse(description: string) {
   return Type.Object(
     {
       error: Type.String({ description: 'The word of RFC 6749.' }),
@@ -49,7 +53,7 @@ export function refusal(description: string) {
 }
 
 /** The address stands where the endpoint is mounted. */
-export type Described = Omit<RouteFacts, 'url'>;
+export type EndpointDescription = Omit<RouteFacts, 'url'>;
 
 export const realmParams = Type.Object({
   realm: Type.String({
@@ -57,7 +61,7 @@ export const realmParams = Type.Object({
   }),
 });
 
-export const tokenEndpoint: Described = {
+export const tokenEndpoint: EndpointDescription = {
   method: 'POST',
   operationId: 'getToken',
   summary: 'Get a token',
@@ -92,13 +96,13 @@ export const tokenEndpoint: Described = {
     },
   },
   response: {
-    200: TokenAnswer,
-    400: refusal(
+    200: TokenResponseSchema,
+    400: errorResponse(
       '`invalid_request`, `invalid_grant`, `invalid_scope`, `unauthorized_client`, `unsupported_grant_type`.',
     ),
-    401: refusal('`invalid_client`: unknown, disabled, or another secret.'),
-    404: refusal('`invalid_request`: no such user domain.'),
-    429: refusal('`temporarily_unavailable`: wait as long as `Retry-After` says.'),
+    401: errorResponse('`invalid_client`: unknown, disabled, or another secret.'),
+    404: errorResponse('`invalid_request`: no such user domain.'),
+    429: errorResponse('`temporarily_unavailable`: wait as long as `Retry-After` says.'),
   },
   hasOwnErrors: true,
   errors: [],

@@ -6,47 +6,51 @@ import { type Caller, readForms } from '../../../http/index.ts';
 import type { User } from '../../accounts/types.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
-import { userInfo } from '../../tokens/token-claims.ts';
+import { userInfoClaims } from '../../tokens/token-claims.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
-import { answerPreflight, type Origins, openToPage } from './cors.ts';
+import { allowRegisteredOrigin, type RegisteredOrigins, sendPreflight } from './cors.ts';
 import { userInfoEndpoints } from './endpoint-descriptions.ts';
-import { answerError, refuseWith } from './oauth-routes.ts';
+import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
 export type UserInfoDeps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
   /** With what the connection proves, for tokens that are bound to a certificate. */
   verifyRequest(request: FastifyRequest, token: string): Promise<Caller>;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
-  origins: Origins;
+  origins: RegisteredOrigins;
   limits: RateLimits;
 };
 
 type Form = Readonly<Record<string, string>>;
-type Told = { readonly status: number; readonly error?: string; readonly description?: string };
+type BearerError = {
+  readonly status: number;
+  readonly error?: string;
+  readonly description?: string;
+};
 
 export const userInfoPath = '/protocol/openid-connect/userinfo';
 const methods = ['GET', 'POST'] as const;
-const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+const bearerPattern = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
-const noToken: Told = { status: 401 };
-const badToken: Told = {
+const missingToken: BearerError = { status: 401 };
+const invalidToken: BearerError = {
   status: 401,
   error: 'invalid_token',
   description: 'the access token is not valid',
 };
-const twoTokens: Told = {
+const twoTokens: BearerError = {
   status: 400,
   error: 'invalid_request',
   description: 'the access token comes by one way alone',
 };
-const notOpenId: Told = {
+const missingScope: BearerError = {
   status: 403,
   error: 'insufficient_scope',
   description: 'the access token has no scope openid',
 };
 
 /** RFC 6750, 3: without a token there is no word about what was wrong with it. */
-function challenge({ issuer }: Realm, { error, description }: Told): string {
+function challenge({ issuer }: Realm, { error, description }: BearerError): string {
   const parts = [`realm="${issuer}"`];
   if (error !== undefined) parts.push(`error="${error}"`, `error_description="${description}"`);
   if (error === 'insufficient_scope') parts.push('scope="openid"');
@@ -54,66 +58,73 @@ function challenge({ issuer }: Realm, { error, description }: Told): string {
 }
 
 /** The token of the header or of the form, never of the address. */
-function tokenOf(request: FastifyRequest): string | Told {
+function requestToken(request: FastifyRequest): string | BearerError {
   const { authorization } = request.headers;
   const inForm = (request.body as Form | undefined)?.['access_token'];
   if (authorization !== undefined && inForm !== undefined) return twoTokens;
-  if (authorization === undefined) return inForm ?? noToken;
-  return bearerForm.exec(authorization)?.[1] ?? badToken;
+  if (authorization === undefined) return inForm ?? missingToken;
+  return bearerPattern.exec(authorization)?.[1] ?? invalidToken;
 }
 
 export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps): Promise<void> {
   const { findRealm, verifyRequest, findUser, origins, limits } = deps;
 
-  async function told(request: FastifyRequest, realm: Realm): Promise<object | Told> {
-    const token = tokenOf(request);
+  async function findUserInfo(
+    request: FastifyRequest,
+    realm: Realm,
+  ): Promise<object | BearerError> {
+    const token = requestToken(request);
     if (typeof token !== 'string') return token;
     let caller: Caller;
     try {
       caller = await verifyRequest(request, token);
     } catch (error) {
       // A database that is away is no fault of the token.
-      if (error instanceof Refusal && errorCodes[error.code].status === 401) return badToken;
+      if (error instanceof Refusal && errorCodes[error.code].status === 401) return invalidToken;
       throw error;
     }
-    if (caller.realm !== realm.userDomainId) return badToken;
+    if (caller.realm !== realm.userDomainId) return invalidToken;
     const scope = String(decodeJwt(token)['scope'] ?? '');
     const user = await findUser(realm.organizationId, caller.subject);
-    if (user === undefined || !scope.split(' ').includes('openid')) return notOpenId;
-    return { sub: user.userId, ...userInfo(user, scope) };
+    if (user === undefined || !scope.split(' ').includes('openid')) return missingScope;
+    return { sub: user.userId, ...userInfoClaims(user, scope) };
   }
 
-  function answer(reply: FastifyReply, realm: Realm, said: object | Told): FastifyReply {
+  function sendOutcome(
+    reply: FastifyReply,
+    realm: Realm,
+    outcome: object | BearerError,
+  ): FastifyReply {
     reply.header('Cache-Control', 'no-store');
-    if (!('status' in said)) return reply.send(said);
-    const { status, error, description } = said as Told;
-    if (status !== 400) reply.header('WWW-Authenticate', challenge(realm, said as Told));
+    if (!('status' in outcome)) return reply.send(outcome);
+    const { status, error, description } = outcome as BearerError;
+    if (status !== 400) reply.header('WWW-Authenticate', challenge(realm, outcome as BearerError));
     if (error === undefined) return reply.code(status).send();
-    return refuseWith(reply, status, error, description ?? error);
+    return sendOauthError(reply, status, error, description ?? error);
   }
 
   async function handle(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const wait = limits.address(request.ip);
+    const wait = limits.checkAddress(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
-      return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
+      return sendOauthError(reply, 429, 'temporarily_unavailable', 'too many requests');
     }
     const realm = await findRealm(request.params.realm);
     if (realm === undefined) {
-      return refuseWith(reply, 404, 'invalid_request', 'unknown user domain');
+      return sendOauthError(reply, 404, 'invalid_request', 'unknown user domain');
     }
     if (request.method === 'OPTIONS') {
-      return answerPreflight(request, reply, { realm, origins, methods, isForPages: true });
+      return sendPreflight(request, reply, { realm, origins, methods, allowsCors: true });
     }
-    await openToPage(request, reply, { realm, origins });
-    const said = await told(request, realm);
-    if (said === badToken) limits.failed(request.ip);
-    return answer(reply, realm, said);
+    await allowRegisteredOrigin(request, reply, { realm, origins });
+    const outcome = await findUserInfo(request, realm);
+    if (outcome === invalidToken) limits.countFailure(request.ip);
+    return sendOutcome(reply, realm, outcome);
   }
 
   await app.register((scope, _options, done) => {
     readForms(scope);
-    scope.setErrorHandler(answerError);
+    scope.setErrorHandler(handleOauthError);
     const url = `/auth/realms/:realm${userInfoPath}`;
     const config = { described: userInfoEndpoints.map((each) => ({ ...each, url })) };
     scope.route({ method: [...methods, 'OPTIONS'], url, config, handler: handle });

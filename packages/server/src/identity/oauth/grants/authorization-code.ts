@@ -3,44 +3,44 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { type AuthorizationCode, errors } from 'oidc-provider';
 import type { Method } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
-import { presentedDevice } from '../../devices/authenticated-device.ts';
-import { msOf } from '../../sessions/sessions.ts';
+import { requestDevice } from '../../devices/authenticated-device.ts';
+import { loginTsToMs } from '../../sessions/sessions.ts';
 import type { TokenResponse } from '../../tokens/issue-user-tokens.ts';
-import { isStanding } from '../../tokens/user-session-validity.ts';
-import { bearerKey } from '../provider/storage-adapter.ts';
+import { isUserSessionValid } from '../../tokens/user-session-validity.ts';
+import { hashBearerValue } from '../provider/storage-adapter.ts';
 import type { Grant, GrantDeps } from './grant.ts';
 
 /** RFC 7636, 4.1. */
-const verifierForm = /^[A-Za-z0-9\-._~]{43,128}$/;
+const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 
 /** RFC 7636, 4.6; also where a challenge is missing: then a verifier would protect nobody. */
-function checkVerifier(code: AuthorizationCode, verifier: string | undefined): void {
+function requireMatchingVerifier(code: AuthorizationCode, verifier: string | undefined): void {
   const { codeChallenge: challenge } = code;
   if (challenge === undefined && verifier === undefined) return;
   if (challenge === undefined) throw new errors.InvalidGrant('no code challenge was sent');
-  if (verifier === undefined || !verifierForm.test(verifier)) {
+  if (verifier === undefined || !verifierPattern.test(verifier)) {
     throw new errors.InvalidGrant('the code verifier is missing or malformed');
   }
-  const made = hash('sha256', verifier, 'buffer');
+  const computed = hash('sha256', verifier, 'buffer');
   const expected = Buffer.from(challenge, 'base64url');
-  if (made.length !== expected.length || !timingSafeEqual(made, expected)) {
+  if (computed.length !== expected.length || !timingSafeEqual(computed, expected)) {
     throw new errors.InvalidGrant('the code verifier does not fit');
   }
 }
 
 /** RFC 6749, 4.1.3. */
-function checkRequest(
+function requireMatchingRequest(
   code: AuthorizationCode,
   { clientId }: Application,
-  { redirectUri, verifier }: Omit<CodeToRedeem, 'code'>,
+  { redirectUri, verifier }: Omit<CodeRedemption, 'code'>,
 ): void {
   if (code.clientId !== clientId) throw new errors.InvalidGrant('another client’s code');
   if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
-  checkVerifier(code, verifier);
+  requireMatchingVerifier(code, verifier);
 }
 
-type Redeeming = Pick<GrantDeps, 'provider' | 'realm' | 'findUser' | 'userTokens'>;
-export type CodeToRedeem = {
+type RedeemPorts = Pick<GrantDeps, 'provider' | 'realm' | 'findUser' | 'userTokens'>;
+export type CodeRedemption = {
   readonly code: string;
   readonly redirectUri: string;
   readonly verifier: string | undefined;
@@ -48,23 +48,24 @@ export type CodeToRedeem = {
 
 /** The tokens of a code that was given to this application; throws `InvalidGrant` for any other. */
 export async function redeemCode(
-  { provider, realm, findUser, userTokens }: Redeeming,
+  { provider, realm, findUser, userTokens }: RedeemPorts,
   application: Application,
-  { code: value, redirectUri, verifier }: CodeToRedeem,
+  { code: value, redirectUri, verifier }: CodeRedemption,
 ): Promise<TokenResponse> {
   const code = await provider.AuthorizationCode.find(value, { ignoreExpiration: true });
   if (code === undefined) throw new errors.InvalidGrant('unknown or expired code');
   try {
-    checkRequest(code, application, { redirectUri, verifier });
+    requireMatchingRequest(code, application, { redirectUri, verifier });
   } catch (error) {
     // A code that came with the wrong proof may have been stolen: its holder gets no second try.
     await code.consume();
     throw error;
   }
-  const authenticatedAt = msOf(code.authTime ?? 0);
+  const authenticatedAt = loginTsToMs(code.authTime ?? 0);
   const user = await findUser(code.accountId ?? '');
-  if (!isStanding(user, authenticatedAt)) throw new errors.InvalidGrant('the user is not in');
-  const response = await userTokens.beginByCode(
+  if (!isUserSessionValid(user, authenticatedAt))
+    throw new errors.InvalidGrant('the user is not in');
+  const response = await userTokens.issueForCode(
     realm,
     {
       kind: 'AuthorizationCode',
@@ -77,7 +78,7 @@ export async function redeemCode(
       sessionId: code.sessionUid,
       nonce: code.nonce,
     },
-    bearerKey(value),
+    hashBearerValue(value),
   );
   if (response === 'used') throw new errors.InvalidGrant('the code was redeemed already');
   if (response === 'over') throw new errors.InvalidGrant('the session has ended');
@@ -92,7 +93,7 @@ export const authorizationCode: Grant = {
     const { client, params } = ctx.oidc;
     await deps.limitClient(ctx, client.clientId);
     // There a certificate stands in for the secret: of a device's own sign-ins, never of a browser's.
-    if (presentedDevice(ctx.req) !== undefined) {
+    if (requestDevice(ctx.req) !== undefined) {
       throw new errors.UnauthorizedClient('codes are not redeemed by devices');
     }
     const { code, redirect_uri: redirectUri, code_verifier: verifier } = params;

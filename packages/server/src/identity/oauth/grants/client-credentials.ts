@@ -1,10 +1,10 @@
 // The client credentials grant (RFC 6749, 4.4): an application gets a token for itself.
 import { errors } from 'oidc-provider';
-import { presentedDevice } from '../../devices/authenticated-device.ts';
-import { deviceScope } from '../../devices/device-tokens.ts';
+import { requestDevice } from '../../devices/authenticated-device.ts';
+import { defaultDeviceScope } from '../../devices/device-tokens.ts';
 import { signAccessToken } from '../../tokens/realm-jwt.ts';
-import { machineClaims } from '../../tokens/token-claims.ts';
-import { machineScope, userScope } from '../scopes.ts';
+import { machineAccessTokenClaims } from '../../tokens/token-claims.ts';
+import { grantMachineScope, grantUserScope } from '../scopes.ts';
 import type { Grant } from './grant.ts';
 
 const machineTokenSeconds = 3600;
@@ -20,9 +20,11 @@ export const clientCredentials: Grant = {
       await limitClient(ctx, client.clientId);
       const application = await findApplication(client.clientId);
       if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
-      const device = presentedDevice(ctx.req);
+      const device = requestDevice(ctx.req);
       const scope =
-        device === undefined ? machineScope(params.scope) : userScope(params.scope ?? deviceScope);
+        device === undefined
+          ? grantMachineScope(params.scope)
+          : grantUserScope(params.scope ?? defaultDeviceScope);
       if ('unknown' in scope) throw new errors.InvalidScope('unknown scope', scope.unknown);
       if (device !== undefined) {
         const { granted = '' } = scope;
@@ -32,7 +34,7 @@ export const clientCredentials: Grant = {
 
       const issuedAt = Math.floor(clock.now() / 1000);
       const seconds = application.accessTokenSeconds ?? machineTokenSeconds;
-      const claims = machineClaims({
+      const claims = machineAccessTokenClaims({
         realm,
         application,
         scope: scope.granted,

@@ -2,35 +2,36 @@
 import { errors } from 'oidc-provider';
 import type { User } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
-import type { PresentedDevice } from '../../devices/authenticated-device.ts';
+import type { AuthenticatedDevice } from '../../devices/authenticated-device.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
-import type { DeviceFacts } from '../../tokens/authentication-claims.ts';
+import type { SignInDevice } from '../../tokens/authentication-claims.ts';
 
-const refused = (detail: string) => new errors.InvalidGrant(detail);
+const invalidGrant = (detail: string) => new errors.InvalidGrant(detail);
 
 /** A device is its merchant's, and so is who signs in at it: never somebody of the organisation. */
-export function checkPlace(
-  device: PresentedDevice,
+export function requireDeviceLocation(
+  device: AuthenticatedDevice,
   realm: Realm,
   { user, application }: { readonly user: User; readonly application: Application },
 ): void {
-  const { merchantId, storeId } = device.place;
-  if (device.organizationId !== realm.organizationId) throw refused('a device of another realm');
-  if (user.entityType !== 'merchant') throw refused('a user of the organisation at a device');
-  if (user.entityId !== merchantId) throw refused('a device of another merchant');
+  const { merchantId, storeId } = device.location;
+  if (device.organizationId !== realm.organizationId)
+    throw invalidGrant('a device of another realm');
+  if (user.entityType !== 'merchant') throw invalidGrant('a user of the organisation at a device');
+  if (user.entityId !== merchantId) throw invalidGrant('a device of another merchant');
   if (application.entityType === 'merchant' && application.entityId !== merchantId) {
-    throw refused('an application of another merchant');
+    throw invalidGrant('an application of another merchant');
   }
   if ((application.storeId ?? storeId) !== storeId) {
-    throw refused('an application of another store');
+    throw invalidGrant('an application of another store');
   }
 }
 
 /** What a sign-in keeps of its device. */
-export const factsOf = ({ tsn, place }: PresentedDevice): DeviceFacts => ({
+export const signInDeviceOf = ({ tsn, location }: AuthenticatedDevice): SignInDevice => ({
   type: 'ConfidentialDevice',
   id: tsn,
   methods: ['device_flow'],
-  deviceId: place.logicalDeviceId,
-  storeId: place.storeId,
+  deviceId: location.logicalDeviceId,
+  storeId: location.storeId,
 });

@@ -4,17 +4,17 @@ import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provide
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { Attempt, NotSignedIn, SignedIn, User } from '../../accounts/types.ts';
 import type { Application, SecurityFlow } from '../../clients/application.ts';
-import type { DeviceTokens } from '../../devices/device-tokens.ts';
+import type { DeviceTokenIssuer } from '../../devices/device-tokens.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
-import type { UserTokens } from '../../tokens/issue-user-tokens.ts';
+import type { UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';
 
 export type GrantDeps = {
   readonly provider: Provider;
   readonly realm: Realm;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly userTokens: UserTokens;
-  readonly deviceTokens: DeviceTokens;
+  readonly userTokens: UserTokenIssuer;
+  readonly deviceTokens: DeviceTokenIssuer;
   /** Of this realm, and undefined where it is disabled. */
   findApplication(clientId: string): Promise<Application | undefined>;
   /** Of this realm, enabled or not. */

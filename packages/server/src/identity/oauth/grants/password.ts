@@ -3,18 +3,18 @@ import { defined } from '@switchyard/contract';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { NotSignedIn, SignedIn } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
-import { type PresentedDevice, presentedDevice } from '../../devices/authenticated-device.ts';
-import { originOf } from '../provider/request-origin.ts';
-import { userScope } from '../scopes.ts';
-import { checkPlace, factsOf } from './device-location-check.ts';
+import { type AuthenticatedDevice, requestDevice } from '../../devices/authenticated-device.ts';
+import { requestOrigin } from '../provider/provider-dispatch.ts';
+import { grantUserScope } from '../scopes.ts';
+import { requireDeviceLocation, signInDeviceOf } from './device-location-check.ts';
 import type { Grant } from './grant.ts';
 
 type Parameters = { username?: string; password?: string; totp?: string; scope?: string };
 
 /** One refusal for whatever is wrong with the user, so that nobody learns what it was. */
-const refused = (detail: string) => new errors.InvalidGrant(detail);
+const invalidGrant = (detail: string) => new errors.InvalidGrant(detail);
 
-function required(params: Parameters, name: 'username' | 'password'): string {
+function requireParameter(params: Parameters, name: 'username' | 'password'): string {
   const value = params[name];
   if (value === undefined || value === '') {
     throw new errors.InvalidRequest(`missing required parameter(s) '${name}'`);
@@ -23,7 +23,7 @@ function required(params: Parameters, name: 'username' | 'password'): string {
 }
 
 /** From this address nobody gets in for a while, whoever it is: that tells nothing of the user. */
-function refuseAddress(ctx: KoaContextWithOIDC, seconds: number): never {
+function throwTooManyAttempts(ctx: KoaContextWithOIDC, seconds: number): never {
   ctx.set('Retry-After', String(seconds));
   throw Object.assign(
     new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many requests'),
@@ -31,21 +31,21 @@ function refuseAddress(ctx: KoaContextWithOIDC, seconds: number): never {
   );
 }
 
-function signedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): SignedIn {
+function requireSignedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): SignedIn {
   if (answer.ok) {
     // What is left to do needs a page; and no token is issued for an unverified address.
-    if (answer.needs !== undefined) throw refused(answer.needs);
-    if (!answer.user.emailVerified) throw refused('the address is not verified');
+    if (answer.needs !== undefined) throw invalidGrant(answer.needs);
+    if (!answer.user.emailVerified) throw invalidGrant('the address is not verified');
     return answer;
   }
-  if (answer.retryAfterSeconds !== undefined) refuseAddress(ctx, answer.retryAfterSeconds);
-  throw refused('invalid user credentials');
+  if (answer.retryAfterSeconds !== undefined) throwTooManyAttempts(ctx, answer.retryAfterSeconds);
+  throw invalidGrant('invalid user credentials');
 }
 
 /** A public application proves no identity: everybody can name it. */
-function sourceOf(
+function authenticatedSource(
   { clientId, secretHash }: Application,
-  device: PresentedDevice | undefined,
+  device: AuthenticatedDevice | undefined,
 ): string | undefined {
   if (device !== undefined) return `device ${device.thumbprint}`;
   return secretHash === undefined ? undefined : `application ${clientId}`;
@@ -63,32 +63,41 @@ export const password: Grant = {
       await limitClient(ctx, client.clientId);
       const application = await findApplication(client.clientId);
       if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
-      const username = required(params, 'username');
-      const secret = required(params, 'password');
-      const scope = userScope(params.scope);
+      const username = requireParameter(params, 'username');
+      const givenPassword = requireParameter(params, 'password');
+      const scope = grantUserScope(params.scope);
       if ('unknown' in scope) throw new errors.InvalidScope('unknown scope', scope.unknown);
 
-      const device = presentedDevice(ctx.req);
+      const device = requestDevice(ctx.req);
       const answer = await authenticate({
         organizationId: realm.organizationId,
         username,
-        password: secret,
+        password: givenPassword,
         otp: params.totp,
         origin: {
-          ...originOf(ctx.req),
+          ...requestOrigin(ctx.req),
           clientId: client.clientId,
-          ...defined({ source: sourceOf(application, device) }),
+          ...defined({ source: authenticatedSource(application, device) }),
         },
         kind: device === undefined ? 'password-grant' : 'device',
       });
-      const { user, methods, provenAt } = signedIn(ctx, answer);
-      if (device !== undefined) checkPlace(device, realm, { user, application });
-      const facts =
-        device === undefined ? {} : { device: factsOf(device), certificate: device.thumbprint };
-      const asked = { kind: 'Password', application, user, scope: scope.granted, methods } as const;
-      const signIn = { ...asked, authenticatedAt: provenAt, ...facts };
-      const response = await userTokens.begin(realm, signIn, provenAt);
-      if (response === undefined) throw refused('all sessions of the user were ended meanwhile');
+      const { user, methods, provenAt } = requireSignedIn(ctx, answer);
+      if (device !== undefined) requireDeviceLocation(device, realm, { user, application });
+      const deviceMembers =
+        device === undefined
+          ? {}
+          : { device: signInDeviceOf(device), certificate: device.thumbprint };
+      const grantedSignIn = {
+        kind: 'Password',
+        application,
+        user,
+        scope: scope.granted,
+        methods,
+      } as const;
+      const signIn = { ...grantedSignIn, authenticatedAt: provenAt, ...deviceMembers };
+      const response = await userTokens.issue(realm, signIn, provenAt);
+      if (response === undefined)
+        throw invalidGrant('all sessions of the user were ended meanwhile');
       ctx.body = response;
     },
 };

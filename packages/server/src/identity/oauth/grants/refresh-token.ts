@@ -1,19 +1,20 @@
 // The refresh token grant (RFC 6749, 6): new tokens for the last refresh token of a family.
 import { errors } from 'oidc-provider';
-import { presentedDevice } from '../../devices/authenticated-device.ts';
+import { requestDevice } from '../../devices/authenticated-device.ts';
 import { readRefreshToken } from '../../tokens/refresh-token.ts';
-import { isStanding } from '../../tokens/user-session-validity.ts';
-import { checkPlace } from './device-location-check.ts';
+import { isUserSessionValid } from '../../tokens/user-session-validity.ts';
+import { requireDeviceLocation } from './device-location-check.ts';
 import type { Grant } from './grant.ts';
 
 /** RFC 6749, 6: as much as was granted or less, never more. */
-function narrowed(granted: string, requested: string | undefined): string {
-  const wanted = [...new Set(requested?.split(' ').filter((scope) => scope !== ''))];
-  if (wanted.length === 0) return granted;
-  const had = new Set(granted.split(' '));
-  const wider = wanted.filter((scope) => !had.has(scope));
-  if (wider.length > 0) throw new errors.InvalidScope('wider than granted', wider.join(' '));
-  return wanted.join(' ');
+function narrowScope(granted: string, requested: string | undefined): string {
+  const requestedScopes = [...new Set(requested?.split(' ').filter((scope) => scope !== ''))];
+  if (requestedScopes.length === 0) return granted;
+  const grantedScopes = new Set(granted.split(' '));
+  const notGranted = requestedScopes.filter((scope) => !grantedScopes.has(scope));
+  if (notGranted.length > 0)
+    throw new errors.InvalidScope('wider than granted', notGranted.join(' '));
+  return requestedScopes.join(' ');
 }
 
 /**
@@ -43,21 +44,22 @@ export const refreshToken: Grant = {
       if (token.azp !== client.clientId) throw new errors.InvalidGrant('another client’s token');
       if (token.exp * 1000 <= clock.now()) throw new errors.InvalidGrant('expired');
       // Both ways: a device's certificate is no secret of the client that an unbound token belongs to.
-      const device = presentedDevice(ctx.req);
+      const device = requestDevice(ctx.req);
       if (token.cnf?.['x5t#S256'] !== device?.thumbprint) {
         throw new errors.InvalidGrant('bound to another certificate, or to none');
       }
-      const scope = narrowed(token.scope, params.scope);
+      const scope = narrowScope(token.scope, params.scope);
       const user = await findUser(token.sub);
-      if (!isStanding(user, token.iat * 1000)) throw new errors.InvalidGrant('the user is not in');
+      if (!isUserSessionValid(user, token.iat * 1000))
+        throw new errors.InvalidGrant('the user is not in');
       if (device !== undefined) {
         // The next tokens would sell for the place of the sign-in, and the device stands elsewhere.
-        if (!(await userTokens.staysAt(user, token.sid, device.place))) {
+        if (!(await userTokens.isStillAtLocation(user, token.sid, device.location))) {
           throw new errors.InvalidGrant('the device was moved since the sign-in');
         }
-        checkPlace(device, realm, { user, application });
+        requireDeviceLocation(device, realm, { user, application });
       }
-      const response = await userTokens.renew(
+      const response = await userTokens.refresh(
         realm,
         { application, user },
         {

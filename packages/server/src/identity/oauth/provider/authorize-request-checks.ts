@@ -1,13 +1,13 @@
 // The platform's own rules for a request to sign in, and what its callback says of a failure.
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { userScope } from '../scopes.ts';
+import { grantUserScope } from '../scopes.ts';
 import { callbackErrorMember } from './client-metadata.ts';
 
 const responseModes: ReadonlySet<unknown> = new Set([undefined, 'query', 'fragment']);
 
 /** Applications are the organisation's own: nobody is asked for consent, and there is no list of accounts. */
-const promptWords: Readonly<Record<string, string | undefined>> = {
+const replacedPrompts: Readonly<Record<string, string | undefined>> = {
   consent: undefined,
   select_account: 'login',
 };
@@ -25,13 +25,15 @@ function checkParams(params: Params): void {
     throw new errors.UnsupportedResponseMode();
   }
   if (typeof prompt === 'string') {
-    const words = prompt
+    const prompts = prompt
       .split(' ')
-      .map((word) => (Object.hasOwn(promptWords, word) ? promptWords[word] : word));
-    const left = new Set(words.filter((word) => word !== undefined));
-    params['prompt'] = left.size === 0 ? undefined : [...left].join(' ');
+      .map((errorCode) =>
+        Object.hasOwn(replacedPrompts, errorCode) ? replacedPrompts[errorCode] : errorCode,
+      );
+    const distinctPrompts = new Set(prompts.filter((errorCode) => errorCode !== undefined));
+    params['prompt'] = distinctPrompts.size === 0 ? undefined : [...distinctPrompts].join(' ');
   }
-  const read = userScope(typeof scope === 'string' ? scope : undefined);
+  const read = grantUserScope(typeof scope === 'string' ? scope : undefined);
   if ('unknown' in read) throw new errors.InvalidScope('unknown scope', read.unknown);
   params['scope'] = read.granted;
 }
@@ -52,7 +54,7 @@ export function checkAuthorizationRequest(provider: Provider): void {
 }
 
 /** What a person or a fault did has a code that the library does not give it. */
-const httpCodes: Readonly<Record<string, number>> = {
+const httpStatuses: Readonly<Record<string, number>> = {
   access_denied: 403,
   unauthorized_client: 403,
   login_required: 401,
@@ -62,29 +64,31 @@ const httpCodes: Readonly<Record<string, number>> = {
   temporarily_unavailable: 503,
 };
 
-const failed = new WeakMap<object, number>();
+const failedRequests = new WeakMap<object, number>();
 
 /** Remembers that the request failed, since a redirect does not show it. */
-export function noteCallbackFaults(provider: Provider): void {
-  const note = (ctx: KoaContextWithOIDC, error: Error & { statusCode?: number }) => {
-    failed.set(ctx.req, error.statusCode ?? 500);
+export function rememberCallbackErrors(provider: Provider): void {
+  const rememberFailure = (ctx: KoaContextWithOIDC, error: Error & { statusCode?: number }) => {
+    failedRequests.set(ctx.req, error.statusCode ?? 500);
   };
-  provider.on('authorization.error', note);
-  provider.on('server_error', note);
+  provider.on('authorization.error', rememberFailure);
+  provider.on('server_error', rememberFailure);
 }
 
 /** The callback with `error_code`, in the form that the application is set to (ADR 0019). */
-export function completeCallback(ctx: KoaContextWithOIDC): void {
-  const status = failed.get(ctx.req);
+export function addCallbackErrorCode(ctx: KoaContextWithOIDC): void {
+  const status = failedRequests.get(ctx.req);
   const location = ctx.response.get('Location');
   if (status === undefined || ctx.status !== 303 || location === '') return;
   const address = new URL(location);
   const isFragment = ctx.oidc.responseMode === 'fragment';
-  const said = isFragment ? new URLSearchParams(address.hash.slice(1)) : address.searchParams;
-  const word = said.get('error') ?? '';
-  const code = String(httpCodes[word] ?? Math.max(status, 400));
-  said.set('error_code', code);
-  if (ctx.oidc.client?.[callbackErrorMember] === 'HttpCode') said.set('error', code);
-  if (isFragment) address.hash = said.toString();
+  const callbackParams = isFragment
+    ? new URLSearchParams(address.hash.slice(1))
+    : address.searchParams;
+  const errorCode = callbackParams.get('error') ?? '';
+  const code = String(httpStatuses[errorCode] ?? Math.max(status, 400));
+  callbackParams.set('error_code', code);
+  if (ctx.oidc.client?.[callbackErrorMember] === 'HttpCode') callbackParams.set('error', code);
+  if (isFragment) address.hash = callbackParams.toString();
   ctx.set('Location', address.href);
 }

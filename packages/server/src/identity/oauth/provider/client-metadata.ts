@@ -1,5 +1,6 @@
 // How the authorization server sees an application: as client metadata of OpenID registration.
-import type { AdapterPayload } from 'oidc-provider';
+import type Provider from 'oidc-provider';
+import type { AdapterPayload, Client } from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
 import { grantTypesOf } from '../grants/grant-table.ts';
 
@@ -21,7 +22,7 @@ function redirects({ securityFlows, redirectUris }: Application): AdapterPayload
   };
 }
 
-export function clientMetadata(application: Application): AdapterPayload {
+function clientMetadata(application: Application): AdapterPayload {
   const { clientId, name, secretHash, securityFlows, webOrigins, callbackError } = application;
   return {
     client_id: clientId,
@@ -37,5 +38,29 @@ export function clientMetadata(application: Application): AdapterPayload {
           // The library wants one; ours never compares it in clear (see provider.ts).
           client_secret: secretHash.toString('base64url'),
         }),
+  };
+}
+
+/** The published types leave out what it is made from. */
+type MakeClient = new (metadata: AdapterPayload) => Client;
+
+/**
+ * Checking the metadata costs more than the rest of a token: it is done once, not for each. A client
+ * holds its provider, so it goes with that one, and with the application as the cache has it.
+ */
+export function provideClients(
+  provider: Provider,
+  find: (clientId: string) => Promise<Application | undefined>,
+): void {
+  const { Client } = provider;
+  const clients = new WeakMap<Application, Client>();
+  Client.find = async (clientId: string): Promise<Client | undefined> => {
+    const application = await find(clientId);
+    if (application === undefined) return undefined;
+    const cached = clients.get(application);
+    if (cached !== undefined) return cached;
+    const client = new (Client as unknown as MakeClient)(clientMetadata(application));
+    clients.set(application, client);
+    return client;
   };
 }

@@ -9,58 +9,58 @@ import type { Clock, Ids, Log } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
 import type { Applications } from '../../clients/applications.ts';
-import { mayAct } from '../../clients/device-client.ts';
-import { presentedDevice } from '../../devices/authenticated-device.ts';
+import { mayUseApplication } from '../../clients/device-client.ts';
+import { requestDevice } from '../../devices/authenticated-device.ts';
 import type { DeviceSecrets } from '../../devices/device-secrets.ts';
-import { createDeviceTokens } from '../../devices/device-tokens.ts';
-import type { EntityStore } from '../../infrastructure/oidc-entity-sql.ts';
+import { createDeviceTokenIssuer } from '../../devices/device-tokens.ts';
+import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
-import { type CookieKeys, cookieOptions } from '../../sessions/session-cookies.ts';
-import type { UserTokens } from '../../tokens/issue-user-tokens.ts';
-import type { Origins } from '../endpoints/cors.ts';
+import { type CookieSigningKeys, sessionCookieOptions } from '../../sessions/session-cookies.ts';
+import type { UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';
+import type { RegisteredOrigins } from '../endpoints/cors.ts';
 import type { Introspection } from '../endpoints/introspection.ts';
 import type { GrantDeps } from '../grants/grant.ts';
 import { grants } from '../grants/grant-table.ts';
-import type { Shown } from '../rendered-pages.ts';
-import { checkAuthorizationRequest, noteCallbackFaults } from './authorize-request-checks.ts';
-import { serveClients } from './client-cache.ts';
+import type { PageRenderer } from '../rendered-pages.ts';
+import { checkAuthorizationRequest, rememberCallbackErrors } from './authorize-request-checks.ts';
+import { provideClients } from './client-metadata.ts';
 import {
-  authenticateDevices,
-  deviceOfNow,
+  authenticateDeviceClients,
+  currentDevice,
   isTokenRequest,
 } from './device-client-authentication.ts';
-import { configure } from './provider-configuration.ts';
-import { createAnswers } from './response-changes.ts';
+import { providerConfiguration } from './provider-configuration.ts';
+import { createResponseChanges } from './response-changes.ts';
 
-export type ProviderDeps = {
+export type RealmProviderDeps = {
   applications: Applications;
-  entities: EntityStore;
+  entities: OidcEntityStore;
   introspection: Introspection;
-  origins: Origins;
+  origins: RegisteredOrigins;
   deviceAuthUrl?: string | undefined;
   limits: RateLimits;
-  userTokens: UserTokens;
-  cookieKeys: CookieKeys;
-  shown: Shown;
+  userTokens: UserTokenIssuer;
+  cookieKeys: CookieSigningKeys;
+  pageRenderer: PageRenderer;
   clock: Clock;
   ids: Ids;
   log: Log;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   authenticate: GrantDeps['authenticate'];
-  checkDeviceSecret: DeviceSecrets['check'];
+  verifyDeviceSecret: DeviceSecrets['verify'];
   /** An application got a token. */
-  noteUse(organizationId: string, clientId: string): void;
+  recordUse(organizationId: string, clientId: string): void;
 };
 
 export type FindApplication = (clientId: string) => Promise<Application | undefined>;
 
-function limitClientWith(limits: RateLimits, realm: Realm): GrantDeps['limitClient'] {
+function createClientLimit(limits: RateLimits, realm: Realm): GrantDeps['limitClient'] {
   return async (ctx, clientId) => {
     // The devices of a merchant share a client: one that never stops asking must not stop the others.
-    const asking = presentedDevice(ctx.req)?.thumbprint ?? clientId;
-    const wait = limits.client(realm.userDomainId, asking);
+    const rateLimitKey = requestDevice(ctx.req)?.thumbprint ?? clientId;
+    const wait = limits.checkClient(realm.userDomainId, rateLimitKey);
     if (wait === undefined) return;
     ctx.set('Retry-After', String(wait));
     throw Object.assign(
@@ -71,9 +71,13 @@ function limitClientWith(limits: RateLimits, realm: Realm): GrantDeps['limitClie
 }
 
 /** A database that is away is no fault, and the client may come again. */
-function answerFault(ctx: KoaContextWithOIDC, error: Error, fault: (error: Error) => void): void {
+function respondToServerError(
+  ctx: KoaContextWithOIDC,
+  error: Error,
+  logError: (error: Error) => void,
+): void {
   if (!(error instanceof Refusal)) {
-    fault(error);
+    logError(error);
     return;
   }
   ctx.status = errorCodes[error.code].status;
@@ -82,10 +86,14 @@ function answerFault(ctx: KoaContextWithOIDC, error: Error, fault: (error: Error
 }
 
 /** Where the library asks the request, or compares, ours goes by what is registered. */
-function replaceParts(provider: Provider, realm: Realm, applications: Applications): void {
+function overrideProviderMethods(
+  provider: Provider,
+  realm: Realm,
+  applications: Applications,
+): void {
   const { Client, OIDCContext } = provider;
   Client.prototype.compareClientSecret = function compareHash(actual: string) {
-    return applications.checkSecret(realm.organizationId, this.clientId, actual);
+    return applications.verifySecret(realm.organizationId, this.clientId, actual);
   };
   // The library lets native clients come back to any port of the loopback.
   Client.prototype.redirectUriAllowed = function isRegistered(uri: string) {
@@ -106,11 +114,13 @@ async function findClient(
 ): Promise<Application | undefined> {
   const application = await applications.find(realm.organizationId, clientId);
   const isPending = application?.status === 'PendingApproval' && isTokenRequest();
-  const facts = isPending ? { ...application, status: 'Enabled' as const } : application;
-  return facts !== undefined && mayAct(facts, deviceOfNow()) ? application : undefined;
+  const candidate = isPending ? { ...application, status: 'Enabled' as const } : application;
+  return candidate !== undefined && mayUseApplication(candidate, currentDevice())
+    ? application
+    : undefined;
 }
 
-async function demandApproved(
+async function requireApproved(
   applications: Applications,
   realm: Realm,
   clientId: string,
@@ -122,19 +132,19 @@ async function demandApproved(
   );
 }
 
-export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProvider {
+export function createRealmProvider(deps: RealmProviderDeps, realm: Realm): RealmProvider {
   const { applications, log } = deps;
-  const find: FindApplication = async (clientId) => {
+  const findApplication: FindApplication = async (clientId) => {
     const application = await applications.find(realm.organizationId, clientId);
-    return application && mayAct(application, deviceOfNow()) ? application : undefined;
+    return application && mayUseApplication(application, currentDevice()) ? application : undefined;
   };
-  const cookies = cookieOptions(realm.userDomainId, deps.cookieKeys);
-  const provider = new Provider(realm.issuer, configure({ ...deps, realm, cookies }));
-  replaceParts(provider, realm, applications);
-  serveClients(provider, (clientId) => findClient(applications, realm, clientId));
-  authenticateDevices(provider, deps.checkDeviceSecret);
+  const cookies = sessionCookieOptions(realm.userDomainId, deps.cookieKeys);
+  const provider = new Provider(realm.issuer, providerConfiguration({ ...deps, realm, cookies }));
+  overrideProviderMethods(provider, realm, applications);
+  provideClients(provider, (clientId) => findClient(applications, realm, clientId));
+  authenticateDeviceClients(provider, deps.verifyDeviceSecret);
   checkAuthorizationRequest(provider);
-  noteCallbackFaults(provider);
+  rememberCallbackErrors(provider);
 
   const grantDeps: GrantDeps = {
     provider,
@@ -142,33 +152,33 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     clock: deps.clock,
     ids: deps.ids,
     userTokens: deps.userTokens,
-    deviceTokens: createDeviceTokens(deps),
-    findApplication: find,
+    deviceTokens: createDeviceTokenIssuer(deps),
+    findApplication,
     authenticate: deps.authenticate,
     findUser: (userId) => deps.findUser(realm.organizationId, userId),
-    limitClient: limitClientWith(deps.limits, realm),
+    limitClient: createClientLimit(deps.limits, realm),
   };
   for (const grant of grants) {
     const handle = grant.handle(grantDeps);
     const handleApproved = async (ctx: TokenEndpointGrantContext): Promise<void> => {
-      await demandApproved(applications, realm, ctx.oidc.client.clientId);
+      await requireApproved(applications, realm, ctx.oidc.client.clientId);
       await handle(ctx);
     };
     provider.registerGrantType(grant.grantType, handleApproved, grant.parameters);
   }
   provider.use(
-    createAnswers({
+    createResponseChanges({
       realm,
       introspection: deps.introspection,
       origins: deps.origins,
       deviceAuthUrl: deps.deviceAuthUrl,
-      find,
+      findApplication,
     }),
   );
 
   const realmLog = log.child({ realm: realm.userDomainId });
-  const fault = (error: unknown) => realmLog.error({ err: error }, 'authorization server fault');
-  const refused = (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) =>
+  const logError = (error: unknown) => realmLog.error({ err: error }, 'authorization server fault');
+  const logGrantError = (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) =>
     realmLog.info(
       {
         client: ctx.oidc.client?.clientId,
@@ -177,11 +187,11 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
       },
       'token refused',
     );
-  provider.onerror = fault;
-  provider.on('server_error', (ctx, error) => answerFault(ctx, error, fault));
-  provider.on('grant.error', refused);
+  provider.onerror = logError;
+  provider.on('server_error', (ctx, error) => respondToServerError(ctx, error, logError));
+  provider.on('grant.error', logGrantError);
   provider.on('grant.success', ({ oidc: { client } }) => {
-    if (client !== undefined) deps.noteUse(realm.organizationId, client.clientId);
+    if (client !== undefined) deps.recordUse(realm.organizationId, client.clientId);
   });
   return { realm, provider, cookies };
 }

@@ -1,11 +1,11 @@
 // How a device proves itself at the token endpoint: by its certificate, and where it sends one by a bound secret.
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
-import { type PresentedDevice, presentedDevice } from '../../devices/authenticated-device.ts';
+import { type AuthenticatedDevice, requestDevice } from '../../devices/authenticated-device.ts';
 import type { DeviceSecrets } from '../../devices/device-secrets.ts';
 
 /** The device behind what the library is doing at this moment. */
-export function deviceOfNow(): PresentedDevice | undefined {
-  return presentedDevice(currentContext()?.req);
+export function currentDevice(): AuthenticatedDevice | undefined {
+  return requestDevice(currentContext()?.req);
 }
 
 function currentContext(): KoaContextWithOIDC | undefined {
@@ -27,21 +27,24 @@ function needsSecret({ oidc, headers }: KoaContextWithOIDC): boolean {
  * On the device listener a client is authenticated by the certificate (RFC 8705, 2), whatever it is
  * registered with, and a secret is good there only if it is bound to that certificate.
  */
-export function authenticateDevices(provider: Provider, check: DeviceSecrets['check']): void {
+export function authenticateDeviceClients(
+  provider: Provider,
+  verify: DeviceSecrets['verify'],
+): void {
   const { prototype } = provider.Client;
   const { compareClientSecret } = prototype;
   prototype.compareClientSecret = async function compareBound(actual: string) {
-    const device = deviceOfNow();
+    const device = currentDevice();
     return device === undefined
       ? compareClientSecret.call(this, actual)
-      : check(device, this.clientId, actual);
+      : verify(device, this.clientId, actual);
   };
   const registered = Object.getOwnPropertyDescriptor(prototype, 'clientAuthMethod')?.get;
   Object.defineProperty(prototype, 'clientAuthMethod', {
     configurable: true,
     get() {
       const context = currentContext();
-      if (context === undefined || deviceOfNow() === undefined) return registered?.call(this);
+      if (context === undefined || currentDevice() === undefined) return registered?.call(this);
       return needsSecret(context) ? 'client_secret_post' : 'none';
     },
   });

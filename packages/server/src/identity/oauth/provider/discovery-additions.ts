@@ -8,7 +8,7 @@ import { userInfoPath } from '../endpoints/userinfo.ts';
 const secretMethods = ['client_secret_basic', 'client_secret_post'] as const;
 
 /** `deviceAuthUrl` is left out where no device listener is told of. */
-export function discoveryFacts(
+export function discoveryAdditions(
   { issuer }: Realm,
   deviceAuthUrl: string | undefined,
 ): Record<string, unknown> {

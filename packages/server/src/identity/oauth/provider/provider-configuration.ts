@@ -2,19 +2,19 @@
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { EntityStore } from '../../infrastructure/oidc-entity-sql.ts';
+import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
-import { signInPath, signInSeconds } from '../../sessions/login-interactions.ts';
+import { signInPath, signInTimeoutSeconds } from '../../sessions/login-interactions.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
-import { msOf, sessionSeconds } from '../../sessions/sessions.ts';
-import { isStanding } from '../../tokens/user-session-validity.ts';
-import type { Shown } from '../rendered-pages.ts';
+import { loginTsToMs, remainingSessionSeconds } from '../../sessions/sessions.ts';
+import { isUserSessionValid } from '../../tokens/user-session-validity.ts';
+import type { PageRenderer } from '../rendered-pages.ts';
 import { scopes } from '../scopes.ts';
 import { callbackErrorMember, webOriginsMember } from './client-metadata.ts';
-import { createAdapter } from './storage-adapter.ts';
+import { createStorageAdapter } from './storage-adapter.ts';
 
 /** Keycloak's paths below the issuer, which clients in this field have built in. */
-export const innerPaths = {
+export const providerPaths = {
   authorization: '/protocol/openid-connect/auth',
   token: '/protocol/openid-connect/token',
   introspection: '/protocol/openid-connect/token/introspect',
@@ -25,18 +25,18 @@ export const innerPaths = {
 
 const codeSeconds = 60;
 
-type Facts = {
+type ConfigurationInput = {
   readonly realm: Realm;
-  readonly entities: EntityStore;
+  readonly entities: OidcEntityStore;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly shown: Shown;
+  readonly pageRenderer: PageRenderer;
   readonly cookies: RealmProvider['cookies'];
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
 };
 
 /** One question to the person, and it comes again where the session's user may not go on. */
-function policy() {
+function loginPolicy() {
   const { base, Check } = interactionPolicy;
   const prompts = base();
   prompts.remove('consent');
@@ -52,16 +52,16 @@ function policy() {
   return prompts;
 }
 
-function sessionAndSignIn({ realm, clock, ids, findUser }: Facts): Configuration {
+function sessionConfiguration({ realm, clock, ids, findUser }: ConfigurationInput): Configuration {
   return {
     interactions: {
-      policy: policy(),
+      policy: loginPolicy(),
       url: (_ctx, interaction) => signInPath(realm.userDomainId, interaction.uid),
     },
     async findAccount(ctx, accountId) {
-      const begunAt = msOf(ctx.oidc.session?.loginTs ?? 0);
+      const begunAt = loginTsToMs(ctx.oidc.session?.loginTs ?? 0);
       const user = await findUser(realm.organizationId, accountId);
-      if (!isStanding(user, begunAt)) return undefined;
+      if (!isUserSessionValid(user, begunAt)) return undefined;
       return { accountId, claims: () => ({ sub: accountId }) };
     },
     /** Of each request its own, kept nowhere: its id becomes that of the family of tokens. */
@@ -77,14 +77,14 @@ function sessionAndSignIn({ realm, clock, ids, findUser }: Facts): Configuration
     expiresWithSession: () => false,
     ttl: {
       AuthorizationCode: codeSeconds,
-      Interaction: signInSeconds,
-      Session: (_ctx, session) => sessionSeconds(session.loginTs, clock.now()),
+      Interaction: signInTimeoutSeconds,
+      Session: (_ctx, session) => remainingSessionSeconds(session.loginTs, clock.now()),
     },
   };
 }
 
 /** For the discovery document: the library itself writes none of these. */
-const claims = {
+const discoveryClaims = {
   openid: ['sub', 'sid', 'auth_time', 'nonce', 'at_hash'],
   profile: [
     'name',
@@ -109,13 +109,17 @@ const claims = {
 const pageRoutes: ReadonlySet<string> = new Set(['authorization', 'resume']);
 
 /** People get a page; a program gets JSON, also one that sends a browser's Accept header. */
-function showError(ctx: KoaContextWithOIDC, out: object, { shown, realm }: Facts): void {
+function renderError(
+  ctx: KoaContextWithOIDC,
+  out: object,
+  { pageRenderer, realm }: ConfigurationInput,
+): void {
   if (!pageRoutes.has(ctx.oidc.route)) {
     ctx.body = out;
     return;
   }
   const { error, error_description: description } = out as Record<string, string>;
-  const page = shown.fault(ctx.req, {
+  const page = pageRenderer.errorPage(ctx.req, {
     error: error ?? 'server_error',
     description,
     status: ctx.status,
@@ -126,14 +130,14 @@ function showError(ctx: KoaContextWithOIDC, out: object, { shown, realm }: Facts
   ctx.body = page.html;
 }
 
-export function configure(facts: Facts): Configuration {
-  const { realm, entities, clock, cookies } = facts;
+export function providerConfiguration(input: ConfigurationInput): Configuration {
+  const { realm, entities, clock, cookies } = input;
   const { signing, keys } = realm;
   // The library signs with the first key that fits.
   const ordered = new Set([signing.ES256, signing.RS256, ...keys.values()]);
   return {
-    ...sessionAndSignIn(facts),
-    adapter: createAdapter({ entities, clock, organizationId: realm.organizationId }),
+    ...sessionConfiguration(input),
+    adapter: createStorageAdapter({ entities, clock, organizationId: realm.organizationId }),
     jwks: { keys: [...ordered].map((key) => key.privateJwk) },
     // No method with a key derived from the secret: we have its hash alone.
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
@@ -142,8 +146,8 @@ export function configure(facts: Facts): Configuration {
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies,
     scopes,
-    claims,
-    routes: innerPaths,
+    claims: discoveryClaims,
+    routes: providerPaths,
     features: {
       clientCredentials: { enabled: true },
       introspection: { enabled: true },
@@ -161,6 +165,6 @@ export function configure(facts: Facts): Configuration {
       const origins = client[webOriginsMember];
       return Array.isArray(origins) && origins.includes(origin);
     },
-    renderError: (ctx, out) => showError(ctx, out, facts),
+    renderError: (ctx, out) => renderError(ctx, out, input),
   };
 }

@@ -1,15 +1,32 @@
 // Hands a request to the authorization server of its realm, under the address that it has there.
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { noteOrigin } from './request-origin.ts';
+import type { Origin } from '../../accounts/types.ts';
 
-export type Listener = (request: FastifyRequest['raw'], response: ServerResponse) => unknown;
+export type ProviderListener = (
+  request: FastifyRequest['raw'],
+  response: ServerResponse,
+) => unknown;
 export type RealmRequest = FastifyRequest<{ Params: { realm: string } }>;
 
+/** The address and user agent of each request: only the server knows the address behind its proxy. */
+const origins = new WeakMap<IncomingMessage, Origin>();
+
+function setRequestOrigin(request: FastifyRequest): void {
+  const { raw, ip, id } = request;
+  origins.set(raw, { address: ip, userAgent: raw.headers['user-agent'], requestId: id });
+}
+
+export function requestOrigin(raw: IncomingMessage): Origin {
+  const origin = origins.get(raw);
+  if (origin === undefined) throw new Error('the request did not pass dispatchToProvider');
+  return origin;
+}
+
 /** The realm answers by itself; what the house has set by then stays. */
-export async function passOn(
-  listener: Listener,
-  inner: string,
+export async function dispatchToProvider(
+  listener: ProviderListener,
+  providerPath: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -17,7 +34,7 @@ export async function passOn(
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
-  request.raw.url = inner;
-  noteOrigin(request);
+  request.raw.url = providerPath;
+  setRequestOrigin(request);
   await listener(request.raw, reply.raw);
 }

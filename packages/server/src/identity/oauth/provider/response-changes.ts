@@ -3,22 +3,22 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 import { basicChallenge } from '../endpoints/client-authentication.ts';
-import type { Origins } from '../endpoints/cors.ts';
+import type { RegisteredOrigins } from '../endpoints/cors.ts';
 import type { Introspection } from '../endpoints/introspection.ts';
-import { completeCallback } from './authorize-request-checks.ts';
-import { discoveryFacts } from './discovery-additions.ts';
+import { addCallbackErrorCode } from './authorize-request-checks.ts';
+import { discoveryAdditions } from './discovery-additions.ts';
 
 /** Far shorter than the lead that a new signing key has. */
-const documentSeconds = 300;
+const cacheSeconds = 300;
 
 type Body = Record<string, unknown>;
-type Answer = { readonly status: number; readonly body: Body | '' };
+type JwtResponse = { readonly status: number; readonly body: Body | '' };
 type Deps = {
   realm: Realm;
   introspection: Introspection;
-  origins: Origins;
+  origins: RegisteredOrigins;
   deviceAuthUrl: string | undefined;
-  find(clientId: string): Promise<Application | undefined>;
+  findApplication(clientId: string): Promise<Application | undefined>;
 };
 
 /** `oidc` is only there where one of the library's routes matched. */
@@ -29,7 +29,7 @@ function completeTokenResponse(body: Body): Body {
 }
 
 /** RFC 6749, 5.2, has words of its own for two things that the library calls an invalid request. */
-const betterWords: Readonly<Record<string, { status: number; error: string }>> = {
+const errorCodeCorrections: Readonly<Record<string, { status: number; error: string }>> = {
   'requested grant type is not allowed for this client': {
     status: 400,
     error: 'unauthorized_client',
@@ -37,11 +37,11 @@ const betterWords: Readonly<Record<string, { status: number; error: string }>> =
   'no client authentication mechanism provided': { status: 401, error: 'invalid_client' },
 };
 
-function nameClientError(ctx: KoaContextWithOIDC, body: Body): void {
-  const better = betterWords[String(body['error_description'])];
-  if (better === undefined || body['error'] !== 'invalid_request') return;
-  ctx.status = better.status;
-  ctx.body = { ...body, error: better.error };
+function correctErrorCode(ctx: KoaContextWithOIDC, body: Body): void {
+  const correction = errorCodeCorrections[String(body['error_description'])];
+  if (correction === undefined || body['error'] !== 'invalid_request') return;
+  ctx.status = correction.status;
+  ctx.body = { ...body, error: correction.error };
 }
 
 function setCaching(ctx: KoaContextWithOIDC): void {
@@ -49,15 +49,15 @@ function setCaching(ctx: KoaContextWithOIDC): void {
     ctx.set('Cache-Control', 'no-store');
     ctx.set('Pragma', 'no-cache');
   } else if (ctx.status === 200) {
-    ctx.set('Cache-Control', `public, max-age=${documentSeconds}`);
+    ctx.set('Cache-Control', `public, max-age=${cacheSeconds}`);
   }
 }
 
-const notAuthenticated: Answer = {
+const notAuthenticated: JwtResponse = {
   status: 401,
   body: { error: 'invalid_client', error_description: 'client authentication failed' },
 };
-const anothersToken: Answer = {
+const foreignToken: JwtResponse = {
   status: 400,
   body: {
     error: 'unauthorized_client',
@@ -69,18 +69,18 @@ const anothersToken: Answer = {
  * Of JWTs the library authenticates the client and then says `unsupported_token_type`: exactly
  * there our own answer belongs. A client without a secret may revoke, and look into nothing.
  */
-async function answerForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<Answer> {
-  const { realm, introspection, find } = deps;
+async function respondForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<JwtResponse> {
+  const { realm, introspection, findApplication } = deps;
   const { client, params, route } = ctx.oidc;
   const token = String(params?.['token']);
-  const application = client === undefined ? undefined : await find(client.clientId);
+  const application = client === undefined ? undefined : await findApplication(client.clientId);
   if (application === undefined) return notAuthenticated;
   if (route === 'introspection') {
     if (application.secretHash === undefined) return notAuthenticated;
     return { status: 200, body: await introspection.introspect(realm, application, token) };
   }
-  const isDone = await introspection.revoke(realm, application.clientId, token);
-  return isDone ? { status: 200, body: '' } : anothersToken;
+  const isRevoked = await introspection.revoke(realm, application.clientId, token);
+  return isRevoked ? { status: 200, body: '' } : foreignToken;
 }
 
 /** RFC 6749, 5.2: a client hears of HTTP Basic where it used it. To others a browser would show a dialogue. */
@@ -90,21 +90,21 @@ function challenge(ctx: KoaContextWithOIDC, { issuer }: Realm): void {
   else ctx.set('WWW-Authenticate', basicChallenge(issuer));
 }
 
-const scriptRoutes: ReadonlySet<unknown> = new Set(['token', 'revocation', 'discovery', 'jwks']);
+const corsRoutes: ReadonlySet<unknown> = new Set(['token', 'revocation', 'discovery', 'jwks']);
 
 /** The library lets every page read what it does not know better: here a page has to be known. */
-async function guardFromPages(ctx: KoaContextWithOIDC, { realm, origins }: Deps): Promise<void> {
+async function restrictCors(ctx: KoaContextWithOIDC, { realm, origins }: Deps): Promise<void> {
   const origin = ctx.get('Origin');
-  const isOpen =
+  const isAllowed =
     origin !== '' &&
-    scriptRoutes.has((ctx as MaybeRouted).oidc?.route) &&
+    corsRoutes.has((ctx as MaybeRouted).oidc?.route) &&
     (await origins.isRegistered(realm.organizationId, origin));
-  if (isOpen) return;
+  if (isAllowed) return;
   ctx.remove('Access-Control-Allow-Origin');
   ctx.remove('Access-Control-Expose-Headers');
 }
 
-export function createAnswers(deps: Deps) {
+export function createResponseChanges(deps: Deps) {
   return async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     await next();
     const route = (ctx as MaybeRouted).oidc?.route;
@@ -112,16 +112,16 @@ export function createAnswers(deps: Deps) {
     const body = ctx.body as Body | undefined;
     if (route === 'token' && ctx.status === 200 && body) ctx.body = completeTokenResponse(body);
     if (route === 'discovery' && body) {
-      ctx.body = { ...body, ...discoveryFacts(deps.realm, deps.deviceAuthUrl) };
+      ctx.body = { ...body, ...discoveryAdditions(deps.realm, deps.deviceAuthUrl) };
     }
-    if (ctx.status === 400 && body) nameClientError(ctx, body);
-    if (route === 'authorization' || route === 'resume') completeCallback(ctx);
+    if (ctx.status === 400 && body) correctErrorCode(ctx, body);
+    if (route === 'authorization' || route === 'resume') addCallbackErrorCode(ctx);
     if (body?.['error'] === 'unsupported_token_type') {
-      const answer = await answerForJwt(ctx, deps);
+      const answer = await respondForJwt(ctx, deps);
       ctx.status = answer.status;
       ctx.body = answer.body;
     }
     challenge(ctx, deps.realm);
-    await guardFromPages(ctx, deps);
+    await restrictCors(ctx, deps);
   };
 }

@@ -6,9 +6,9 @@ import { errors } from 'oidc-provider';
 import { testDatabase } from '../../../../test/database.ts';
 import { movableClock } from '../../../../test/identity.ts';
 import { createLog, type Database } from '../../../platform/index.ts';
-import { createEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
-import { createSweep } from '../../sessions/delete-expired.ts';
-import { createAdapter } from './storage-adapter.ts';
+import { createOidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
+import { createExpiredDataCleanup } from '../../sessions/delete-expired.ts';
+import { createStorageAdapter } from './storage-adapter.ts';
 
 describe('the adapter', () => {
   const clock = movableClock();
@@ -19,8 +19,8 @@ describe('the adapter', () => {
   });
 
   function adapterOf(model: string, organizationId = randomUUID()) {
-    const entities = createEntityStore(database);
-    return createAdapter({ entities, clock, organizationId })(model);
+    const entities = createOidcEntityStore(database);
+    return createStorageAdapter({ entities, clock, organizationId })(model);
   }
 
   test('of 20 parallel redemptions exactly one wins, 20 times over', async () => {
@@ -106,9 +106,9 @@ describe('the adapter', () => {
     clock.advance(60_001);
     assert.equal(await adapter.find('i1'), undefined);
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-    const sweep = createSweep({
-      entities: createEntityStore(database),
-      families: { sweep: async () => 0 },
+    const sweep = createExpiredDataCleanup({
+      entities: createOidcEntityStore(database),
+      families: { deleteExpired: async () => 0 },
       accounts: { deleteExpired: async () => 0 },
       clock,
       log,
@@ -133,9 +133,9 @@ describe('the adapter', () => {
        FROM generate_series(1, 25000) AS number`,
       [organizationId, new Date(clock.now() - 60_000).toISOString()],
     );
-    const sweep = createSweep({
-      entities: createEntityStore(database),
-      families: { sweep: async () => 0 },
+    const sweep = createExpiredDataCleanup({
+      entities: createOidcEntityStore(database),
+      families: { deleteExpired: async () => 0 },
       accounts: { deleteExpired: async () => 0 },
       clock,
       log: createLog({ logLevel: 'silent', instanceName: 'test' }),

@@ -4,19 +4,19 @@ import { defined } from '@switchyard/contract';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type Clock, systemClock } from '../../../platform/index.ts';
 import {
-  type EntityStore,
-  type FoundEntity,
+  type OidcEntityStore,
+  type StoredEntity,
   sessionModel,
 } from '../../infrastructure/oidc-entity-sql.ts';
 
 type AdapterDeps = {
-  entities: EntityStore;
+  entities: OidcEntityStore;
   clock: Clock;
   organizationId: string;
 };
 
 /** Whoever reads the database must not be able to redeem these. */
-const bearerModels: ReadonlySet<string> = new Set([
+const hashedModels: ReadonlySet<string> = new Set([
   'AccessToken',
   'AuthorizationCode',
   'RefreshToken',
@@ -25,13 +25,13 @@ const bearerModels: ReadonlySet<string> = new Set([
 ]);
 
 /** Under what a bearer value is kept. */
-export const bearerKey = (value: string): string => hash('sha256', value, 'base64url');
+export const hashBearerValue = (value: string): string => hash('sha256', value, 'base64url');
 
 /**
  * The row says when it is over, since a session lives on with the tokens that came out of it. The
  * library compares with the clock of the system.
  */
-function payloadOf(row: FoundEntity | undefined, now: number): AdapterPayload | undefined {
+function payloadOf(row: StoredEntity | undefined, now: number): AdapterPayload | undefined {
   if (row === undefined) return undefined;
   const { payload, consumedAt, expiresAt } = row;
   return {
@@ -50,18 +50,21 @@ function payloadOf(row: FoundEntity | undefined, now: number): AdapterPayload | 
  * The session inside a request to sign in holds that session's cookie, and would bind the request
  * to it: the request's own cookies bind it to the browser, and another user may sign in.
  */
-function kept(model: string, payload: AdapterPayload): AdapterPayload {
+function storablePayload(model: string, payload: AdapterPayload): AdapterPayload {
   const { jti, session, ...others } = payload;
-  if (!bearerModels.has(model)) return payload;
+  if (!hashedModels.has(model)) return payload;
   return model === 'Interaction' || session === undefined ? others : { ...others, session };
 }
 
-type SignIn = { readonly accountId: string; readonly ts: number };
-type Proven = { readonly accountId?: string | undefined; readonly provenAt?: number | undefined };
+type LoginResult = { readonly accountId: string; readonly ts: number };
+type Authentication = {
+  readonly accountId?: string | undefined;
+  readonly provenAt?: number | undefined;
+};
 
 /** Whom the entity lets in, and when that was proven. A sign-in may be proven and not yet taken up. */
-function provenBy(model: string, payload: AdapterPayload): Proven {
-  const login = (payload['result'] as { readonly login?: SignIn } | undefined)?.login;
+function authenticationOf(model: string, payload: AdapterPayload): Authentication {
+  const login = (payload['result'] as { readonly login?: LoginResult } | undefined)?.login;
   const { accountId = login?.accountId } = payload;
   const times: Readonly<Record<string, unknown>> = {
     [sessionModel]: payload['loginTs'],
@@ -74,7 +77,7 @@ function provenBy(model: string, payload: AdapterPayload): Proven {
 }
 
 /** What was ended meanwhile is not begun again; a session that is not kept needs no word. */
-function tellEnded(model: string): void {
+function throwSessionEnded(model: string): void {
   if (model === 'AuthorizationCode') throw new errors.LoginRequired('the session has ended');
   if (model === 'Interaction') throw new errors.SessionNotFound('the sign-in was ended');
 }
@@ -83,28 +86,28 @@ function createEntityAdapter(
   { entities, clock, organizationId }: AdapterDeps,
   model: string,
 ): Adapter {
-  const hashed = bearerModels.has(model);
-  const keyOf = (id: string) => (hashed ? bearerKey(id) : id);
+  const hashed = hashedModels.has(model);
+  const keyOf = (id: string) => (hashed ? hashBearerValue(id) : id);
   return {
     async upsert(id, payload, expiresInSeconds) {
       const now = clock.now();
-      const isKept = await entities.upsert(
+      const isStored = await entities.upsert(
         organizationId,
         {
           model,
           entityId: keyOf(id),
-          payload: kept(model, payload),
+          payload: storablePayload(model, payload),
           grantId: payload.grantId,
           // A code goes with the session that it was given in.
           uid: payload.uid ?? payload.sessionUid,
           userCode: payload.userCode,
-          ...provenBy(model, payload),
+          ...authenticationOf(model, payload),
           clientId: payload.clientId,
           expiresAt: expiresInSeconds === undefined ? undefined : now + expiresInSeconds * 1000,
         },
         now,
       );
-      if (!isKept) tellEnded(model);
+      if (!isStored) throwSessionEnded(model);
     },
     async find(id) {
       const now = clock.now();
@@ -131,8 +134,8 @@ function createEntityAdapter(
         throw new errors.InvalidGrant('redeemed already');
       }
     },
-    destroy: (id) => entities.destroy(organizationId, model, keyOf(id)),
-    revokeByGrantId: (grantId) => entities.destroyByGrant(organizationId, grantId),
+    destroy: (id) => entities.delete(organizationId, model, keyOf(id)),
+    revokeByGrantId: (grantId) => entities.deleteByGrant(organizationId, grantId),
   };
 }
 
@@ -140,6 +143,6 @@ function createEntityAdapter(
  * The adapter of one realm: the organisation leads every key, so realms cannot meet. Clients are
  * none of its entities: library-clients.ts has them.
  */
-export function createAdapter(deps: AdapterDeps): (model: string) => Adapter {
+export function createStorageAdapter(deps: AdapterDeps): (model: string) => Adapter {
   return (model) => createEntityAdapter(deps, model);
 }

@@ -1,7 +1,7 @@
 // The view of the account page: how somebody signs in, where he is signed in, and who tried lately.
 import { type Html, html } from '../../../http/index.ts';
 import type { SignInRecord, User } from '../../accounts/index.ts';
-import type { SessionFacts } from '../../sessions/sessions.ts';
+import type { SessionSummary } from '../../sessions/sessions.ts';
 import type { Answer } from '../answers.ts';
 import { deviceName, userAgentOf } from '../device-name.ts';
 import { form, hidden, lesser } from '../fields.ts';
@@ -18,7 +18,7 @@ export type AccountFacts = {
   readonly domain: string;
   readonly user: User;
   readonly sessionId: string;
-  readonly sessions: readonly SessionFacts[];
+  readonly sessions: readonly SessionSummary[];
   /** More than are shown: they tell which device a session is of. */
   readonly signIns: readonly SignInRecord[];
   readonly passkeys: number;
@@ -94,7 +94,7 @@ function deviceText({ account }: Words, userAgent: string | undefined): string |
   return system === undefined ? browser : account.device(browser, system);
 }
 
-function sessionRow(words: Words, facts: AccountFacts, session: SessionFacts): Html {
+function sessionRow(words: Words, facts: AccountFacts, session: SessionSummary): Html {
   const { account } = words;
   const { base, token, sessionId, user, signIns } = facts;
   const time = timeWriter(words, user.zoneinfo);
@@ -120,7 +120,7 @@ function sessionRow(words: Words, facts: AccountFacts, session: SessionFacts): H
 function sessionSection(words: Words, facts: AccountFacts): Html {
   const { account } = words;
   const { sessions, sessionId, base, token } = facts;
-  const isThis = (each: SessionFacts) => each.sessionId === sessionId;
+  const isThis = (each: SessionSummary) => each.sessionId === sessionId;
   const ordered = [...sessions].sort((one, other) => Number(isThis(other)) - Number(isThis(one)));
   const others = form({
     action: `${base}/sessions/end-others`,

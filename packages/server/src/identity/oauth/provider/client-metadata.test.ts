@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import type { ApplicationInput } from '@switchyard/contract';
 import Provider from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
-import { draftFaults, draftOf } from '../../clients/application-management/rules.ts';
+import { draftFaults, draftFromInput } from '../../clients/application-management/rules.ts';
 import { grants } from '../grants/grant-table.ts';
-import { serveClients } from './client-cache.ts';
+import { provideClients } from './client-metadata.ts';
 
 function applicationOf(input: ApplicationInput, isPublic: boolean): Application {
-  const draft = draftOf(input, isPublic);
+  const draft = draftFromInput(input, isPublic);
   assert.deepEqual(draftFaults(draft, true), [], JSON.stringify(input));
   const organizationId = randomUUID();
   return {
@@ -68,7 +68,7 @@ test('whatever may be registered becomes a client, which is made once', async ()
   });
   for (const { grantType } of grants) provider.registerGrantType(grantType, async () => {});
   const applications = new Map<string, Application>();
-  serveClients(provider, async (clientId) => applications.get(clientId));
+  provideClients(provider, async (clientId) => applications.get(clientId));
   for (const [input, isPublic] of inputs) {
     const application = applicationOf(input, isPublic);
     const { clientId } = application;
