@@ -14,13 +14,16 @@ export type RecordApplicationChange = (
   change: ApplicationChange,
 ) => Promise<void>;
 
-/** As application management shows it; its user domain is the organisation's. */
+/** As application management shows it, without the user domain. */
 function auditViewOf(recordChange: ApplicationRecord): object {
   const { userDomainId: _domain, ...view } = applicationView(recordChange, '');
   return view;
 }
 
-/** @example await store.insert(application, now, telling(recordChange, 'created', asked)); */
+/**
+ * @example await store.insert(application, now, applicationChangeRecorder(recordChange, 'created',
+ * context));
+ */
 export function applicationChangeRecorder(
   recordChange: RecordChange,
   action: string,

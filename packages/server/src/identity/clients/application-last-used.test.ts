@@ -20,93 +20,93 @@ describe('the last uses of applications', () => {
   after(() => realm.close());
 
   /** With how often the database was asked to write, and a switch that makes it fail. */
-  function room() {
-    const seen = { writes: 0, isAway: false };
+  function createRecorder() {
+    const observed = { writes: 0, isAway: false };
     const uses = createApplicationLastUsed({
       clock,
       log,
       database: {
         query: (text, values) => {
           if (!text.startsWith('INSERT')) return database.query(text, values);
-          seen.writes += 1;
-          return seen.isAway ? Promise.reject(new Error('away')) : database.query(text, values);
+          observed.writes += 1;
+          return observed.isAway ? Promise.reject(new Error('away')) : database.query(text, values);
         },
       },
     });
-    return { seen, uses };
+    return { seen: observed, uses };
   }
 
   const written = async (clientIds: readonly string[]) => {
-    const { uses } = room();
+    const { uses } = createRecorder();
     return uses.find(realm.organizationId, clientIds);
   };
 
-  test('many calls of many applications are one statement, with the last time of each', async () => {
-    const { seen, uses } = room();
+  test('many calls of many applications write one statement with the last time of each', async () => {
+    const { seen: observed, uses } = createRecorder();
     const { organizationId } = realm;
-    const one = (await realm.createApplication()).clientId;
+    const clientId = (await realm.createApplication()).clientId;
     const other = (await realm.createApplication()).clientId;
-    for (let call = 0; call < 1_000; call += 1) uses.record(organizationId, one);
+    for (let call = 0; call < 1_000; call += 1) uses.record(organizationId, clientId);
     const first = clock.now();
     clock.advance(1_000);
     uses.record(organizationId, other);
     uses.record(organizationId, 'nobody-has-this-name');
-    uses.record(randomUUID(), one);
-    assert.equal(seen.writes, 0, 'nothing is written at a call');
+    uses.record(randomUUID(), clientId);
+    assert.equal(observed.writes, 0, 'nothing is written at a call');
     assert.deepEqual(
-      await uses.find(organizationId, [one, other]),
+      await uses.find(organizationId, [clientId, other]),
       new Map([
-        [one, first],
+        [clientId, first],
         [other, first + 1_000],
       ]),
       'what is not written yet counts in this process',
     );
     await uses.close();
-    assert.equal(seen.writes, 1);
-    const all = await written([one, other, 'nobody-has-this-name']);
+    assert.equal(observed.writes, 1);
+    const all = await written([clientId, other, 'nobody-has-this-name']);
     assert.deepEqual(
       all,
       new Map([
-        [one, first],
+        [clientId, first],
         [other, first + 1_000],
       ]),
     );
     await uses.close();
-    assert.equal(seen.writes, 1, 'nothing new is not written');
+    assert.equal(observed.writes, 1, 'nothing new is not written');
   });
 
-  test('an older time from another process takes nothing back', async () => {
+  test('an older time from another process does not overwrite a newer one', async () => {
     const { organizationId } = realm;
     const { clientId } = await realm.createApplication();
-    const late = room();
+    const late = createRecorder();
     late.uses.record(organizationId, clientId);
     const noted = clock.now();
     clock.advance(5_000);
-    const quick = room();
+    const quick = createRecorder();
     quick.uses.record(organizationId, clientId);
     await quick.uses.close();
     await late.uses.close();
     assert.deepEqual(await written([clientId]), new Map([[clientId, noted + 5_000]]));
   });
 
-  test('what could not be written is written the next time', async () => {
-    const { seen, uses } = room();
+  test('times that could not be written are written the next time', async () => {
+    const { seen: observed, uses } = createRecorder();
     const { organizationId } = realm;
     const { clientId } = await realm.createApplication();
     uses.record(organizationId, clientId);
-    seen.isAway = true;
+    observed.isAway = true;
     await uses.flush();
     assert.deepEqual(await written([clientId]), new Map());
-    seen.isAway = false;
+    observed.isAway = false;
     await uses.close();
     assert.equal((await written([clientId])).size, 1);
-    assert.equal(seen.writes, 2);
+    assert.equal(observed.writes, 2);
   });
 
-  test('of one that was removed nothing is kept, and nothing comes back', async () => {
+  test('the last use of a removed application is deleted and not written again', async () => {
     const { organizationId } = realm;
     const { clientId } = await realm.createApplication();
-    const first = room();
+    const first = createRecorder();
     first.uses.record(organizationId, clientId);
     await first.uses.close();
     assert.equal((await written([clientId])).size, 1);
@@ -114,7 +114,7 @@ describe('the last uses of applications', () => {
     const nothing = () => {};
     await store.remove(organizationId, clientId, clock.now(), nothing, async () => {});
     assert.equal((await written([clientId])).size, 0);
-    const late = room();
+    const late = createRecorder();
     late.uses.record(organizationId, clientId);
     await late.uses.close();
     assert.equal((await written([clientId])).size, 0);

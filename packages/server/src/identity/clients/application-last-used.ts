@@ -1,17 +1,17 @@
-// When each application was last used: kept in memory, and written for many of them at once.
+// Records when each application was last used: in memory, and written in batches.
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
 
-/** So much the written time may lie back; an application in use is written once in it. */
+/** The stored time may be this old; an application in use is written once per interval. */
 const writeIntervalMs = 60_000;
-/** Whoever finds no place is noted at his next call. */
+/** Above this number, a use is recorded at a later call. */
 const maxRecorded = 20_000;
 
 export type ApplicationLastUsed = {
-  /** It got a token, or came with one. */
+  /** The application got a token, or called the API with one. */
   record(organizationId: string, clientId: string): void;
-  /** By client id; those that were never used are left out. */
+  /** By client id; applications that were never used are missing. */
   find(organizationId: string, clientIds: readonly string[]): Promise<Map<string, number>>;
-  /** Writes what was noted. */
+  /** Writes the recorded times. */
   flush(): Promise<void>;
   close(): Promise<void>;
 };
@@ -23,7 +23,7 @@ type Deps = {
   readonly log: Log;
 };
 
-/** In one order, so that two processes that write at once wait for each other and never both. */
+/** Sorted, so that two processes that write at the same time cannot deadlock. */
 const writeText = `INSERT INTO application_uses AS u (organization_id, client_id, used_at)
   SELECT a.organization_id, a.client_id, n.used_at
   FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) AS n (organization_id, client_id, used_at)
@@ -36,7 +36,10 @@ const writeText = `INSERT INTO application_uses AS u (organization_id, client_id
 const readText = `SELECT client_id, used_at FROM application_uses
   WHERE organization_id = $1 AND client_id = ANY($2::text[])`;
 
-/** @example const uses = createApplicationUses({ database, clock, log }); uses.note(organizationId, clientId); */
+/**
+ * @example const lastUsed = createApplicationLastUsed({ database, clock, log });
+ * lastUsed.record(organizationId, clientId);
+ */
 export function createApplicationLastUsed({ database, clock, log }: Deps): ApplicationLastUsed {
   const recorded = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
@@ -58,7 +61,10 @@ export function createApplicationLastUsed({ database, clock, log }: Deps): Appli
         lastUses.map(({ usedAt }) => isoTime(usedAt)),
       ]);
     } catch (error) {
-      log.warn({ err: error }, 'the last uses of applications are not written yet');
+      log.warn(
+        { err: error },
+        'writing the last uses of applications failed; the server retries in a minute',
+      );
       scheduleWrite();
       return;
     }

@@ -1,4 +1,4 @@
-// The SQL of applications: found for every token, listed and changed by those who manage them.
+// The SQL of applications.
 import { type RoleName, roleNamed } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
@@ -87,7 +87,7 @@ function recordFromRow(row: ApplicationRow): ApplicationRecord {
   };
 }
 
-/** What can be given other values while the application lives. */
+/** The columns that an update can change. */
 const changeableValues = (application: Application) => [
   application.name,
   application.description ?? null,
@@ -108,7 +108,7 @@ const changeableValues = (application: Application) => [
 const findText = `SELECT ${columns} FROM applications
   WHERE organization_id = $1 AND client_id = $2 AND removed_at IS NULL`;
 
-/** By a whole key: a client id alone may stand in any number of organisations. */
+/** Uses the index on both columns: any number of organisations may have the same client id. */
 export const findOrganizationsText = `SELECT organization_id FROM applications
   WHERE client_id = $1 AND secret_hash = $2 AND removed_at IS NULL`;
 
@@ -157,7 +157,7 @@ async function queryRecord(trx: Kysely<unknown>, text: string, values: readonly 
 
 type ApplicationKey = { readonly organizationId: string; readonly clientId: string };
 
-/** Nothing where the client id is, or ever was, taken within the organisation. */
+/** Undefined if the organisation has, or ever had, this client id. */
 export async function insertApplication(
   trx: Kysely<unknown>,
   application: Application,
@@ -178,7 +178,7 @@ export async function insertApplication(
   return inserted;
 }
 
-/** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
+/** `update` gets the locked row and returns the new values; it may throw. */
 export async function changeApplication(
   trx: Kysely<unknown>,
   { organizationId, clientId }: ApplicationKey,
@@ -195,7 +195,7 @@ export async function changeApplication(
   return changed;
 }
 
-/** Nobody finds it any more, and its secret and last use are forgotten; `check` may refuse. */
+/** Marks the application as removed and deletes its secret and last use; `check` may throw. */
 export async function removeApplication(
   trx: Kysely<unknown>,
   { organizationId, clientId }: ApplicationKey,
@@ -220,7 +220,10 @@ export function createApplicationStore(database: Database) {
       return row === undefined ? undefined : recordFromRow(row);
     },
 
-    /** Whose applications have both of them: secrets are random, so it is seldom more than one. */
+    /**
+     * The organisations with an application that has this client id and secret hash: rarely more
+     * than one.
+     */
     async findOrganizations(clientId: string, secretHash: Buffer): Promise<string[]> {
       const values = [clientId, secretHash];
       const rows = await database.query<{ organization_id: string }>(findOrganizationsText, values);
@@ -236,7 +239,7 @@ export function createApplicationStore(database: Database) {
       return rows.length > 0;
     },
 
-    /** In the order of their client ids. */
+    /** Sorted by client id. */
     async list(
       organizationId: string,
       filters: ApplicationFilters,

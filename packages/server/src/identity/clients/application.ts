@@ -2,50 +2,50 @@
 import type { Permission, RoleName } from '@switchyard/contract';
 import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm.ts';
 
-/** Without an approval, an application with rights to payments gets no token. */
+/** `PendingApproval`: an application with rights to payments gets no token before the approval. */
 export type ApplicationStatus = Status | 'PendingApproval';
 
 export type SecurityFlow = 'AuthorizationCode' | 'ClientCredentials' | 'Password';
 
 export type ApplicationType = 'Application' | 'CloudApiApplication';
 
-/** What `error` says in the callback of a failed sign-in: RFC 6749's word, or the HTTP error code. */
+/** The `error` parameter of a failed callback: the error code of RFC 6749, or the HTTP status. */
 export type CallbackError = 'Rfc6749' | 'HttpCode';
 
-/** `typ` in the header of an access token; `at+jwt` is that of RFC 9068, 2.1. */
+/** The `typ` header of an access token; `at+jwt` is defined by RFC 9068, 2.1. */
 export type AccessTokenType = 'JWT' | 'at+jwt';
 
 export type Application = {
   readonly organizationId: string;
   readonly clientId: string;
-  /** `sub` of the tokens that the application gets for itself. */
+  /** The `sub` of the tokens that the application gets for itself. */
   readonly serviceAccountId: string;
   readonly name: string;
   readonly description?: string | undefined;
   readonly type: ApplicationType;
   readonly entityType: EntityType;
-  /** The organisation (tenant) or the merchant that it acts for. */
+  /** The organisation (tenant) or the merchant for which it acts. */
   readonly entityId: string;
-  /** Its tokens are good for this store alone. */
+  /** Restricts its tokens to this store. */
   readonly storeId?: string | undefined;
   readonly roles: readonly RoleName[];
   readonly permissions: readonly Permission[];
   readonly securityFlows: readonly SecurityFlow[];
   readonly redirectUris: readonly string[];
   readonly webOrigins: readonly string[];
-  /** Names of services that it was made for. */
+  /** Names of the services that it uses. */
   readonly services: readonly string[];
   readonly callbackError: CallbackError;
   readonly accessTokenSeconds?: number | undefined;
-  /** Left out: RS256 for users, ES256 for itself and for devices. */
+  /** Default: RS256 for users, ES256 for the application itself and for devices. */
   readonly accessTokenAlgorithm?: SigningAlgorithm | undefined;
   readonly accessTokenType: AccessTokenType;
-  /** SHA-256 of the secret; a public client has none. */
+  /** SHA-256 of the client secret; missing for a public client. */
   readonly secretHash?: Buffer | undefined;
   readonly status: ApplicationStatus;
 };
 
-/** An application with what its row tells of its history. */
+/** An application with the version and timestamps of its row. */
 export type ApplicationRecord = Application & {
   readonly version: number;
   /** Epoch milliseconds. */
@@ -54,7 +54,7 @@ export type ApplicationRecord = Application & {
   readonly secretChangedAt?: number | undefined;
 };
 
-/** With the time when it last got a token or sent one, to within a minute. */
+/** With the time of its last token request or API call, to within a minute. */
 export type ApplicationWithLastUse = ApplicationRecord & {
   readonly lastUsedAt?: number | undefined;
 };

@@ -46,15 +46,15 @@ describe('an application', () => {
     assert.equal(JSON.stringify(rows).includes(clientSecret), false);
   });
 
-  test('keeps a client id and secret that were given to it', async () => {
+  test('keeps a given client id and secret', async () => {
     const clientSecret = 'a-secret-of-at-least-32-characters';
-    const given = { clientId: 'till.7_a-b', clientSecret };
-    assert.deepEqual(await realm.createApplication(given), given);
-    assert.equal(await statusFor(given.clientId, clientSecret), 200);
-    await assert.rejects(realm.createApplication(given), /already_exists/);
+    const credentials = { clientId: 'till.7_a-b', clientSecret };
+    assert.deepEqual(await realm.createApplication(credentials), credentials);
+    assert.equal(await statusFor(credentials.clientId, clientSecret), 200);
+    await assert.rejects(realm.createApplication(credentials), /already_exists/);
   });
 
-  test('renewed: the old secret is dead, in other processes within seconds; tokens live on', async () => {
+  test('after rotation the old secret is refused, in other processes within seconds; tokens stay valid', async () => {
     const other = await openTestRealm({ database, clock, masterKey });
     const { clientId, clientSecret } = await realm.createApplication();
     const token = await realm.getToken({ clientId, clientSecret });
@@ -71,7 +71,7 @@ describe('an application', () => {
     await other.close();
   });
 
-  test('of another organization is not touched', async () => {
+  test('of another organization does not change', async () => {
     const { clientId } = await realm.createApplication();
     const { identity } = realm;
     await assert.rejects(identity.rotateSecret(randomUUID(), clientId), /resource_not_found/);
@@ -82,7 +82,7 @@ describe('an application', () => {
     );
   });
 
-  test('is refused where its facts make no sense', async () => {
+  test('is refused with invalid values', async () => {
     const wrong: [Partial<NewApplication>, RegExp][] = [
       [{ clientId: 'a b' }, /field_invalid/],
       [{ clientId: '' }, /field_invalid/],
@@ -99,11 +99,11 @@ describe('an application', () => {
   });
 });
 
-test('tokens are asked for while an application changes: yes or no, never a fault', async () => {
+test('token requests during a change of the application succeed or are refused, never fail', async () => {
   const realm = await openTestRealm({ database: await testDatabase(), clock: movableClock() });
   const { clientId, clientSecret } = await realm.createApplication();
   const { identity, organizationId } = realm;
-  const ask = () =>
+  const requestToken = () =>
     realm.post(realm.tokenPath, {
       grant_type: 'client_credentials',
       client_id: clientId,
@@ -111,13 +111,13 @@ test('tokens are asked for while an application changes: yes or no, never a faul
     });
   const statuses = new Set<number>();
   for (let round = 0; round < 10; round += 1) {
-    const asked = Array.from({ length: 10 }, ask);
+    const requests = Array.from({ length: 10 }, requestToken);
     await identity.disableApplication(organizationId, clientId);
-    asked.push(...Array.from({ length: 10 }, ask));
+    requests.push(...Array.from({ length: 10 }, requestToken));
     await identity.enableApplication(organizationId, clientId);
-    for (const { status } of await Promise.all(asked)) statuses.add(status);
+    for (const { status } of await Promise.all(requests)) statuses.add(status);
   }
-  statuses.add((await ask()).status);
+  statuses.add((await requestToken()).status);
   assert.deepEqual(
     [...statuses].filter((status) => status !== 200 && status !== 401),
     [],

@@ -1,4 +1,4 @@
-// Applications: made, found, given a new secret, switched off.
+// Creates and finds applications, rotates their secrets and changes their status.
 import { refuse, roleNamed } from '@switchyard/contract';
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
@@ -19,10 +19,10 @@ import { applicationChangeRecorder, type RecordApplicationChange } from './appli
 import type { ApplicationStore } from './application-sql.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
-/** How long another process may take to see a new secret or a changed status. */
+/** Other processes see a new secret or status within this time. */
 export const applicationCacheTtlMs = 5_000;
 const maxCachedApplications = 10_000;
-/** Printable and safe in a URL, a form and HTTP Basic without any escaping. */
+/** Printable, and safe in URLs, forms and HTTP Basic without escaping. */
 const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 const minSecretLength = 32;
 const minAccessTokenSeconds = 60;
@@ -35,7 +35,7 @@ export type NewApplication = {
   readonly entityId: string;
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
-  /** Identifiers or titles: `PointOfSaleTerminal` or `Point-of-sale Terminal`. */
+  /** Role names or titles: `PointOfSaleTerminal` or `Point-of-sale Terminal`. */
   readonly roles: readonly string[];
   readonly securityFlows: readonly SecurityFlow[];
   readonly type?: ApplicationType | undefined;
@@ -66,29 +66,38 @@ type Deps = {
   ids: Ids;
   changeCounter: ChangeCounter;
   recordChange: RecordChange;
-  /** One that every user domain has, and that nobody made; left out: there is none. */
+  /** An application that every user domain has without a row, such as the portal. */
   builtIn?: BuiltInApplication | undefined;
 };
 
 function rolesOf(names: readonly string[]) {
-  return names.map((name) => roleNamed(name) ?? refuse('field_invalid', 'No such role.'));
+  return names.map(
+    (name) => roleNamed(name) ?? refuse('field_invalid', 'The role does not exist.'),
+  );
 }
 
-/** Refuses what no application can be. */
+/** Builds an application from the input; throws on invalid values. */
 export function buildApplication(newApplication: NewPublicApplication, ids: Ids): Application {
   const { clientId = ids.uuid(), accessTokenSeconds: seconds } = newApplication;
-  if (!clientIdPattern.test(clientId)) refuse('field_invalid', 'This client id cannot be used.');
+  if (!clientIdPattern.test(clientId))
+    refuse(
+      'field_invalid',
+      'The client id must have 1 to 128 characters of A-Z, a-z, 0-9, dot, underscore and hyphen.',
+    );
   if (
     seconds !== undefined &&
     !(seconds >= minAccessTokenSeconds && seconds <= maxAccessTokenSeconds)
   ) {
-    refuse('field_invalid', 'An access token lives between a minute and a day.');
+    refuse('field_invalid', 'accessTokenSeconds must be between 60 and 86400.');
   }
   if (
     newApplication.merchantId !== undefined &&
     newApplication.merchantId !== newApplication.entityId
   ) {
-    refuse('entity_mismatch', 'An application acts for the merchant that it belongs to.');
+    refuse(
+      'entity_mismatch',
+      'merchantId must equal entityId: an application acts for its own merchant.',
+    );
   }
   const roles = rolesOf(newApplication.roles);
   return {
@@ -115,7 +124,10 @@ export function buildApplication(newApplication: NewPublicApplication, ids: Ids)
   };
 }
 
-/** The same place at another port: what somebody has registered instead is left alone. */
+/**
+ * Whether the only redirect URI differs from `uri` in nothing but the port; anything else is left
+ * unchanged.
+ */
 function differsOnlyInPort({ redirectUris }: Application, uri: string): boolean {
   const [own, ...more] = redirectUris;
   if (own === undefined || own === uri || more.length > 0) return false;
@@ -124,7 +136,7 @@ function differsOnlyInPort({ redirectUris }: Application, uri: string): boolean 
 }
 
 function throwNotFound(): never {
-  return refuse('resource_not_found', 'There is no such application.');
+  return refuse('resource_not_found', 'The application does not exist.');
 }
 
 export function createApplications(deps: Deps) {
@@ -134,7 +146,7 @@ export function createApplications(deps: Deps) {
     ttlMs: applicationCacheTtlMs,
     clock,
     keyOf: ({ organizationId, clientId }) => `${organizationId}/${clientId}`,
-    // Whatever else a request names is no client, and need not reach the database.
+    // Other texts are no client ids and need no database query.
     async load({ organizationId, clientId }) {
       if (clientId === builtIn?.clientId) return builtIn.findForOrganization(organizationId);
       return clientIdPattern.test(clientId) ? store.find(organizationId, clientId) : undefined;
@@ -152,12 +164,18 @@ export function createApplications(deps: Deps) {
   ) {
     const application = { ...buildApplication(newApplication, ids), secretHash };
     if (application.clientId === builtIn?.clientId) {
-      refuse('already_exists', 'This client id is taken.');
+      refuse(
+        'already_exists',
+        'The organization already has, or had, an application with this client id.',
+      );
     }
     const recordApplicationChange = applicationChangeRecorder(recordChange, 'created', context);
     const inserted =
       (await store.insert(application, clock.now(), recordApplicationChange)) ??
-      refuse('already_exists', 'This client id is taken.');
+      refuse(
+        'already_exists',
+        'The organization already has, or had, an application with this client id.',
+      );
     invalidate(inserted.organizationId, inserted.clientId);
     return inserted;
   }
@@ -181,30 +199,30 @@ export function createApplications(deps: Deps) {
 
   return {
     find: (organizationId: string, clientId: string) => lookup.find({ organizationId, clientId }),
-    /** Its row was changed: this process sees that at once. */
+    /** Call after a change of the row: this process then reads it again. */
     invalidate: invalidate,
     insert,
 
-    /** The secret is shown this once and kept as a hash. */
+    /** Returns the secret once; the database stores its hash. */
     async create(
       newApplication: NewApplication,
       context?: AuditContext,
     ): Promise<{ clientId: string; clientSecret: string }> {
       const clientSecret = newApplication.clientSecret ?? ids.secret();
       if (clientSecret.length < minSecretLength) {
-        refuse('field_invalid', 'The secret is too short.');
+        refuse('field_invalid', 'The client secret must have at least 32 characters.');
       }
       const { clientId } = await insert(newApplication, hashSecret(clientSecret), context);
       return { clientId, clientSecret };
     },
 
-    /** One that can keep no secret, such as a page or an app in the hands of its users. */
+    /** For an application that cannot keep a secret, such as a page or a mobile app. */
     async createPublic(newApplication: NewPublicApplication): Promise<{ clientId: string }> {
       const { clientId } = await insert(newApplication, undefined);
       return { clientId };
     },
 
-    /** The old secret is dead from here on; tokens that were issued live on. */
+    /** The old secret stops working at once; issued tokens stay valid. */
     async rotateSecret(
       organizationId: string,
       clientId: string,
@@ -224,7 +242,10 @@ export function createApplications(deps: Deps) {
       return { clientSecret };
     },
 
-    /** Disabled: no new tokens at once, and the issued ones are refused within a minute. */
+    /**
+     * After `Disabled`, the application gets no new tokens, and its issued tokens are refused
+     * within a minute.
+     */
     async setStatus(
       { organizationId, clientId }: ApplicationKey,
       status: Status,
@@ -239,7 +260,7 @@ export function createApplications(deps: Deps) {
       );
     },
 
-    /** Its one callback stands at another address of this machine now; any other stays as it is. */
+    /** Replaces the single callback if only its port has changed. */
     async updateCallbackPort(organizationId: string, clientId: string, uri: string): Promise<void> {
       const current = await lookup.refresh({ organizationId, clientId });
       if (current === undefined || !differsOnlyInPort(current, uri)) return;
@@ -257,7 +278,7 @@ export function createApplications(deps: Deps) {
       const cached = await lookup.find({ organizationId, clientId });
       if (cached?.secretHash === undefined) return false;
       if (secretMatches(secret, cached.secretHash)) return true;
-      // Another process may have renewed it a moment ago.
+      // Another process may have rotated the secret a moment ago.
       const fresh = await lookup.refresh({ organizationId, clientId });
       return fresh?.secretHash !== undefined && secretMatches(secret, fresh.secretHash);
     },

@@ -1,4 +1,4 @@
-// The application that the devices of a merchant act as, and which applications a device may use.
+// The OAuth client of the devices of a merchant, and the check which clients a device may use.
 import type { Application } from './application.ts';
 
 /** The location of a device that has authenticated by its certificate. */
@@ -11,20 +11,20 @@ type DeviceAccessFacts = Pick<
   'clientId' | 'entityType' | 'entityId' | 'storeId' | 'status'
 >;
 
-/** One for all devices of a merchant, whichever of them asks first. */
+/** All devices of a merchant share one client. */
 export const deviceClientId = (merchantId: string): string => `device-${merchantId}`;
 
-/** Such a name is given by the platform alone: a merchant's devices trust whatever bears it. */
+/** Only the platform assigns such client ids, because the devices of the merchant trust them. */
 export const isDeviceClientId = (clientId: string): boolean =>
   /^device-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(clientId);
 
-/** It has no secret of its own: the certificate is what it proves itself with. */
+/** This client has no secret: a device authenticates with its certificate. */
 const isDeviceOnly = ({ clientId, entityId }: DeviceAccessFacts): boolean =>
   clientId === deviceClientId(entityId);
 
 /**
- * Whether tokens are given for an application: to a device only for its own place. For itself it
- * needs a secret that is bound to its certificate as well, which no other application has.
+ * Whether the server issues tokens for this application. A device gets tokens only for its own
+ * merchant and store; without a certificate, device clients get none.
  */
 export function mayUseApplication(
   application: DeviceAccessFacts,

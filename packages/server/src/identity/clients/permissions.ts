@@ -1,7 +1,7 @@
-// What an application or a person may do: unions of the published table, in its order.
+// The permissions of applications and users: the union over their roles.
 import { type Permission, permissions, type RoleName, rolePermissions } from '@switchyard/contract';
 
-/** A device reads its own settings and itself, whoever stands at it. */
+/** Every device may read its own configuration, whichever user is signed in. */
 const alwaysAtDevice: ReadonlySet<Permission> = new Set(['conf.read', 'dev.read']);
 
 export function permissionsOfRoles(roles: readonly RoleName[]): readonly Permission[] {
@@ -12,8 +12,8 @@ export function permissionsOfRoles(roles: readonly RoleName[]): readonly Permiss
 const devicePermissions = permissionsOfRoles(['Device']);
 
 /**
- * At a device a person does what devices do, and of that only what is theirs to do anywhere: a
- * token of a device is no way to more rights, nor to an office's.
+ * At a device, a user has only permissions that devices have and that the user has anywhere. A
+ * token of a device never gives more rights.
  */
 export function effectivePermissions(
   isAtDevice: boolean,

@@ -1,4 +1,4 @@
-// The portal's own application: part of every user domain from its first moment, and a row of none (ADR 0063).
+// The OAuth client of the portal: built into every user domain, without a database row (ADR 0063).
 import { createHmac } from 'node:crypto';
 import { deriveKey } from '../../platform/index.ts';
 import type { BuiltInApplication } from './applications.ts';
@@ -8,12 +8,12 @@ export const portalClientId = 'switchyard-portal';
 
 type Deps = {
   readonly portalUrls: PortalUrls;
-  /** 32 bytes; what takes the place of a secret is derived from it. */
+  /** 32 bytes; the value that replaces a secret hash is derived from it. */
   readonly masterKey: Buffer;
   findDomainOfOrganization(organizationId: string): Promise<string | undefined>;
 };
 
-/** The form of a random UUID: no user and no other application has it. */
+/** Formats derived bytes as a version 4 UUID; no user or other application has the same. */
 function uuidFrom(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
@@ -28,9 +28,8 @@ function uuidFrom(bytes: Buffer): string {
 }
 
 /**
- * It follows the settings and not what once was stored: another port or domain needs no change of any
- * row. Nobody knows a secret with its hash, so that codes and refresh tokens of it are good in this
- * platform's own processes alone.
+ * Follows the settings, so another port or domain needs no database change. No secret has this
+ * derived hash, so only this platform's processes can redeem its codes and refresh tokens.
  */
 export function createPortalClient({
   portalUrls,

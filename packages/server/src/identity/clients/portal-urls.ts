@@ -1,26 +1,26 @@
-// Where portals stand: at the platform's own address, and at the host of each client.
+// The URLs of the portal: at the base URL, and at a host for each organisation.
 import type { Application } from './application.ts';
 
 export const portalPath = '/portal';
 export const providerPortalPath = '/provider-portal';
-/** Where the browser comes back to from the sign-in, whichever of the two it wants to see. */
+/** The redirect URI of the login, for both portals. */
 export const portalCallbackPath = `${portalPath}/callback`;
 
 export type PortalSettings = {
   readonly baseUrl: string;
-  /** Under which each client has its host; left out where none has. */
+  /** Each organisation has a host under this domain; default: no such hosts. */
   readonly portalDomain?: string | undefined;
 };
 
 export type PortalSite = {
   readonly origin: string;
-  /** Whose it is, where the host says so. */
+  /** The user domain that the host names, if any. */
   readonly userDomainId?: string;
 };
 
 export type PortalUrls = ReturnType<typeof createPortalUrls>;
 
-/** `acme` of `acme.portal.example`; undefined for every other host. */
+/** Returns `acme` for `acme.portal.example`; undefined for other hosts. */
 export function userDomainOfHost(
   hostname: string,
   portalDomain: string | undefined,
@@ -41,7 +41,7 @@ export function createPortalUrls({ baseUrl, portalDomain }: PortalSettings) {
   return {
     origin: base.origin,
 
-    /** By the Host header; undefined where no portal stands. */
+    /** Finds the site by the Host header; undefined if no portal has this host. */
     findSite(host: string): PortalSite | undefined {
       const requestedHost = host.toLowerCase();
       if (requestedHost === base.host) return { origin: base.origin };
@@ -51,7 +51,7 @@ export function createPortalUrls({ baseUrl, portalDomain }: PortalSettings) {
       return new URL(origin).host === requestedHost ? { origin, userDomainId } : undefined;
     },
 
-    /** Of one user domain. */
+    /** The origins of the portal for one user domain. */
     listOrigins: (userDomainId: string): readonly string[] =>
       portalDomain === undefined ? [base.origin] : [base.origin, originOf(userDomainId)],
   };

@@ -1,4 +1,4 @@
-// The applications of points of sale: provisioning makes, changes and removes them with its own rows.
+// The OAuth clients of points of sale; provisioning changes them together with its own rows.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Ids } from '../../platform/index.ts';
@@ -9,10 +9,10 @@ import type { RecordApplicationChange } from './application-audit.ts';
 import { changeApplication, insertApplication, removeApplication } from './application-sql.ts';
 import { type Applications, buildApplication } from './applications.ts';
 
-/** A point of sale, as its application needs to know it. */
+/** The facts about a point of sale that its client needs. */
 export type PosClient = {
   readonly organizationId: string;
-  /** `pos-` and the identifier of the point of sale. */
+  /** `pos-` and the id of the point of sale. */
   readonly clientId: string;
   readonly merchantId: string;
   readonly storeId: string;
@@ -22,11 +22,11 @@ export type PosClient = {
 
 type PosClientKey = Pick<PosClient, 'organizationId' | 'clientId'>;
 
-/** Such a name is given by the platform alone, and what bears it is changed by its point of sale. */
+/** Only the platform assigns such client ids; the client is changed through its point of sale. */
 export const isPosClientId = (clientId: string): boolean =>
   /^pos-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(clientId);
 
-/** The record of the point of sale, in the same transaction, tells of its application as well. */
+/** The audit record of the point of sale, in the same transaction, covers its client. */
 const recordedWithPointOfSale: RecordApplicationChange = async () => {};
 
 export type PosClients = ReturnType<typeof createPosClients>;
@@ -37,7 +37,7 @@ type Deps = {
   readonly ids: Ids;
 };
 
-/** @example const tills = createTills({ applications, clock, ids }); */
+/** @example const posClients = createPosClients({ applications, clock, ids }); */
 export function createPosClients({ applications, clock, ids }: Deps) {
   async function change(
     trx: Kysely<unknown>,
@@ -45,15 +45,19 @@ export function createPosClients({ applications, clock, ids }: Deps) {
     update: (current: Application) => Application,
   ): Promise<void> {
     const changed = await changeApplication(trx, key, clock.now(), update, recordedWithPointOfSale);
-    if (changed === undefined) throw new Error(`the point of sale ${key.clientId} lost its client`);
+    if (changed === undefined)
+      throw new Error(`the point of sale ${key.clientId} has no OAuth client`);
   }
 
   return {
-    /** It can do what a till does, in its own store, and its secret is kept as a hash. */
+    /**
+     * Creates the client with the role PointOfSaleTerminal for its store, and stores the hash of
+     * its secret.
+     */
     async create(trx: Kysely<unknown>, posClient: PosClient, clientSecret: string): Promise<void> {
       const { merchantId, ...members } = posClient;
       if (!isPosClientId(posClient.clientId))
-        throw new Error(`${posClient.clientId} names no till`);
+        throw new Error(`${posClient.clientId} is not the client id of a point of sale`);
       const application = buildApplication(
         {
           ...members,
@@ -72,7 +76,11 @@ export function createPosClients({ applications, clock, ids }: Deps) {
         clock.now(),
         recordedWithPointOfSale,
       );
-      if (inserted === undefined) refuse('already_exists', 'This client id is taken.');
+      if (inserted === undefined)
+        refuse(
+          'already_exists',
+          'The organization already has, or had, an application with this client id.',
+        );
     },
 
     change: (trx: Kysely<unknown>, { name, status, ...key }: PosClient): Promise<void> =>
@@ -85,7 +93,7 @@ export function createPosClients({ applications, clock, ids }: Deps) {
       await removeApplication(trx, key, clock.now(), () => {}, recordedWithPointOfSale);
     },
 
-    /** Once it is committed: this process sees it at once, others within seconds. */
+    /** Call after the commit: this process sees the change at once, others within seconds. */
     changed: ({ organizationId, clientId }: PosClientKey): void =>
       applications.invalidate(organizationId, clientId),
   };

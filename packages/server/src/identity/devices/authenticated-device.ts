@@ -1,8 +1,8 @@
-// Tells the grants which device stands behind a request that came in by mutual TLS.
+// The device of a request that came in by mutual TLS, for the grants.
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** A device in its store, proven by a certificate that is good at this moment. */
+/** A device that authenticated with a valid certificate, and its store. */
 export type AuthenticatedDevice = {
   readonly organizationId: string;
   /** `x5t#S256` of RFC 8705. */
@@ -20,15 +20,15 @@ export type AuthenticatedDevice = {
   };
 };
 
-/** As long as the requests themselves. */
+/** Entries live as long as their requests. */
 const devicesByRequest = new WeakMap<IncomingMessage, AuthenticatedDevice>();
 
-/** The one who calls this has checked the certificate. */
+/** The caller must have validated the certificate. */
 export function setRequestDevice(raw: IncomingMessage, device: AuthenticatedDevice): void {
   devicesByRequest.set(raw, device);
 }
 
-/** Undefined on every path but the token endpoint of the device listener. */
+/** Undefined except at the token endpoint of the device listener. */
 export function requestDevice(raw: IncomingMessage | undefined): AuthenticatedDevice | undefined {
   return raw === undefined ? undefined : devicesByRequest.get(raw);
 }

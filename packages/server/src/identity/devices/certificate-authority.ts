@@ -1,13 +1,17 @@
-// The authority that signs device certificates: made on first use, its key sealed under the master key.
+// The certificate authority for devices: created on first use, its private key encrypted with the
+// master key.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type Clock, deriveKey, openSealed, seal } from '../../platform/index.ts';
 import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 
 const dayMs = 86_400_000;
-/** Longer than any terminal lives; a new authority means new certificates for the whole fleet. */
+/**
+ * Longer than the life of a terminal; a new authority would require new certificates for all
+ * devices.
+ */
 const authorityLifetimeDays = 7305;
-/** The clocks of those who check differ. */
+/** Tolerance for the clocks of verifiers. */
 const backdatingMs = 3_600_000;
 const pemPattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
@@ -18,11 +22,11 @@ export type SigningAuthority = {
 };
 
 export type DeviceAuthorities = {
-  /** The platform's own, which signs. */
+  /** The authority of the platform, which signs. */
   findSigner(): Promise<SigningAuthority>;
-  /** All that vouch for a device: the platform's own, and those of the operator. */
+  /** All trusted authorities: the platform's and those of the operator. */
   trustedAuthorities(): Promise<readonly X509Certificate[]>;
-  /** Those of the operator alone, whose certificates are made elsewhere. */
+  /** The authorities of the operator, who issues certificates outside the platform. */
   operatorAuthorities(): Promise<readonly X509Certificate[]>;
 };
 
@@ -30,7 +34,7 @@ type Deps = {
   readonly store: Pick<DeviceCertificateStore, 'findAuthority' | 'insertAuthority'>;
   readonly clock: Clock;
   readonly masterKey: Buffer;
-  /** PEM certificates of the operator's own device authorities. */
+  /** A file with PEM certificates of the operator's device authorities. */
   readonly authorityFile?: string | undefined;
 };
 
@@ -44,7 +48,7 @@ export function createDeviceAuthorities({
   const authorityId = deriveKey(masterKey, 'device-authority-id').toString('hex', 0, 8);
 
   async function createSigner() {
-    // The library is loaded only where something is made: it costs more than the rest of a start.
+    // Loaded on demand: the library takes longer to load than the rest of the server start.
     const { createAuthority } = await import('./issue-certificate.ts');
     const now = clock.now();
     const day = new Date(now).toISOString().slice(0, 10);
@@ -75,7 +79,7 @@ export function createDeviceAuthorities({
   return { findSigner, operatorAuthorities, trustedAuthorities };
 }
 
-/** Asks once; after a failure again. */
+/** Caches the result; a failure is not cached. */
 function cacheResult<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loaded: Promise<Value> | undefined;
   return () => {
@@ -87,17 +91,18 @@ function cacheResult<Value>(load: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** @throws Error where the file holds no certificate, or one that is of no authority */
+/** @throws Error if the file contains no certificate, or one that is not a CA certificate */
 function parseAuthorities(text: string): X509Certificate[] {
   const certificates = (text.match(pemPattern) ?? []).map((pem) => new X509Certificate(pem));
-  if (certificates.length === 0) throw new Error('the file of the device authorities holds none');
+  if (certificates.length === 0)
+    throw new Error('the file of the device authorities contains no certificate');
   const nonAuthority = certificates.find(({ ca }) => !ca);
   if (nonAuthority !== undefined)
-    throw new Error(`${nonAuthority.subject} is not the certificate of an authority`);
+    throw new Error(`${nonAuthority.subject} is not a CA certificate`);
   return certificates;
 }
 
-/** The authority that signed a certificate, whatever the certificate says of itself. */
+/** The authority whose key verifies the signature of the certificate. */
 export function findIssuer(
   certificate: X509Certificate,
   authorities: readonly X509Certificate[],

@@ -1,4 +1,4 @@
-// Reads a PKCS#10 request, which has to be signed by its own key, and the key good enough for a device.
+// Reads a PKCS#10 request; checks its signature and its public key.
 import 'reflect-metadata';
 import { createPublicKey, type KeyObject, webcrypto } from 'node:crypto';
 import { Pkcs10CertificateRequest } from '@peculiar/x509';
@@ -9,12 +9,12 @@ const curves = new Map([
   ['secp384r1', 'P-384'],
 ]);
 const minRsaBits = 2048;
-/** The work of a check grows with the square of the length. */
+/** The cost of a verification grows with the square of the length. */
 const maxRsaBits = 4096;
 const minRsaExponent = 65_537n;
 const digests: ReadonlySet<unknown> = new Set(['SHA-256', 'SHA-384', 'SHA-512']);
 
-/** RFC 7468, 7; some tools still write NEW before it. */
+/** RFC 7468, 7; some tools write NEW before it. */
 const pemPattern =
   /^\s*-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----\s+([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/;
 
@@ -28,12 +28,12 @@ function throwInvalidRequest(detail: string): never {
 export async function readCertificateRequest(text: string): Promise<KeyObject> {
   const request = parseRequest(text);
   const publicKey = keyOf(request);
-  // Before the signature: a key of absurd length would make its check a burden.
+  // Before the signature check, which is expensive with a very long key.
   requireAllowedKey(publicKey);
   if (!digests.has(digestNameOf(request)))
     throwInvalidRequest('is not signed with SHA-256 or better');
   const isSigned = await request.verify(webcrypto).catch(() => false);
-  if (!isSigned) throwInvalidRequest('is not signed by its own key');
+  if (!isSigned) throwInvalidRequest('has no valid signature of its own key');
   return publicKey;
 }
 
@@ -51,7 +51,7 @@ function keyOf(request: Pkcs10CertificateRequest): KeyObject {
     const key = Buffer.from(request.publicKey.rawData);
     return createPublicKey({ key, format: 'der', type: 'spki' });
   } catch {
-    return throwInvalidRequest('holds no key that can be read');
+    return throwInvalidRequest('contains no readable public key');
   }
 }
 

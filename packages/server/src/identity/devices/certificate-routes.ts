@@ -1,4 +1,4 @@
-// The addresses of device certificates, below the devices of provisioning.
+// The routes of device certificates, below the physical devices of provisioning.
 import {
   DeviceCertificate,
   DeviceCertificateInput,
@@ -14,7 +14,7 @@ import type { DeviceScope } from './types.ts';
 
 const url = '/provisioning/v2/physical-devices/:physicalDeviceId/certificates';
 const listName = 'listDeviceCertificates';
-/** An RSA request of 4,096 bits has 1.7 KB as PEM. */
+/** A PKCS#10 request with an RSA key of 4,096 bits has 1.7 KB as PEM. */
 const bodyLimitBytes = 16_384;
 /** RFC 5967. */
 const pkcs10 = 'application/pkcs10';
@@ -32,7 +32,7 @@ const deviceParams = Type.Object({ physicalDeviceId: device });
 const certificateParams = Type.Object({ physicalDeviceId: device, thumbprint });
 const common = { tags: ['Device security'] } as const;
 
-/** A merchant's own devices, or all of the organisation's. */
+/** Restricts callers of a merchant to the devices of that merchant. */
 function callerScope({ organizationId, entityType, entityId, merchantId }: Caller): DeviceScope {
   const ownMerchantId = entityType === 'merchant' ? entityId : merchantId;
   return ownMerchantId === undefined
@@ -40,7 +40,7 @@ function callerScope({ organizationId, entityType, entityId, merchantId }: Calle
     : { organizationId, merchantId: ownMerchantId };
 }
 
-/** DER or PEM, as `openssl req` writes them: from here on the same as the JSON form. */
+/** Converts DER or PEM, as `openssl req` writes them, to the JSON form. */
 function readPkcs10(body: Buffer): { certificateRequest: string } {
   const text = body.toString('latin1');
   if (text.trimStart().startsWith(pemStart)) return { certificateRequest: text };
@@ -68,9 +68,9 @@ function registerEnrolment(app: FastifyInstance, { enrol }: DeviceCertificates):
     method: 'POST',
     url,
     operationId: 'createDeviceCertificate',
-    summary: 'Certify a device',
+    summary: 'Create a device certificate',
     description:
-      'Signs a PKCS#10 request (application/pkcs10 as DER or PEM, or as PEM within JSON) after its proof of possession was checked. The key is on P-256 or P-384, or RSA of 2048 to 4096 bits. The platform sets the subject: serialNumber is the serial number of the terminal, CN its whole name. A certificate of an operator’s own authority is made known in the same way.',
+      'Signs a PKCS#10 request (application/pkcs10 as DER or PEM, or as PEM within JSON) after the check of its signature. The key is on P-256 or P-384, or RSA of 2048 to 4096 bits. The platform sets the subject: serialNumber is the serial number of the terminal, CN its full name. A certificate of the operator’s own authority is registered in the same way.',
     permission: writers,
     params: deviceParams,
     consumes: [pkcs10],
@@ -102,7 +102,7 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     url,
     operationId: listName,
     summary: 'List the certificates of a device',
-    description: 'In the order of creation, the revoked and expired ones too.',
+    description: 'Sorted by creation time, including revoked and expired certificates.',
     permission: readers,
     params: deviceParams,
     query: Type.Object(pageQuery, { additionalProperties: false }),
@@ -121,7 +121,7 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     method: 'GET',
     url: `${url}/:thumbprint`,
     operationId: 'getDeviceCertificate',
-    summary: 'Read a certificate of a device',
+    summary: 'Get a certificate of a device',
     permission: readers,
     params: certificateParams,
     response: { 200: DeviceCertificate },
@@ -139,7 +139,7 @@ function registerRevocation(app: FastifyInstance, { revoke }: DeviceCertificates
     operationId: 'revokeDeviceCertificate',
     summary: 'Revoke a certificate of a device',
     description:
-      'From the next connection on the certificate opens nothing, a resumed session included, and a token that is bound to it is refused. To revoke it again changes nothing.',
+      'The server refuses new connections with the certificate, resumed sessions included, and tokens that are bound to it. Revoking it again changes nothing.',
     permission: writers,
     params: certificateParams,
     body: DeviceCertificateRevocation,

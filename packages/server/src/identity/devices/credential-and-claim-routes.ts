@@ -8,7 +8,7 @@ import type { ClaimTerminal } from './terminal-claims.ts';
 import type { CertificateHolder } from './types.ts';
 
 export const devicePathPrefix = '/oauth2-mtls/v1/';
-/** Served by the device listener and nowhere else. */
+/** Only the device listener serves this path. */
 export const deviceTokenPath = `${devicePathPrefix}token`;
 
 export type CredentialRouteDeps = {
@@ -30,9 +30,9 @@ function registerLookup(
     method: 'GET',
     url: `${devicePathPrefix}merchants-credentials`,
     operationId: 'listMerchantsCredentials',
-    summary: 'Look up the credentials of a device',
+    summary: 'List the credentials of a device',
     description:
-      'For a device, known by its client certificate: the merchant in whose store it stands, and credentials for the device token endpoint. Each call makes a secret that is good with this certificate alone; the one before it lives on for ten minutes, older ones are dead. An array, though a device has one merchant.',
+      'For a device, identified by its client certificate: its merchant, and credentials for the device token endpoint. Each call creates a secret that works only with this certificate; the previous secret works for ten more minutes, older ones stop at once. The response is an array, although a device has one merchant.',
     tags: ['Device security'],
     permission: 'certificate',
     query: Type.Object(
@@ -41,7 +41,7 @@ function registerLookup(
           Type.String({
             pattern: '^[A-Za-z0-9._-]{1,100}$',
             description:
-              'The serial number of the terminal, alone or as MAKE_MODEL-serial. Devices of the family tetra must send it; where it is sent it must be that of the certificate.',
+              'The serial number of the terminal, alone or as MAKE_MODEL-serial. Devices of the family tetra must send it. It must match the certificate.',
           }),
         ),
       },
@@ -69,9 +69,9 @@ function registerClaim(
     method: 'POST',
     url: `${devicePathPrefix}claims`,
     operationId: 'sendTerminalClaim',
-    summary: 'Ask to be claimed, as a terminal',
+    summary: 'Send a terminal claim',
     description:
-      'A terminal with the certificate of its maker names the user domain of its organisation, and becomes Claimed there at once where that organisation has a device with its serial number and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code that it shows; it becomes Claimed when a person of the organisation enters that code. Unclaimed is the answer for each reason.',
+      'A terminal with a certificate of its manufacturer names the user domain of its organisation. It becomes Claimed at once if that organisation has a device with its serial number, and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code on its screen. It becomes Claimed when a user of the organisation enters that code. In all other cases the response is Unclaimed.',
     tags: ['Device security'],
     permission: 'certificate',
     takesUnclaimed: true,

@@ -1,4 +1,4 @@
-// The SQL of device certificates and of the authority that signs them.
+// The SQL of device certificates and of the certificate authority.
 import { type ClaimMethod, defined } from '@switchyard/contract';
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
@@ -50,12 +50,12 @@ function certificateFromRow(row: CertificateRow): StoredCertificate {
   };
 }
 
-/** As the last statement of the same transaction. */
+/** Runs as the last statement of the same transaction. */
 type RecordChange = (trx: Kysely<unknown>) => Promise<void>;
 
 export type DeviceCertificateStore = ReturnType<typeof createDeviceCertificateStore>;
 
-/** Where a page of certificates goes on: after this one. */
+/** The list cursor: the last certificate of the previous page. */
 export type CertificateCursor = { readonly createdAt: number; readonly thumbprint: string };
 
 export function createDeviceCertificateStore(database: Database) {
@@ -83,7 +83,7 @@ export function createDeviceCertificateStore(database: Database) {
     findAuthority,
     find,
 
-    /** Those of them that were not revoked, and whose time is now. */
+    /** The thumbprints whose certificates are neither revoked nor expired. */
     async findActive(
       organizationIds: readonly string[],
       thumbprints: readonly string[],
@@ -99,7 +99,10 @@ export function createDeviceCertificateStore(database: Database) {
       return rows.map(({ thumbprint }) => thumbprint);
     },
 
-    /** Of several processes that start at once one makes it, and all use that one. */
+    /**
+     * If several processes start at the same time, the first insert wins and all use that
+     * authority.
+     */
     async insertAuthority(authorityId: string, newCertificate: SealedAuthority, now: number) {
       await database.query(
         `INSERT INTO device_authorities (authority_id, certificate, private_sealed, created_at)
@@ -109,7 +112,10 @@ export function createDeviceCertificateStore(database: Database) {
       return (await findAuthority(authorityId)) ?? newCertificate;
     },
 
-    /** Where several organisations know it, that of the one that has claimed the terminal, else the oldest. */
+    /**
+     * If several organisations registered the certificate: the one that claimed the terminal, else
+     * the oldest.
+     */
     async findRegistered(thumbprint: string): Promise<RegisteredCertificate | undefined> {
       const [row] = await database.query<RegisteredRow>(findRegisteredText, [thumbprint]);
       if (row === undefined) return undefined;
@@ -135,7 +141,7 @@ export function createDeviceCertificateStore(database: Database) {
       return row?.user_domain_id;
     },
 
-    /** False where the organisation knows the very certificate already. */
+    /** False if the organisation has registered this certificate already. */
     async insert(newCertificate: StoredCertificate, recordChange: RecordChange): Promise<boolean> {
       const { organizationId, thumbprint } = newCertificate;
       return database.transaction(async (trx) => {
@@ -187,7 +193,7 @@ export function createDeviceCertificateStore(database: Database) {
       return rows.map(certificateFromRow);
     },
 
-    /** The first revocation stays; the secrets that were bound to the certificate go with it. */
+    /** A second revocation changes nothing. Also deletes the secrets bound to the certificate. */
     async revoke(
       organizationId: string,
       thumbprint: string,
@@ -196,7 +202,7 @@ export function createDeviceCertificateStore(database: Database) {
       recordChange: (trx: Kysely<unknown>, revoked: StoredCertificate) => Promise<void>,
     ): Promise<void> {
       await database.transaction(async (trx) => {
-        const { rows } = await sql<CertificateRow>`WITH gone AS (
+        const { rows } = await sql<CertificateRow>`WITH deleted AS (
             DELETE FROM device_secrets
             WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
           )

@@ -27,8 +27,8 @@ describe('device certificates', () => {
   });
   after(() => scene.close());
 
-  const post = (physicalDeviceId: string, ask: Ask) =>
-    scene.api(urlOf(physicalDeviceId), { token: scene.token, ...ask });
+  const post = (physicalDeviceId: string, request: Ask) =>
+    scene.api(urlOf(physicalDeviceId), { token: scene.token, ...request });
 
   for (const kind of ['P-256', 'P-384', 'RSA-2048'] as const satisfies KeyKind[]) {
     it(`are signed for a request with a key of ${kind}`, async () => {
@@ -38,8 +38,8 @@ describe('device certificates', () => {
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       const made: DeviceCertificate = answer.body;
       assert.equal(answer.headers['location'], urlOf(physicalDeviceId, `/${made.thumbprint}`));
-      const [own = '', authority = ''] = made.certificateChain.split(/(?<=-----END.*\n)/);
-      const certificate = new X509Certificate(own);
+      const [response = '', authority = ''] = made.certificateChain.split(/(?<=-----END.*\n)/);
+      const certificate = new X509Certificate(response);
       const issuer = new X509Certificate(authority);
       assert.equal(certificate.subject, `serialNumber=${serialNumber}\nCN=${tsn}`);
       assert.ok(certificate.verify(issuer.publicKey) && certificate.checkIssued(issuer));
@@ -56,7 +56,7 @@ describe('device certificates', () => {
     });
   }
 
-  it('are signed for bare PKCS#10, as DER and as PEM', async () => {
+  it('are signed for a PKCS#10 body, as DER and as PEM', async () => {
     const { physicalDeviceId } = await scene.place();
     const { der, csr } = await makeRequest();
     for (const raw of [der, csr]) {
@@ -66,7 +66,7 @@ describe('device certificates', () => {
     }
   });
 
-  it('are refused for keys that are too weak, and requests that prove nothing', async () => {
+  it('are refused for weak keys, and for requests without a valid signature', async () => {
     const { physicalDeviceId } = await scene.place();
     const { csr } = await makeRequest();
     const { der } = await makeRequest('RSA-2048');
@@ -104,24 +104,27 @@ describe('device certificates', () => {
     const form = await post(physicalDeviceId, { form: { certificateRequest: csr } });
     assertRefused(form, 415, 'unsupported_media_type');
     assertRefused(await post(physicalDeviceId, { json: {} }), 422, 'field_required');
-    const both = { certificateRequest: csr, certificate: csr };
-    assertRefused(await post(physicalDeviceId, { json: both }), 422, 'field_required');
+    const bothMembers = { certificateRequest: csr, certificate: csr };
+    assertRefused(await post(physicalDeviceId, { json: bothMembers }), 422, 'field_required');
     const more = { certificateRequest: csr, subject: 'CN=me' };
     assertRefused(await post(physicalDeviceId, { json: more }), 422, 'field_unknown');
-    const own = await post(physicalDeviceId, { json: { certificate: csr } });
-    assertRefused(own, 422, 'field_invalid');
+    const response = await post(physicalDeviceId, { json: { certificate: csr } });
+    assertRefused(response, 422, 'field_invalid');
   });
 
-  it('are nobody else’s to make: another organisation, an unknown device, no permission', async () => {
+  it('are refused for another organisation, an unknown device, or without permission', async () => {
     const { physicalDeviceId, merchantId } = await scene.place();
-    const stranger = await openDevices();
+    const otherOrganization = await openDevices();
     const { csr } = await makeRequest();
     const json = { certificateRequest: csr };
     try {
-      const foreign = await stranger.api(urlOf(physicalDeviceId), { token: stranger.token, json });
+      const foreign = await otherOrganization.api(urlOf(physicalDeviceId), {
+        token: otherOrganization.token,
+        json,
+      });
       assertRefused(foreign, 404, 'device_not_found');
     } finally {
-      await stranger.close();
+      await otherOrganization.close();
     }
     for (const id of [systemIds.uuid(), 'nonsense']) {
       assertRefused(await post(id, { json }), 404, 'device_not_found');
@@ -131,8 +134,8 @@ describe('device certificates', () => {
     const unfit = await scene.api(urlOf(physicalDeviceId), { token: till, json });
     assertRefused(unfit, 403, 'permission_denied');
     const onboarding = await merchantToken(merchantId, 'Onboarding');
-    const own = await scene.api(urlOf(physicalDeviceId), { token: onboarding, json });
-    assert.equal(own.status, 201, JSON.stringify(own.body));
+    const response = await scene.api(urlOf(physicalDeviceId), { token: onboarding, json });
+    assert.equal(response.status, 201, JSON.stringify(response.body));
     const other = await scene.place();
     const beyond = await scene.api(urlOf(other.physicalDeviceId), { token: onboarding, json });
     assertRefused(beyond, 404, 'device_not_found');
@@ -162,8 +165,8 @@ describe('device certificates', () => {
       made.push((await scene.certify(physicalDeviceId)).thumbprint);
       scene.clock.advance(1);
     }
-    const read = (more: string, ask: Ask = {}) =>
-      scene.api(urlOf(physicalDeviceId, more), { token: scene.token, ...ask });
+    const read = (more: string, request: Ask = {}) =>
+      scene.api(urlOf(physicalDeviceId, more), { token: scene.token, ...request });
     const first = await read('?limit=2');
     assert.deepEqual(
       first.body.items.map((item: DeviceCertificate) => item.thumbprint),
@@ -202,7 +205,7 @@ describe('device certificates', () => {
     assert.equal((await read(`/${made[2]}`)).body.status, 'Active');
   });
 
-  it('are made up to a number, which revoked and expired ones do not count towards', async () => {
+  it('have a maximum number, without revoked and expired ones', async () => {
     const { physicalDeviceId } = await scene.place();
     const { csr } = await makeRequest();
     const json = { certificateRequest: csr };

@@ -1,4 +1,4 @@
-// Device certificates: signed on request, made known where the operator signs, listed, revoked.
+// Issues, registers, lists and revokes device certificates.
 import { X509Certificate } from 'node:crypto';
 import {
   type DeviceCertificate,
@@ -24,11 +24,11 @@ import type {
 import { isClientCertificate, thumbprintOf } from './validate-certificate.ts';
 
 const dayMs = 86_400_000;
-/** The clocks of devices differ. */
+/** Tolerance for the clocks of devices. */
 const backdatingMs = 300_000;
-/** A key that is renewed, one that was lost, and some patience; not a factory of certificates. */
+/** Enough for renewals and lost keys. */
 export const maxActiveCertificates = 10;
-/** RFC 5280 wants 1 to 20 bytes, positive: the highest bit stays free. */
+/** RFC 5280: 1 to 20 bytes, positive, so the highest bit is 0. */
 const certificateSerialBytes = 16;
 const serialNumberPattern = /^serialNumber=(.+)$/m;
 const commonNamePattern = /^CN=(.+)$/m;
@@ -83,7 +83,7 @@ function parseCertificate(pem: string): X509Certificate {
   }
 }
 
-/** The terminal serial number as the subject has it, or else the common name. */
+/** The serialNumber of the subject, or else its common name. */
 export function terminalNameOf({ subject }: X509Certificate): string {
   return serialNumberPattern.exec(subject)?.[1] ?? commonNamePattern.exec(subject)?.[1] ?? '';
 }
@@ -95,7 +95,7 @@ export function createDeviceCertificates(deps: Deps) {
 
   function newCertificateSerial(): string {
     const bytes = Buffer.from(ids.secret(certificateSerialBytes), 'base64url');
-    // Neither negative nor with an empty first byte.
+    // Positive, and without a leading zero byte.
     bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
     return bytes.toString('hex');
   }
@@ -117,24 +117,24 @@ export function createDeviceCertificates(deps: Deps) {
     return new X509Certificate(signed);
   }
 
-  /** Made elsewhere: the operator's authority vouches for it, and it must speak for this terminal. */
+  /** Checks a certificate of the operator's authority: it must name this terminal. */
   async function checkOperatorCertificate(
     pem: string,
     terminal: Terminal,
   ): Promise<X509Certificate> {
     const certificate = parseCertificate(pem);
     if (findIssuer(certificate, await authorities.operatorAuthorities()) === undefined) {
-      throwInvalidCertificate('is of no device authority of the operator');
+      throwInvalidCertificate('was not issued by a device authority of the operator');
     }
     if (!isClientCertificate(certificate)) throwInvalidCertificate('is not for TLS clients');
     if (clock.now() >= certificate.validToDate.getTime()) throwInvalidCertificate('has expired');
     if (!hasSerialNumber(terminalNameOf(certificate), terminal)) {
-      throwInvalidCertificate('names another serial number than the device');
+      throwInvalidCertificate('names another serial number than that of the device');
     }
     return certificate;
   }
 
-  /** What was issued or revoked, without the certificate itself. */
+  /** The audit record, without the certificate itself. */
   const auditChangeOf = (
     action: string,
     { merchantId }: Pick<Terminal, 'merchantId'>,
@@ -172,7 +172,10 @@ export function createDeviceCertificates(deps: Deps) {
     const after = summaryOf(stored, clock.now());
     const change = { ...auditChangeOf('issued', terminal, stored, context), after };
     if (!(await store.insert(stored, (trx) => recordChange(trx, change)))) return undefined;
-    log.info({ organizationId, physicalDeviceId, thumbprint: stored.thumbprint }, 'certified');
+    log.info(
+      { organizationId, physicalDeviceId, thumbprint: stored.thumbprint },
+      'device certificate issued',
+    );
     return stored;
   }
 
@@ -184,8 +187,10 @@ export function createDeviceCertificates(deps: Deps) {
   ): Promise<StoredCertificate> {
     return (
       (await insert(certificate, organizationId, terminal, context)) ??
-      refuse('already_exists', 'The certificate is known already.', {
-        errors: [{ pointer: '/certificate', code: 'already_exists', detail: 'is known already' }],
+      refuse('already_exists', 'The certificate is registered already.', {
+        errors: [
+          { pointer: '/certificate', code: 'already_exists', detail: 'is registered already' },
+        ],
       })
     );
   }
@@ -220,19 +225,22 @@ export function createDeviceCertificates(deps: Deps) {
       const terminal = await findTerminal(scope, physicalDeviceId);
       const { organizationId } = scope;
       if ((certificateRequest === undefined) === (certificate === undefined)) {
-        refuse('field_required', 'Send a certificateRequest or a certificate, one of the two.', {
+        refuse('field_required', 'Send either certificateRequest or certificate.', {
           errors: [
             {
               pointer: '/certificateRequest',
               code: 'field_required',
-              detail: 'or certificate, exactly one of the two',
+              detail: 'or certificate; send exactly one of the two',
             },
           ],
         });
       }
       const active = await store.countActive(organizationId, physicalDeviceId, clock.now());
       if (active >= maxActiveCertificates) {
-        refuse('certificate_limit_reached', `The device has ${active} certificates that are good.`);
+        refuse(
+          'certificate_limit_reached',
+          `The device has ${active} active certificates, the maximum. Revoke one first.`,
+        );
       }
       const signed =
         certificateRequest === undefined
@@ -241,7 +249,10 @@ export function createDeviceCertificates(deps: Deps) {
       return viewOf(await storeNew(signed, organizationId, terminal, context));
     },
 
-    /** The terminal has shown it to the platform; nothing where the organisation knows it already. */
+    /**
+     * Registers the certificate that a terminal has presented; does nothing if it is registered
+     * already.
+     */
     async registerPresented(
       certificate: X509Certificate,
       organizationId: string,
@@ -275,7 +286,10 @@ export function createDeviceCertificates(deps: Deps) {
     get: async (scope: DeviceScope, physicalDeviceId: string, thumbprint: string) =>
       viewOf((await find(scope, physicalDeviceId, thumbprint)).found),
 
-    /** From the next connection on it opens nothing, a resumed one included; here at once. */
+    /**
+     * New connections with the certificate are refused, resumed sessions included; this process
+     * refuses it at once.
+     */
     async revoke(
       scope: DeviceScope,
       physicalDeviceId: string,
@@ -294,7 +308,10 @@ export function createDeviceCertificates(deps: Deps) {
         }),
       );
       changeCounter.bump();
-      log.info({ organizationId, physicalDeviceId, thumbprint, reason }, 'certificate revoked');
+      log.info(
+        { organizationId, physicalDeviceId, thumbprint, reason },
+        'device certificate revoked',
+      );
       return viewOf((await find(scope, physicalDeviceId, thumbprint)).found);
     },
   };

@@ -94,53 +94,54 @@ describe('connections of devices', () => {
     return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
   }
 
-  const ask = (shown: Shown | undefined) => scene.device(path, { shown });
-  const tokenOf = (shown: Shown | undefined) =>
+  const requestToken = (certificate: Shown | undefined) =>
+    scene.device(path, { shown: certificate });
+  const tokenOf = (certificate: Shown | undefined) =>
     scene.device('/oauth2-mtls/v1/token', {
-      shown,
+      shown: certificate,
       form: { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' },
     });
 
-  async function assertTurnedAway(shown: Shown | undefined, code: string): Promise<void> {
-    assertRefused(await ask(shown), code);
-    assertRefused(await scene.api(path, { shown }), code);
-    const { status, body } = await tokenOf(shown);
+  async function assertTurnedAway(certificate: Shown | undefined, code: string): Promise<void> {
+    assertRefused(await requestToken(certificate), code);
+    assertRefused(await scene.api(path, { shown: certificate }), code);
+    const { status, body } = await tokenOf(certificate);
     assert.deepEqual([status, body.error], [401, 'invalid_client']);
   }
 
-  it('without a certificate get nothing', () =>
+  it('without a certificate are refused', () =>
     assertTurnedAway(undefined, 'certificate_required'));
 
-  it('with a self-made certificate, or one of a rogue authority, get nothing', async () => {
+  it('with a self-signed certificate, or one of an unknown authority, are refused', async () => {
     await assertTurnedAway(await makeCertificate('device'), 'certificate_invalid');
     await assertTurnedAway(await certifyRogue(), 'certificate_invalid');
   });
 
-  it('with an expired certificate get nothing', async () => {
+  it('with an expired certificate are refused', async () => {
     await assertTurnedAway(await certifyFor(-2 * dayMs, -dayMs), 'certificate_expired');
   });
 
-  it('with a certificate that is not valid yet get nothing', async () => {
+  it('with a certificate that is not yet valid are refused', async () => {
     await assertTurnedAway(await certifyFor(dayMs, 2 * dayMs), 'certificate_invalid');
   });
 
-  it('with a certificate that the authority signed and nobody knows get nothing', async () => {
+  it('with a signed but unregistered certificate are refused', async () => {
     await assertTurnedAway(await certifyFor(-dayMs, dayMs, false), 'certificate_invalid');
   });
 
   it('speak TLS 1.2 and 1.3 and nothing older', async () => {
     const { physicalDeviceId } = await scene.place();
-    const shown = await scene.certify(physicalDeviceId);
+    const certificate = await scene.certify(physicalDeviceId);
     for (const version of ['TLSv1.2', 'TLSv1.3']) {
-      const agent = scene.agent(shown, { minVersion: version, maxVersion: version });
+      const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
       assert.equal((await scene.device(path, { agent })).status, 200, version);
     }
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
-    const agent = scene.agent(shown, old);
+    const agent = scene.agent(certificate, old);
     await assert.rejects(scene.device(path, { agent }), { code: /ERR_SSL|EPROTO/ });
   });
 
-  it('that lose the proof of their key get no connection', async () => {
+  it('without proof of possession of the private key are refused', async () => {
     const { physicalDeviceId } = await scene.place();
     const { cert } = await scene.certify(physicalDeviceId);
     const other = await scene.certify((await scene.place()).physicalDeviceId);
@@ -151,17 +152,17 @@ describe('connections of devices', () => {
     `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates/${thumbprint}/revoke`;
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-    it(`with a revoked certificate get nothing, over a resumed session of ${version} either`, async () => {
+    it(`with a revoked certificate are refused, also over a resumed session of ${version}`, async () => {
       const { physicalDeviceId } = await scene.place();
-      const shown = await scene.certify(physicalDeviceId);
-      const agent = scene.agent(shown, { minVersion: version, maxVersion: version });
-      const { client_id } = await scene.credentials(shown);
+      const certificate = await scene.certify(physicalDeviceId);
+      const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
+      const { client_id } = await scene.credentials(certificate);
       assert.equal((await scene.device(path, { agent })).status, 200);
       closeIdle(agent);
       assert.equal((await scene.device(path, { agent })).status, 200);
       assert.equal(socketOf(agent).isSessionReused(), true);
 
-      const revoked = await scene.api(url(physicalDeviceId, shown.thumbprint), {
+      const revoked = await scene.api(url(physicalDeviceId, certificate.thumbprint), {
         method: 'POST',
         token: scene.token,
       });
@@ -171,61 +172,62 @@ describe('connections of devices', () => {
       closeIdle(agent);
       assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
       assert.equal(socketOf(agent).isSessionReused(), true);
-      await assertTurnedAway(shown, 'certificate_revoked');
-      const left = await scene.database.query(
+      await assertTurnedAway(certificate, 'certificate_revoked');
+      const remaining = await scene.database.query(
         'SELECT 1 FROM device_secrets WHERE organization_id = $1 AND client_id = $2',
         [scene.organizationId, client_id],
       );
-      assert.equal(left.length, 0);
+      assert.equal(remaining.length, 0);
     });
   }
 
   it('learn of a revocation by another process: new ones at once, open ones within half a minute', async () => {
     const { physicalDeviceId } = await scene.place();
-    const shown = await scene.certify(physicalDeviceId);
-    const agent = scene.agent(shown);
+    const certificate = await scene.certify(physicalDeviceId);
+    const agent = scene.agent(certificate);
     assert.equal((await scene.device(path, { agent })).status, 200);
     const now = scene.clock.now();
     await store().revoke(
       scene.organizationId,
-      shown.thumbprint,
+      certificate.thumbprint,
       'KeyCompromise',
       now,
       async () => {},
     );
-    assertRefused(await ask(shown), 'certificate_revoked');
+    assertRefused(await requestToken(certificate), 'certificate_revoked');
     scene.clock.advance(30_000);
     assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
   });
 
   it('that are bound to a revoked certificate lose their tokens too', async () => {
     const { physicalDeviceId } = await scene.place();
-    const shown = await scene.certify(physicalDeviceId);
-    const form = { grant_type: 'client_credentials', ...(await scene.credentials(shown)) };
-    const { access_token: token } = (await scene.device('/oauth2-mtls/v1/token', { form, shown }))
-      .body;
+    const certificate = await scene.certify(physicalDeviceId);
+    const form = { grant_type: 'client_credentials', ...(await scene.credentials(certificate)) };
+    const { access_token: token } = (
+      await scene.device('/oauth2-mtls/v1/token', { form, shown: certificate })
+    ).body;
     const list = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
-    const agent = scene.agent(shown);
+    const agent = scene.agent(certificate);
     assert.equal((await scene.api(list, { agent, token })).status, 200);
-    await scene.api(url(physicalDeviceId, shown.thumbprint), {
+    await scene.api(url(physicalDeviceId, certificate.thumbprint), {
       method: 'POST',
       token: scene.token,
     });
     for (const answer of [
       await scene.api(list, { agent, token }),
-      await scene.api(list, { shown, token }),
+      await scene.api(list, { shown: certificate, token }),
     ]) {
       assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid']);
     }
   });
 
-  it('that never finish their handshake hold up nobody', async () => {
+  it('that never finish their handshake do not delay others', async () => {
     const { physicalDeviceId } = await scene.place();
-    const shown = await scene.certify(physicalDeviceId);
+    const certificate = await scene.certify(physicalDeviceId);
     const silent = createConnection({ port: scene.devicePort, host: '127.0.0.1' });
     await once(silent, 'connect');
     silent.write(Buffer.from([0x16, 0x03, 0x01]));
-    assert.equal((await ask(shown)).status, 200);
+    assert.equal((await requestToken(certificate)).status, 200);
     silent.destroy();
   });
 });

@@ -1,4 +1,4 @@
-// Tells a device for which merchant it may act, and gives it credentials that no other device can use.
+// Issues the credentials of a device: its merchant, user domain, client id and client secret.
 import { type MerchantCredentials, Refusal, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { GoodCertificate } from '../../http/index.ts';
@@ -13,9 +13,9 @@ import type { FindAuthenticatedDevice } from './find-authenticated-device.ts';
 import { isTerminalName } from './terminal-serial-number.ts';
 import type { CertificateHolder, FindMerchantName } from './types.ts';
 
-/** Their terminals share certificates' names, so that they say once more who they are. */
+/** Terminals of this family share certificate names, so they must send their serial number. */
 const familyRequiringSerialNumber = 'tetra';
-/** The name of a user domain never changes. */
+/** Cached without expiry: the name of a user domain never changes. */
 const maxCachedDomains = 10_000;
 
 type Deps = {
@@ -31,10 +31,10 @@ export type DeviceCredentials = ReturnType<typeof createDeviceCredentials>;
 function requireSerialNumber(device: AuthenticatedDevice, serialNumber: string | undefined): void {
   if (serialNumber !== undefined) {
     if (isTerminalName(serialNumber, device)) return;
-    refuse('certificate_mismatch', 'serial_number is not that of the client certificate.');
+    refuse('certificate_mismatch', 'serial_number differs from that in the client certificate.');
   }
   if (device.family !== familyRequiringSerialNumber) return;
-  const detail = `devices of the family ${familyRequiringSerialNumber} send it`;
+  const detail = `devices of the family ${familyRequiringSerialNumber} must send it`;
   refuse('field_required', `serial_number is missing: ${detail}.`, {
     errors: [{ pointer: '?serial_number', code: 'field_required', detail }],
   });
@@ -66,7 +66,7 @@ export function createDeviceCredentials(deps: Deps) {
         securityFlows: ['ClientCredentials', 'Password'],
       });
     } catch (error) {
-      // Another device of the merchant was faster.
+      // Another device of the merchant created it at the same time.
       if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
     }
   }
@@ -84,13 +84,13 @@ export function createDeviceCredentials(deps: Deps) {
       application = await applications.find(organizationId, clientId);
     }
     if (application !== undefined && mayUseApplication(application, device)) return application;
-    return refuse('device_not_active', 'The devices of the merchant are switched off.');
+    return refuse('device_not_active', 'The client of the devices of the merchant is disabled.');
   }
 
   return {
     userDomainOf: findUserDomain,
 
-    /** A merchant at most: the one in whose store the device stands. */
+    /** Returns one entry: the merchant in whose store the device is. */
     async issue(
       certificate: GoodCertificate<CertificateHolder>,
       serialNumber: string | undefined,

@@ -1,4 +1,4 @@
-// Secrets that are good with one certificate alone: minted at each call, the one before dies soon.
+// Client secrets of devices, each valid with one certificate only.
 import { refuse } from '@switchyard/contract';
 import { sql } from 'kysely';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
@@ -6,7 +6,7 @@ import type { RecordChange } from '../infrastructure/audit-port.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';
 
-/** So long a secret lives on beside the next one: another call of the device may still carry it. */
+/** The previous secret stays valid for this time: another call of the device may still use it. */
 const overlapMs = 600_000;
 
 type Deps = {
@@ -22,7 +22,7 @@ export type DeviceSecrets = ReturnType<typeof createDeviceSecrets>;
 
 export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps) {
   return {
-    /** Of any number of calls at once the last two secrets are alive, as if they came in a row. */
+    /** After concurrent calls, the last two secrets are valid, as after sequential calls. */
     async issue(
       { organizationId, thumbprint, location }: LocatedCertificate,
       clientId: string,
@@ -30,12 +30,13 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
       const secret = ids.secret();
       const now = clock.now();
       const isIssued = await database.transaction(async (trx) => {
-        // The certificate's row is the lock, and says in the same breath whether it is still good.
+        // Locks the row of the certificate, and checks that it is not revoked.
         const locked = await sql`SELECT thumbprint FROM device_certificates
           WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
             AND revoked_at IS NULL FOR UPDATE`.execute(trx);
         if (locked.rows.length === 0) return false;
-        // What has an end is older than the last one; another client is that of a former merchant.
+        // Rows with an expiry are older than the previous secret; another client id belongs to a
+        // former merchant.
         await sql`DELETE FROM device_secrets
           WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
             AND (client_id <> ${clientId} OR expires_at IS NOT NULL)`.execute(trx);
@@ -61,7 +62,7 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
     },
 
     async verify({ organizationId, thumbprint }: CertificateKey, clientId: string, secret: string) {
-      // A hash of 256 random bits: the look-up by it tells nothing by its time.
+      // The secret has 256 random bits, so the timing of an index look-up reveals nothing useful.
       const rows = await database.query(
         `SELECT thumbprint FROM device_secrets
          WHERE organization_id = $1 AND client_id = $2 AND secret_hash = $3 AND thumbprint = $4

@@ -22,17 +22,20 @@ function assertError({ status, body }: Answer, expected: number, error: string):
 
 describe('device tokens', () => {
   let scene: DeviceScene;
-  let place: Place;
+  let location: Place;
   let shown: Shown;
   before(async () => {
     scene = await openDevices();
-    place = await scene.place();
-    shown = await scene.certify(place.physicalDeviceId);
+    location = await scene.place();
+    shown = await scene.certify(location.physicalDeviceId);
   });
   after(() => scene.close());
 
-  const ask = (form: Record<string, string>, by: Shown | undefined = shown, more: Ask = {}) =>
-    scene.device(tokenPath, { form, shown: by, ...more });
+  const requestToken = (
+    form: Record<string, string>,
+    presented: Shown | undefined = shown,
+    more: Ask = {},
+  ) => scene.device(tokenPath, { form, shown: presented, ...more });
 
   /** Signed by the realm, and to be shown to the application that asked. */
   async function claimsOf(token: string, audience: string): Promise<JWTPayload> {
@@ -44,11 +47,11 @@ describe('device tokens', () => {
   }
 
   /** What the API says to a token, shown with a certificate or without. */
-  const atApi = (token: string, by?: Shown, headers = {}) =>
-    scene.api(`/provisioning/v2/physical-devices/${place.physicalDeviceId}/certificates`, {
+  const atApi = (token: string, presented?: Shown, headers = {}) =>
+    scene.api(`/provisioning/v2/physical-devices/${location.physicalDeviceId}/certificates`, {
       token,
       headers,
-      shown: by,
+      shown: presented,
     });
 
   const thumbprintOf = ({ cert }: Shown) =>
@@ -57,7 +60,7 @@ describe('device tokens', () => {
   describe('by client credentials', () => {
     it('have every member and claim of the specification, and are bound to the certificate', async () => {
       const credentials = await scene.credentials(shown);
-      const answer = await ask({ grant_type, ...credentials });
+      const answer = await requestToken({ grant_type, ...credentials });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const { access_token, id_token, ...rest } = answer.body;
       assert.deepEqual(rest, {
@@ -70,7 +73,7 @@ describe('device tokens', () => {
       assert.equal(answer.headers['cache-control'], 'no-store');
       const claims = await claimsOf(access_token, credentials.client_id);
       assert.deepEqual(claims['cnf'], { 'x5t#S256': thumbprintOf(shown) });
-      const { merchantId, storeId, logicalDeviceId, tsn } = place;
+      const { merchantId, storeId, logicalDeviceId, tsn } = location;
       assert.deepEqual(claims['um_scope'], { entityId: merchantId, entityType: 'merchant' });
       for (const [name, value] of Object.entries({
         storeId,
@@ -85,17 +88,17 @@ describe('device tokens', () => {
       })) {
         assert.equal(claims[name], value, name);
       }
-      const own = await claimsOf(id_token, credentials.client_id);
-      assert.equal(own.sub, claims.sub);
-      assert.equal(own['typ'], 'ID');
-      assert.equal(own['device_id'], tsn);
+      const ownClaims = await claimsOf(id_token, credentials.client_id);
+      assert.equal(ownClaims.sub, claims.sub);
+      assert.equal(ownClaims['typ'], 'ID');
+      assert.equal(ownClaims['device_id'], tsn);
     });
 
-    it('are good at the API with their certificate, and without it worth nothing', async () => {
-      const { body } = await ask({ grant_type, ...(await scene.credentials(shown)) });
+    it('work at the API with their certificate, and are refused without it', async () => {
+      const { body } = await requestToken({ grant_type, ...(await scene.credentials(shown)) });
       const good = await atApi(body.access_token, shown);
       assert.equal(good.status, 200, JSON.stringify(good.body));
-      const neighbour = await scene.place({ merchantId: place.merchantId });
+      const neighbour = await scene.place({ merchantId: location.merchantId });
       const other = await scene.certify(neighbour.physicalDeviceId);
       const header = `:${new X509Certificate(shown.cert).raw.toString('base64')}:`;
       for (const answer of [
@@ -110,35 +113,35 @@ describe('device tokens', () => {
 
     it('need a secret that is bound to this certificate', async () => {
       const credentials = await scene.credentials(shown);
-      const neighbour = await scene.place({ merchantId: place.merchantId });
+      const neighbour = await scene.place({ merchantId: location.merchantId });
       const thief = await scene.certify(neighbour.physicalDeviceId);
-      assertError(await ask({ grant_type, ...credentials }, thief), 401, 'invalid_client');
-      const own = { grant_type, client_id: credentials.client_id };
-      assertError(await ask(own), 401, 'invalid_client');
-      assertError(await ask({ ...own, client_secret: 'x' }), 401, 'invalid_client');
+      assertError(await requestToken({ grant_type, ...credentials }, thief), 401, 'invalid_client');
+      const ownClaims = { grant_type, client_id: credentials.client_id };
+      assertError(await requestToken(ownClaims), 401, 'invalid_client');
+      assertError(await requestToken({ ...ownClaims, client_secret: 'x' }), 401, 'invalid_client');
       const unknown = { grant_type, client_id: 'nobody', client_secret: 'x' };
-      assertError(await ask(unknown), 401, 'invalid_client');
+      assertError(await requestToken(unknown), 401, 'invalid_client');
       const elsewhere = await scene.api(`/oauth2/v1/${scene.userDomainId}/token`, {
         form: { grant_type, ...credentials },
       });
       assertError(elsewhere, 401, 'invalid_client');
     });
 
-    it('are for devices: the secret of another application is none here', async () => {
+    it('are for devices: the secret of another application is refused', async () => {
       const { organizationId, userDomainId, identity } = scene;
       for (const role of ['Merchant', 'Device']) {
         const made = await identity.createApplication({
           organizationId,
           userDomainId,
-          merchantId: place.merchantId,
+          merchantId: location.merchantId,
           name: role,
           entityType: 'merchant',
-          entityId: place.merchantId,
+          entityId: location.merchantId,
           roles: [role],
           securityFlows: ['ClientCredentials'],
         });
         const client = { client_id: made.clientId, client_secret: made.clientSecret };
-        assertError(await ask({ grant_type, ...client }), 401, 'invalid_client');
+        assertError(await requestToken({ grant_type, ...client }), 401, 'invalid_client');
       }
     });
 
@@ -150,13 +153,13 @@ describe('device tokens', () => {
         const second = await limited.place({ merchantId: first.merchantId });
         const statuses: (readonly number[])[] = [];
         for (const { physicalDeviceId } of [first, second]) {
-          const by = await limited.certify(physicalDeviceId);
-          const form = { grant_type, ...(await limited.credentials(by)) };
-          const asked = [];
+          const presented = await limited.certify(physicalDeviceId);
+          const form = { grant_type, ...(await limited.credentials(presented)) };
+          const requests = [];
           for (let times = 0; times < 3; times += 1) {
-            asked.push((await limited.device(tokenPath, { form, shown: by })).status);
+            requests.push((await limited.device(tokenPath, { form, shown: presented })).status);
           }
-          statuses.push(asked);
+          statuses.push(requests);
         }
         assert.deepEqual(statuses, [
           [200, 200, 429],
@@ -168,15 +171,18 @@ describe('device tokens', () => {
     });
 
     it('of one device mean nothing to another organisation', async () => {
-      const stranger = await openDevices();
+      const otherOrganization = await openDevices();
       try {
-        const { physicalDeviceId } = await stranger.place();
-        const foreign = await stranger.certify(physicalDeviceId);
-        const answer = await ask({ grant_type, ...(await scene.credentials(shown)) }, foreign);
+        const { physicalDeviceId } = await otherOrganization.place();
+        const foreign = await otherOrganization.certify(physicalDeviceId);
+        const answer = await requestToken(
+          { grant_type, ...(await scene.credentials(shown)) },
+          foreign,
+        );
         // Of another installation's authority, too: the certificate itself is unknown here.
         assertError(answer, 401, 'invalid_client');
       } finally {
-        await stranger.close();
+        await otherOrganization.close();
       }
     });
   });
@@ -207,25 +213,25 @@ describe('device tokens', () => {
       createUser({ entityType: 'merchant', entityId: merchantId, group: 'org_operator' });
     const formOf = ({ username }: User, more: Record<string, string> = {}) => ({
       grant_type: 'password',
-      client_id: `device-${place.merchantId}`,
+      client_id: `device-${location.merchantId}`,
       username,
       password,
       ...more,
     });
 
-    it('are a person’s at this device, and are renewed with the certificate alone', async () => {
+    it('are issued to a user at this device, and are refreshed with the certificate only', async () => {
       await scene.credentials(shown);
-      const user = await operatorOf(place);
+      const user = await operatorOf(location);
       const scope = 'openid profile auth';
-      const answer = await ask(formOf(user, { scope }));
+      const answer = await requestToken(formOf(user, { scope }));
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const { access_token, refresh_token, id_token, session_state, ...rest } = answer.body;
       assert.deepEqual([rest.token_type, rest.scope, rest.expires_in], ['Bearer', scope, 3600]);
       assert.ok(rest.refresh_expires_in > 0 && id_token && session_state);
-      const client_id = `device-${place.merchantId}`;
+      const client_id = `device-${location.merchantId}`;
       const claims = await claimsOf(access_token, client_id);
       assert.deepEqual(claims['cnf'], { 'x5t#S256': thumbprintOf(shown) });
-      const { storeId, logicalDeviceId, tsn } = place;
+      const { storeId, logicalDeviceId, tsn } = location;
       for (const [name, value] of Object.entries({
         sub: user.userId,
         storeId,
@@ -241,17 +247,17 @@ describe('device tokens', () => {
       const form = { grant_type: 'refresh_token', client_id, refresh_token };
       const ordinary = `/oauth2/v1/${scene.userDomainId}/token`;
       assertError(await scene.api(ordinary, { form }), 401, 'invalid_client');
-      const neighbour = await scene.place({ merchantId: place.merchantId });
+      const neighbour = await scene.place({ merchantId: location.merchantId });
       const other = await scene.certify(neighbour.physicalDeviceId);
-      assertError(await ask(form, other), 400, 'invalid_grant');
-      const renewed = await ask(form);
+      assertError(await requestToken(form, other), 400, 'invalid_grant');
+      const renewed = await requestToken(form);
       assert.equal(renewed.status, 200, JSON.stringify(renewed.body));
       const again = await claimsOf(renewed.body.access_token, client_id);
       assert.deepEqual([again['cnf'], again['deviceId']], [claims['cnf'], claims['deviceId']]);
-      assertError(await ask(form), 400, 'invalid_grant');
+      assertError(await requestToken(form), 400, 'invalid_grant');
     });
 
-    it('are for nobody of the organisation, and for no other merchant’s people', async () => {
+    it('are refused for users of the organisation and of other merchants', async () => {
       await scene.credentials(shown);
       const { organizationId } = scene;
       const elsewhere = await scene.place();
@@ -262,18 +268,21 @@ describe('device tokens', () => {
       ];
       const bodies = [];
       for (const user of refused) {
-        const answer = await ask(formOf(user));
+        const answer = await requestToken(formOf(user));
         assertError(answer, 400, 'invalid_grant');
         bodies.push(answer.body);
       }
-      const mine = await operatorOf(place);
-      const wrong = await ask({ ...formOf(mine), password: 'a wrong one, and long enough' });
-      const nobody = await ask({ ...formOf(mine), username: 'nobody' });
-      for (const { body } of [wrong, nobody]) bodies.push(body);
+      const operator = await operatorOf(location);
+      const wrong = await requestToken({
+        ...formOf(operator),
+        password: 'a wrong one, and long enough',
+      });
+      const unknownUser = await requestToken({ ...formOf(operator), username: 'nobody' });
+      for (const { body } of [wrong, unknownUser]) bodies.push(body);
       for (const body of bodies) assert.deepEqual(body, bodies[0]);
     });
 
-    it('can come of a public application for the devices of the organisation', async () => {
+    it('can be issued to a public application for the devices of the organisation', async () => {
       const { organizationId, userDomainId, identity } = scene;
       const { clientId: client_id } = await identity.createPublicApplication({
         organizationId,
@@ -284,8 +293,8 @@ describe('device tokens', () => {
         roles: [],
         securityFlows: ['Password'],
       });
-      const form = { ...formOf(await operatorOf(place)), client_id };
-      const answer = await ask(form);
+      const form = { ...formOf(await operatorOf(location)), client_id };
+      const answer = await requestToken(form);
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const ordinary = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
       assert.equal(ordinary.status, 200, JSON.stringify(ordinary.body));
@@ -294,7 +303,7 @@ describe('device tokens', () => {
     });
   });
 
-  it('of people who signed in elsewhere are not to be had with a certificate for a secret', async () => {
+  it('of sign-ins elsewhere cannot be refreshed with a certificate instead of a secret', async () => {
     const { organizationId, userDomainId, identity } = scene;
     const username = 'somebody-elsewhere';
     await identity.accounts.create({
@@ -307,7 +316,7 @@ describe('device tokens', () => {
       groups: [],
       secondFactor: 'Off',
       entityType: 'merchant',
-      entityId: place.merchantId,
+      entityId: location.merchantId,
     });
     const { clientId: client_id, clientSecret: client_secret } = await identity.createApplication({
       organizationId,
@@ -324,19 +333,19 @@ describe('device tokens', () => {
     const { body: tokens } = await scene.api(ordinary, { form: signIn });
     const { refresh_token } = tokens;
     const refresh = { grant_type: 'refresh_token', client_id, refresh_token };
-    assertError(await ask(refresh), 400, 'invalid_grant');
-    const own = await scene.api(ordinary, { form: { ...refresh, client_secret } });
-    assert.equal(own.status, 200, JSON.stringify(own.body));
+    assertError(await requestToken(refresh), 400, 'invalid_grant');
+    const ownClaims = await scene.api(ordinary, { form: { ...refresh, client_secret } });
+    assert.equal(ownClaims.status, 200, JSON.stringify(ownClaims.body));
 
     const redirect_uri = 'https://office.example/back';
     const redeem = { grant_type: 'authorization_code', client_id, redirect_uri, code: 'x' };
-    assertError(await ask(redeem), 400, 'unauthorized_client');
-    const known = await scene.api(ordinary, { form: { ...redeem, client_secret } });
-    assertError(known, 400, 'invalid_grant');
+    assertError(await requestToken(redeem), 400, 'unauthorized_client');
+    const response = await scene.api(ordinary, { form: { ...redeem, client_secret } });
+    assertError(response, 400, 'invalid_grant');
   });
 
-  describe('asked for badly', () => {
-    it('are refused as RFC 6749 has it', async () => {
+  describe('with invalid requests', () => {
+    it('are refused as RFC 6749 requires', async () => {
       const credentials = await scene.credentials(shown);
       const form = { grant_type, ...credentials };
       const basic = Buffer.from(`${credentials.client_id}:${credentials.client_secret}`);
@@ -351,10 +360,14 @@ describe('device tokens', () => {
       assertError(await raw(encoded, { 'content-type': 'text/plain' }), 400, 'invalid_request');
       assertError(await raw(`${encoded}&x=${'y'.repeat(65_536)}`), 400, 'invalid_request');
       assertError(await raw(''), 401, 'invalid_client');
-      assertError(await ask({ ...form, grant_type: 'magic' }), 400, 'unsupported_grant_type');
-      assertError(await ask({ ...form, grant_type: 'password' }), 400, 'invalid_request');
-      assertError(await ask({ ...form, scope: 'openid moon' }), 400, 'invalid_scope');
-      const narrow = await ask({ ...form, scope: 'profile' });
+      assertError(
+        await requestToken({ ...form, grant_type: 'magic' }),
+        400,
+        'unsupported_grant_type',
+      );
+      assertError(await requestToken({ ...form, grant_type: 'password' }), 400, 'invalid_request');
+      assertError(await requestToken({ ...form, scope: 'openid moon' }), 400, 'invalid_scope');
+      const narrow = await requestToken({ ...form, scope: 'profile' });
       assert.equal(narrow.body.scope, 'profile');
       assert.equal(narrow.body.id_token, undefined);
       const { grant_type: _grant, ...client } = form;
@@ -363,10 +376,10 @@ describe('device tokens', () => {
         authorization,
       });
       assert.equal(posted.status, 200, JSON.stringify(posted.body));
-      assertError(await ask(client), 400, 'invalid_request');
+      assertError(await requestToken(client), 400, 'invalid_request');
     });
 
-    it('are served by POST at the device listener and nowhere else', async () => {
+    it('are issued by POST at the device listener and nowhere else', async () => {
       const read = await scene.device(tokenPath, { shown });
       assert.deepEqual([read.status, read.headers['allow']], [405, 'POST']);
       const form = { grant_type, ...(await scene.credentials(shown)) };

@@ -1,4 +1,4 @@
-// The tokens of a device that acts for itself: bound to its certificate, for its own place alone.
+// Issues tokens to a device that acts for itself, bound to its certificate.
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { Application } from '../clients/application.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
@@ -12,14 +12,14 @@ import {
 } from '../tokens/token-claims.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';
 
-/** A terminal has no place to ask for a scope. */
+/** Terminals cannot configure a scope. */
 export const defaultDeviceScope = 'openid profile email auth';
 const defaultAccessTokenSeconds = 3600;
 
 export type DeviceTokenResponse = {
   readonly access_token: string;
   readonly expires_in: number;
-  /** It can prove itself again at any time. */
+  /** 0: the device has no refresh token and can authenticate again at any time. */
   readonly refresh_expires_in: 0;
   readonly token_type: 'Bearer';
   readonly id_token?: string;

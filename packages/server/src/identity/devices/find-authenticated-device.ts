@@ -1,4 +1,4 @@
-// From a good certificate to the device that shows it: the terminal, in its place, of its merchant.
+// Finds the device of a valid certificate: the terminal, its store and its merchant.
 import { Refusal, refuse } from '@switchyard/contract';
 import type { GoodCertificate } from '../../http/index.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';
@@ -23,13 +23,13 @@ export function createFindAuthenticatedDevice({
     }
   }
 
-  /** The owner of a good certificate may know what is missing: it is for him to put right. */
+  /** Throws the reason why the device cannot be used; its owner may know it. */
   async function throwUnusable(holder: CertificateHolder): Promise<never> {
     const terminal = await findTerminalOf(holder);
     if (terminal !== undefined && terminal.logicalDeviceId === undefined) {
-      refuse('device_without_store', 'The device is linked to no store.');
+      refuse('device_without_store', 'The device is not linked to a store.');
     }
-    return refuse('device_not_active', 'The device, its store or its merchant is not in use.');
+    return refuse('device_not_active', 'The device, its store or its merchant is disabled.');
   }
 
   return async ({ holder, certificate, thumbprint }) => {
@@ -39,7 +39,10 @@ export function createFindAuthenticatedDevice({
       return throwUnusable(holder);
     }
     if (device.serialNumber !== serialNumber) {
-      refuse('certificate_mismatch', 'The device has another serial number than its certificate.');
+      refuse(
+        'certificate_mismatch',
+        'The serial number of the device differs from that in its certificate.',
+      );
     }
     const { make, model, family = '', logicalDeviceId, storeId, merchantId } = device;
     return {

@@ -1,4 +1,4 @@
-// Device security put together: the authority, the certificates, and what a device gets for one.
+// Assembles device security: certificate authority, certificates, credentials and terminal claims.
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
@@ -32,12 +32,12 @@ export { devicePathPrefix, deviceTokenPath } from './credential-and-claim-routes
 const defaultCertificateDays = 365;
 
 export type DeviceSettings = {
-  /** PEM certificates of the operator's own device authorities. */
+  /** A file with PEM certificates of the operator's device authorities. */
   readonly deviceCaFile?: string | undefined;
   readonly deviceCertificateDays?: number | undefined;
-  /** Addresses and ranges of the proxy that may hand on certificates. */
+  /** Addresses and ranges of the proxy that may forward client certificates. */
   readonly trustProxy?: readonly string[] | undefined;
-  /** In production only claimed terminals connect; left out, as in production. */
+  /** In production, only claimed terminals connect; default: production. */
   readonly environment?: Environment;
 };
 
@@ -56,9 +56,10 @@ export type DevicesDeps = {
   readonly recordChange?: RecordChange | undefined;
 };
 
-const noTerminal: FindTerminal = async () => refuse('device_not_found', 'There is no device.');
+const noTerminal: FindTerminal = async () =>
+  refuse('device_not_found', 'The device does not exist.');
 const noMerchantName: FindMerchantName = async () =>
-  refuse('merchant_not_found', 'There is no merchant.');
+  refuse('merchant_not_found', 'The merchant does not exist.');
 
 const noTerminalClaims: TerminalClaims = {
   claimByCertificate: async () => undefined,
@@ -68,13 +69,13 @@ const noTerminalClaims: TerminalClaims = {
 type CertificateKey = { readonly organizationId: string; readonly thumbprint: string };
 
 export type Devices = {
-  /** Reads and judges what a peer shows. */
+  /** Reads and validates the client certificate of a request. */
   readonly reader: CertificateReader<CertificateHolder>;
   readonly certificates: DeviceCertificates;
   readonly verifySecret: DeviceSecrets['verify'];
-  /** The thumbprints among them whose certificates are good now. */
+  /** The thumbprints whose certificates are neither revoked nor expired. */
   findActiveCertificates(holders: readonly CertificateKey[]): Promise<ReadonlySet<string>>;
-  /** PEM of every authority that vouches for devices; the first one is made when there is none. */
+  /** PEM certificates of all trusted authorities; creates the platform's authority on first use. */
   authorities(): Promise<string[]>;
   readonly findAuthenticatedDevice: FindAuthenticatedDevice;
   readonly userDomainOf: DeviceCredentials['userDomainOf'];
@@ -86,7 +87,7 @@ export function createDevices(deps: DevicesDeps): Devices {
   const { findTerminal = noTerminal, findMerchantName = noMerchantName } = deps;
   const { terminalClaims = noTerminalClaims } = deps;
   const store = createDeviceCertificateStore(database);
-  // Of its own, so that a changed application does not have every connection judged again.
+  // A separate counter, so that a changed application does not recheck every connection.
   const changeCounter = createChangeCounter();
   const authorities = createDeviceAuthorities({
     store,

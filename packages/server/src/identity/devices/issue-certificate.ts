@@ -1,4 +1,5 @@
-// Makes certificates with @peculiar/x509, which is loaded only where one is made.
+// Creates X.509 certificates with @peculiar/x509; import this file on demand, since the library
+// loads slowly.
 import 'reflect-metadata';
 import { type KeyObject, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -12,12 +13,12 @@ export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 export type CreatedAuthority = { readonly certificate: string; readonly privateKey: Buffer };
 
 export type DeviceSubject = {
-  /** Of the terminal. */
+  /** The serial number of the terminal. */
   readonly serialNumber: string;
   readonly tsn: string;
 };
 
-/** It signs device certificates and nothing below them. */
+/** Creates an authority that may sign device certificates, but no other authorities. */
 export async function createAuthority(name: string, validity: Validity): Promise<CreatedAuthority> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
@@ -41,7 +42,10 @@ export async function createAuthority(name: string, validity: Validity): Promise
   return { certificate: `${certificate.toString('pem')}\n`, privateKey };
 }
 
-/** PEM. Nothing of the request but its key goes in: who the device is, the platform knows better. */
+/**
+ * Issues a certificate as PEM. It takes only the public key from the request; the platform sets the
+ * subject.
+ */
 export async function issueDeviceCertificate(
   authority: { readonly certificate: string; readonly privateKey: KeyObject },
   request: {
@@ -65,7 +69,7 @@ export async function issueDeviceCertificate(
       ]),
       issuer: issuer.subjectName,
       notBefore: validity.notBefore,
-      // Never longer than its authority.
+      // The certificate must not outlive its authority.
       notAfter: new Date(Math.min(validity.notAfter.getTime(), issuer.notAfter.getTime())),
       publicKey,
       signingKey,

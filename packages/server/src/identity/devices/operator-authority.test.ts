@@ -28,21 +28,21 @@ describe('an authority of the operator', () => {
       json: { certificate },
     });
 
-  it('vouches for devices whose certificates were made known, and can be overruled', async () => {
+  it('is trusted for devices with registered certificates, which can be revoked', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-    const shown = await operator.terminal({ serialNumber, tsn });
-    assertCode(await scene.device(path, { shown }), 401, 'certificate_invalid');
-    const made = await register(physicalDeviceId, shown.cert);
+    const certificate = await operator.terminal({ serialNumber, tsn });
+    assertCode(await scene.device(path, { shown: certificate }), 401, 'certificate_invalid');
+    const made = await register(physicalDeviceId, certificate.cert);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     assert.ok(made.body.certificateChain.endsWith(operator.certificate));
-    assert.equal((await scene.device(path, { shown })).status, 200);
-    assertCode(await register(physicalDeviceId, shown.cert), 409, 'already_exists');
+    assert.equal((await scene.device(path, { shown: certificate })).status, 200);
+    assertCode(await register(physicalDeviceId, certificate.cert), 409, 'already_exists');
     const { thumbprint } = made.body;
     await scene.api(
       `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates/${thumbprint}/revoke`,
       { method: 'POST', token: scene.token },
     );
-    assertCode(await scene.device(path, { shown }), 401, 'certificate_revoked');
+    assertCode(await scene.device(path, { shown: certificate }), 401, 'certificate_revoked');
   });
 
   it('may name the terminal in full or by its serial number, in either place of the subject', async () => {
@@ -51,23 +51,23 @@ describe('an authority of the operator', () => {
       (serialNumber: string) => ({ serialNumber, tsn: 'Till 7' }),
     ]) {
       const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-      const shown = await operator.terminal(subject(serialNumber, tsn));
-      assert.equal((await register(physicalDeviceId, shown.cert)).status, 201);
+      const certificate = await operator.terminal(subject(serialNumber, tsn));
+      assert.equal((await register(physicalDeviceId, certificate.cert)).status, 201);
     }
   });
 
-  it('is believed in nothing else', async () => {
+  it('is trusted for nothing else', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
     const subject = { serialNumber, tsn };
-    const stranger = await makeMaker('Terminals Ltd');
+    const otherManufacturer = await makeMaker('Terminals Ltd');
     const another = await scene.place();
-    const own = await scene.certify(physicalDeviceId);
+    const ownCertificate = await scene.certify(physicalDeviceId);
     const wrong: Readonly<Record<string, string>> = {
-      'of another authority with its name': (await stranger.terminal(subject)).cert,
+      'of another authority with its name': (await otherManufacturer.terminal(subject)).cert,
       'of another terminal': (await operator.terminal(another)).cert,
       expired: (await operator.terminal(subject, -0.5)).cert,
       'its own': operator.certificate,
-      'of the platform': own.certificateChain,
+      'of the platform': ownCertificate.certificateChain,
       broken: operator.certificate.replace(/A/g, 'B'),
     };
     for (const [what, certificate] of Object.entries(wrong)) {
@@ -78,7 +78,7 @@ describe('an authority of the operator', () => {
   });
 });
 
-describe('a proxy that ends TLS', () => {
+describe('a proxy that terminates TLS', () => {
   let scene: DeviceScene;
   const proxy = '10.7.0.1';
   before(async () => {
@@ -97,37 +97,37 @@ describe('a proxy that ends TLS', () => {
     return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
   }
 
-  it('hands certificates on, which are checked here all the same', async () => {
+  it('forwards certificates, which the server validates too', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-    const shown = await scene.certify(physicalDeviceId);
-    assert.equal((await pass(shown.cert)).status, 200);
+    const certificate = await scene.certify(physicalDeviceId);
+    assert.equal((await pass(certificate.cert)).status, 200);
     assertCode(await pass(undefined), 401, 'certificate_required');
     const rogue = await (await makeMaker('Switchyard')).terminal({ serialNumber, tsn });
     assertCode(await pass(rogue.cert), 401, 'certificate_invalid');
     const [authority = ''] = await scene.identity.devices.authorities();
     assertCode(await pass(authority), 401, 'certificate_invalid');
     const { organizationId, identity } = scene;
-    const { thumbprint } = shown;
+    const { thumbprint } = certificate;
     await identity.devices.certificates.revoke(
       { organizationId },
       physicalDeviceId,
       thumbprint,
       'KeyCompromise',
     );
-    assertCode(await pass(shown.cert), 401, 'certificate_revoked');
+    assertCode(await pass(certificate.cert), 401, 'certificate_revoked');
   });
 
-  it('is believed from its own address alone', async () => {
+  it('is trusted only from its own address', async () => {
     const { physicalDeviceId } = await scene.place();
     const { cert } = await scene.certify(physicalDeviceId);
     for (const address of ['192.0.2.1', '127.0.0.1', '::1', '10.8.0.1']) {
       assertCode(await pass(cert, address), 401, 'certificate_required');
     }
-    const shown = await scene.certify(physicalDeviceId);
+    const certificate = await scene.certify(physicalDeviceId);
     const header = `:${new X509Certificate(cert).raw.toString('base64')}:`;
     const headers = { 'client-cert': header };
     assertCode(await scene.device(path, { headers }), 401, 'certificate_required');
-    assert.equal((await scene.device(path, { headers, shown })).status, 200);
+    assert.equal((await scene.device(path, { headers, shown: certificate })).status, 200);
   });
 
   it('sees a certificate expire', async () => {

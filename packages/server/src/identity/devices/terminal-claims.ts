@@ -1,4 +1,5 @@
-// A terminal asks to be claimed: by the certificate of its maker, or by sending the code that it shows.
+// Handles the claim request of a terminal: by the certificate of its manufacturer, or by the code
+// on its screen.
 import type { X509Certificate } from 'node:crypto';
 import { type ClaimStatus, refuse, type TerminalClaimRequest } from '@switchyard/contract';
 import type { CertificateJudge } from '../../http/index.ts';
@@ -25,7 +26,7 @@ export type ClaimTerminal = (
   request: TerminalClaimRequest,
 ) => Promise<ClaimStatus>;
 
-/** @param certificate - whose private key the terminal has shown to hold */
+/** @param certificate - the terminal has proved possession of its private key */
 export function createClaimTerminal(deps: Deps): ClaimTerminal {
   const { validator, authorities, certificates, store, terminalClaims, clock, changeCounter } =
     deps;

@@ -1,11 +1,11 @@
-// Compares the names that a terminal goes by: the serial number alone, or with make and model in front.
+// Compares the names of a terminal: the serial number alone, or with make and model before it.
 
-/** A serial number holds no hyphen; make and model stand before the last one. */
+/** Serial numbers contain no hyphen; make and model come before the last one. */
 function serialPart(name: string): string {
   return name.slice(name.lastIndexOf('-') + 1);
 }
 
-/** Whether a name that somebody sent is one of the terminal: `{MAKE_MODEL}-{serial}` or the serial. */
+/** Whether the name is `{MAKE_MODEL}-{serial}` or the serial number of the terminal. */
 export function isTerminalName(
   name: string,
   terminal: { serialNumber: string; tsn: string },
@@ -13,7 +13,9 @@ export function isTerminalName(
   return name === terminal.serialNumber || name === terminal.tsn;
 }
 
-/** Whether a certificate made elsewhere speaks for the terminal; only the serial part counts. */
+/**
+ * Whether the subject of an operator certificate names the terminal; only the serial number counts.
+ */
 export function hasSerialNumber(name: string, terminal: { serialNumber: string }): boolean {
   return serialPart(name) === terminal.serialNumber;
 }

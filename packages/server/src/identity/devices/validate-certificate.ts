@@ -1,4 +1,4 @@
-// Judges the certificate of a device: who signed it, whether its time is now, whether it was revoked.
+// Validates the certificate of a device: issuer, validity period, revocation and claim.
 import { hash, type X509Certificate } from 'node:crypto';
 import type { CertificateJudge } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
@@ -14,16 +14,16 @@ type Deps = {
   readonly store: Pick<DeviceCertificateStore, 'findRegistered'>;
   readonly clock: Clock;
   readonly changeCounter: ChangeCounter;
-  /** Whether a terminal has to be claimed before it connects. */
+  /** Whether only claimed terminals may connect. */
   readonly requiresClaims: boolean;
 };
 
 export const thumbprintOf = (certificate: X509Certificate): string =>
   hash('sha256', certificate.raw, 'base64url');
 
-/** One that may sign, or was made for servers, speaks for no device. */
+/** False for CA certificates and for certificates without client authentication. */
 export function isClientCertificate({ ca, keyUsage }: X509Certificate): boolean {
-  // Node's types promise what a certificate without the extension does not have.
+  // Missing in a certificate without the extension, although the types of Node say otherwise.
   const usages: readonly string[] | undefined = keyUsage;
   return !ca && (usages === undefined || usages.includes(clientAuthentication));
 }
@@ -31,7 +31,10 @@ export function isClientCertificate({ ca, keyUsage }: X509Certificate): boolean 
 export function createDeviceCertificateValidator(deps: Deps): CertificateJudge<CertificateHolder> {
   const { authorities, store, clock, changeCounter, requiresClaims } = deps;
 
-  /** A maker's certificate is public, and anyone can make it known: the terminal itself has to have shown it. */
+  /**
+   * A certificate of the manufacturer is public and can be registered by others: the terminal
+   * itself must have presented it.
+   */
   async function isClaimed({ claimMethod }: RegisteredCertificate, issuer: X509Certificate) {
     const isFromOperatorAuthority = (await authorities.operatorAuthorities()).includes(issuer);
     return isFromOperatorAuthority ? claimMethod === 'Certificate' : claimMethod !== undefined;
@@ -42,7 +45,7 @@ export function createDeviceCertificateValidator(deps: Deps): CertificateJudge<C
 
     async judge(certificate) {
       const issuer = findIssuer(certificate, await authorities.trustedAuthorities());
-      // Nothing more is told of a certificate that anybody could have made.
+      // Anyone can create such a certificate, so the response gives no details.
       if (issuer === undefined || !isClientCertificate(certificate)) return { verdict: 'invalid' };
       const now = clock.now();
       if (now < certificate.validFromDate.getTime()) return { verdict: 'invalid' };

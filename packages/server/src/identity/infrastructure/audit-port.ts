@@ -1,23 +1,23 @@
-// What identity tells the audit, which it knows by this port alone.
+// The port by which identity writes to the audit log; the module does not import audit.
 import type { Kysely } from 'kysely';
 import type { Caller } from '../../http/index.ts';
 
-/** Who asked for a change, in which request: a request of the server is one. */
+/** The caller and the request id of a change, for the audit log. A Fastify request has both. */
 export type AuditContext = { readonly caller: Caller; readonly id: string };
 
 export type Change = {
   readonly organizationId: string;
-  /** `application.created`. */
+  /** Example: `application.created`. */
   readonly action: string;
   readonly entity: { readonly type: string; readonly id: string; readonly merchantId?: string };
   readonly before?: object;
   readonly after?: object;
-  /** Left out: the platform itself. */
+  /** Default: the platform itself. */
   readonly asked?: AuditContext | undefined;
 };
 
-/** Within the transaction of the change, as its last statement: both hold, or neither. */
+/** Runs as the last statement of the transaction of the change, so that both commit or neither. */
 export type RecordChange = (trx: Kysely<unknown>, change: Change) => Promise<void>;
 
-/** For tests and tools that change nothing of which somebody has to know. */
+/** For tests and tools without an audit log. */
 export const recordNothing: RecordChange = async () => {};

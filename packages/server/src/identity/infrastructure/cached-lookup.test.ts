@@ -30,9 +30,9 @@ function createScene() {
   return { scene, lookup };
 }
 
-const away = new Refusal('database_unavailable', 'away');
+const unavailable = new Refusal('database_unavailable', 'away');
 
-test('a look-up reads once per lifetime, together for all who ask', async () => {
+test('concurrent look-ups read the database once per cache lifetime', async () => {
   const { scene, lookup } = createScene();
   await Promise.all(Array.from({ length: 10 }, () => lookup.find('a')));
   assert.equal(scene.reads, 1);
@@ -49,10 +49,10 @@ test('a look-up reads once per lifetime, together for all who ask', async () => 
   assert.deepEqual(await lookup.find('a'), { value: 4 }, 'absence is not remembered');
 });
 
-test('while the database is away the known stays known and the unknown is no "no"', async () => {
+test('while the database is down, cached values are served and unknown keys throw', async () => {
   const { scene, lookup } = createScene();
   await lookup.find('a');
-  scene.fault = away;
+  scene.fault = unavailable;
   scene.clock.advance(1001);
   assert.deepEqual(await lookup.find('a'), { value: 1 });
   await assert.rejects(lookup.find('b'), /database_unavailable/);
@@ -61,35 +61,35 @@ test('while the database is away the known stays known and the unknown is no "no
   await assert.rejects(lookup.find('a'), /a fault of ours/);
 });
 
-test('what changes while it is read answers the one who asked and is not kept', async () => {
+test('a value that changes during its fetch is returned, but not cached', async () => {
   const { scene, lookup } = createScene();
   let open = () => {};
   scene.gate = new Promise((resolve) => {
     open = resolve;
   });
-  const asked = lookup.find('a');
+  const firstLookup = lookup.find('a');
   lookup.forget('a');
   scene.value = 2;
-  const askedLater = lookup.find('a');
+  const laterLookup = lookup.find('a');
   open();
-  assert.deepEqual(await asked, { value: 1 });
-  assert.deepEqual(await askedLater, { value: 2 });
+  assert.deepEqual(await firstLookup, { value: 1 });
+  assert.deepEqual(await laterLookup, { value: 2 });
   assert.deepEqual(await lookup.find('a'), { value: 2 });
 });
 
-test('what is made while its absence is read is no fault to the one who asked', async () => {
+test('a row that is inserted during a look-up causes no error', async () => {
   const { scene, lookup } = createScene();
   scene.value = undefined;
   let open = () => {};
   scene.gate = new Promise((resolve) => {
     open = resolve;
   });
-  const asked = lookup.find('a');
+  const firstLookup = lookup.find('a');
   lookup.forget('a');
   scene.value = 2;
-  const askedLater = lookup.find('a');
+  const laterLookup = lookup.find('a');
   open();
-  assert.equal(await asked, undefined);
-  assert.deepEqual(await askedLater, { value: 2 });
+  assert.equal(await firstLookup, undefined);
+  assert.deepEqual(await laterLookup, { value: 2 });
   assert.deepEqual(await lookup.find('a'), { value: 2 });
 });

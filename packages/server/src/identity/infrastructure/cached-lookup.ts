@@ -1,4 +1,4 @@
-// Look-ups that may be a little old: a bounded cache that outlives a short absence of the database.
+// A bounded cache in front of database look-ups; it serves old values while the database is down.
 import { Refusal } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { atMost, type Clock } from '../../platform/index.ts';
@@ -8,21 +8,21 @@ type Options<Key, Found extends object> = {
   readonly ttlMs: number;
   readonly clock: Clock;
   keyOf(key: Key): string;
-  /** `known` is what the cache has of it, however old. */
+  /** `cached` is the cached value, however old. */
   load(key: Key, cached: Found | undefined): Promise<Found | undefined>;
 };
 
 export type CachedLookup<Key, Found> = {
   find(key: Key): Promise<Found | undefined>;
-  /** Asks the database, whatever the cache has. */
+  /** Reads from the database and replaces the cached value. */
   refresh(key: Key): Promise<Found | undefined>;
   forget(key: Key): void;
 };
 
-/** Stands for what is not there: for the cache `undefined` would be a fault of a forgotten read. */
+/** A missing row: the cache treats `undefined` as an aborted fetch. */
 const notFound = Symbol('nothing');
 
-/** What is not there is not remembered: it may be made at any moment. */
+/** A missing row is not cached, because it may be inserted at any moment. */
 export function createCachedLookup<Key, Found extends object>(
   options: Options<Key, Found>,
 ): CachedLookup<Key, Found> {
@@ -37,12 +37,13 @@ export function createCachedLookup<Key, Found extends object>(
       try {
         return (await load(context.key, cached)) ?? notFound;
       } catch (error) {
-        // Better the state of a moment ago than nobody being let in.
+        // While the database is down, an old value is better than refusing all users.
         if (cached !== undefined && error instanceof Refusal) return cached;
         throw error;
       }
     },
-    // What is forgotten while it is read still answers those who asked, and is not kept.
+    // A value that is invalidated during its fetch still answers the waiting callers, but is not
+    // cached.
     ignoreFetchAbort: true,
   });
 

@@ -1,4 +1,4 @@
-// Counts the changes made in this process, so that cached verdicts know when to look again at once.
+// Counts the changes in this process, so that cached results are rechecked at once after a change.
 
 export type ChangeCounter = { current(): number; bump(): void };
 

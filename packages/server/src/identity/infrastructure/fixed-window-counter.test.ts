@@ -13,7 +13,7 @@ function counting(limit: number, maxKeys = 100) {
   };
 }
 
-test('so many of a key in a window, and again when it is over', () => {
+test('a key reaches its limit within a window, and is allowed again after it', () => {
   const { increment, check, wait } = counting(2);
   assert.deepEqual(
     [increment('a'), increment('a'), check('a'), increment('a')],
@@ -27,7 +27,7 @@ test('so many of a key in a window, and again when it is over', () => {
   assert.deepEqual([increment('a'), increment('a'), increment('a')], [undefined, undefined, 60]);
 });
 
-test('what is given back may be taken again; what was refused is not counted', () => {
+test('a decremented attempt is allowed again; refused attempts are not counted', () => {
   const { increment, decrement } = counting(1);
   decrement('a');
   assert.equal(increment('a'), undefined);
@@ -36,7 +36,7 @@ test('what is given back may be taken again; what was refused is not counted', (
   assert.deepEqual([increment('a'), increment('a')], [undefined, 60]);
 });
 
-test('keys beyond the limit share a place, and room is made as windows end', () => {
+test('keys above the limit share one counter until windows end', () => {
   const { increment, check, wait } = counting(1, 3);
   for (const key of ['a', 'b', 'c']) assert.equal(increment(key), undefined);
   assert.equal(increment('d'), undefined, 'the first stranger');

@@ -1,23 +1,23 @@
-// Counts by key within a window of time: bounded, and without timers, which would keep their requests alive.
+// Fixed-window counters by key: bounded in memory, and without timers.
 
-/** Whole seconds to wait, or undefined where it may go on. */
+/** Whole seconds until the next attempt; undefined if the attempt is allowed. */
 export type SecondsToWait = number | undefined;
 
 export type FixedWindowCounter = {
-  /** Counts one more, unless the key has had its number already. */
+  /** Counts one attempt unless the key has reached its limit. */
   increment(key: string): SecondsToWait;
-  /** The same without counting. */
+  /** The same, without counting the attempt. */
   check(key: string): SecondsToWait;
-  /** One that was counted does not count after all. */
+  /** Takes back one counted attempt. */
   decrement(key: string): void;
 };
 
 export type FixedWindowCounterOptions = {
   readonly limit: number;
   readonly windowSeconds: number;
-  /** Keys beyond these share one place. */
+  /** Above this number of keys, further keys share one counter. */
   readonly maxKeys?: number;
-  /** Milliseconds that never go back; for tests. */
+  /** Monotonic milliseconds; for tests. */
   nowMs?(): number;
 };
 
@@ -25,10 +25,10 @@ type Window = { count: number; readonly endsMs: number };
 
 const defaultMaxKeys = 65_536;
 const overflowKey = '';
-/** For each that is counted as many old ones go: those that are over cannot pile up. */
+/** Each counted attempt deletes up to this many ended windows, so that they do not accumulate. */
 const maxClearedPerCount = 2;
 
-/** The window of a key begins when it is counted first, and the oldest stand first in the map. */
+/** The window of a key starts at its first attempt; the map holds the oldest windows first. */
 export function createFixedWindowCounter(options: FixedWindowCounterOptions): FixedWindowCounter {
   const {
     limit,
@@ -52,7 +52,7 @@ export function createFixedWindowCounter(options: FixedWindowCounterOptions): Fi
     return window !== undefined && window.endsMs > now ? window : undefined;
   }
 
-  /** What is over makes room at the end, where its next window belongs. */
+  /** Deletes the ended window first, so that the new one is inserted at the end of the map. */
   function startWindow(key: string, now: number): Window {
     windows.delete(key);
     const made = { count: 0, endsMs: now + windowSeconds * 1000 };

@@ -1,14 +1,14 @@
-// The SQL of what the authorization server keeps: codes, refresh tokens, sessions, revocations.
+// The SQL of the table oidc_entities: authorization codes, sessions, login requests, revocations.
 import { type Database, isoTime } from '../../platform/index.ts';
 
-/** So many ids of one model and realm come in a list; whoever gets as many looks up what is not among them. */
+/** A list holds at most this many ids of one model and realm; the rest is looked up one by one. */
 export const maxListedIds = 10_000;
 
 export const sessionModel = 'Session';
-/** No request takes as long. */
+/** Longer than any request takes. */
 const endedSessionRetentionMs = 60_000;
 
-/** More sessions of one account are not shown; all of them end together. */
+/** The portal shows at most this many sessions of one account; ending them affects all. */
 const maxListedSessions = 200;
 
 export type IndexedColumn = 'uid' | 'user_code';
@@ -22,9 +22,12 @@ export type OidcEntity = {
   readonly userCode?: string | undefined;
   readonly accountId?: string | undefined;
   readonly clientId?: string | undefined;
-  /** Epoch milliseconds; left out: never. */
+  /** Epoch milliseconds; default: never. */
   readonly expiresAt?: number | undefined;
-  /** Of what lets the account in, epoch milliseconds: kept only where nothing ended that since. */
+  /**
+   * Time of the authentication, epoch milliseconds. A row is not written if the sessions ended
+   * since.
+   */
   readonly provenAt?: number | undefined;
 };
 
@@ -49,7 +52,9 @@ function entityFromRow(row: EntityRow | undefined): StoredEntity | undefined {
   };
 }
 
-/** A session that was ended is no more written to: its row stands in the way of a late save. */
+/**
+ * The row of an ended session stays for a while, so that a late save does not restore the session.
+ */
 const onConflictReplace = `ON CONFLICT (organization_id, model, entity_id) DO UPDATE SET payload = EXCLUDED.payload,
     grant_id = EXCLUDED.grant_id, uid = EXCLUDED.uid, user_code = EXCLUDED.user_code,
     account_id = EXCLUDED.account_id, client_id = EXCLUDED.client_id,
@@ -61,23 +66,23 @@ const columns = `organization_id, model, entity_id, payload, grant_id, uid, user
 const upsertText = `INSERT INTO oidc_entities (${columns})
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ${onConflictReplace}`;
 /**
- * Whoever ends all sessions writes to the user first: the lock lets this one commit before the rows
- * are deleted, or see that it came too late.
+ * Ending all sessions updates the user row first. The share lock makes this insert commit before
+ * the rows are deleted, or see that the sessions have ended.
  */
-const upsertProvenText = `WITH standing AS (
+const upsertProvenText = `WITH active_user AS (
     SELECT FROM users WHERE organization_id = $1 AND user_id = $8::text::uuid
       AND status = 'Enabled' AND (sessions_ended_at IS NULL
         OR sessions_ended_at <= $12::timestamptz OR sessions_ended_but = $6::text)
     FOR SHARE)
   INSERT INTO oidc_entities (${columns})
   SELECT $1::uuid, $2::text, $3::text, $4::jsonb, $5::text, $6::text, $7::text, $8::text, $9::text,
-    $10::timestamptz, $11::timestamptz FROM standing ${onConflictReplace}`;
+    $10::timestamptz, $11::timestamptz FROM active_user ${onConflictReplace}`;
 
 export function createOidcEntityStore(database: Database) {
   return {
     /**
-     * A second save keeps the mark of consumption: what was redeemed stays redeemed. False where
-     * nothing was written, since what it comes from was ended meanwhile.
+     * A second save keeps `consumed_at`, so a redeemed code stays redeemed. False if nothing was
+     * written because the session ended in the meantime.
      */
     async upsert(organizationId: string, entity: OidcEntity, now: number): Promise<boolean> {
       const { provenAt } = entity;
@@ -129,7 +134,7 @@ export function createOidcEntityStore(database: Database) {
       return entityFromRow(row);
     },
 
-    /** True for exactly one of any number of callers, in whatever process they run. */
+    /** True for exactly one of all concurrent callers, in all processes. */
     async consume(
       organizationId: string,
       model: string,
@@ -159,7 +164,10 @@ export function createOidcEntityStore(database: Database) {
       );
     },
 
-    /** From here on nothing of the account is kept that was proven before; first of all endings. */
+    /**
+     * From now on the database accepts no row of an earlier authentication of this account. Runs
+     * first whenever sessions end.
+     */
     async markSessionsEnded(
       organizationId: string,
       accountId: string,
@@ -175,8 +183,8 @@ export function createOidcEntityStore(database: Database) {
     },
 
     /**
-     * Sessions of a user's browsers with their codes, or all but one of them, or one alone. What is
-     * left of a session for a minute refuses the save of a request that read it before.
+     * Ends browser sessions and their codes: all of a user, all but one, or one. The row of an
+     * ended session stays for a minute, so that a concurrent request cannot save the session again.
      */
     async deleteOfAccount(
       organizationId: string,
@@ -192,7 +200,8 @@ export function createOidcEntityStore(database: Database) {
       const condition = `organization_id = $1 AND account_id = $2
         AND ($3::text IS NULL OR uid = $3) AND ($4::text IS NULL OR uid IS DISTINCT FROM $4)`;
       const values = [organizationId, accountId, uid, exceptUid];
-      // Apart from the codes: whoever redeems one holds its session, then the code.
+      // A separate statement from the codes: redeeming a code locks its session first and then the
+      // code.
       await database.query(
         `UPDATE oidc_entities SET payload = '{}', uid = NULL, account_id = NULL,
            consumed_at = $5::timestamptz, expires_at = $6
@@ -206,7 +215,7 @@ export function createOidcEntityStore(database: Database) {
       );
     },
 
-    /** The live ones of an account, newest first. */
+    /** The unexpired entities of an account, newest first. */
     async listOfAccount(
       organizationId: string,
       model: string,
@@ -222,7 +231,7 @@ export function createOidcEntityStore(database: Database) {
       return rows.map((row) => entityFromRow(row) as StoredEntity);
     },
 
-    /** Somebody is there: the session lives on. Not for every click: `leastMs` says what is worth a write. */
+    /** Extends a session after a request. `minExtensionMs` avoids a write for every click. */
     async extendSession(
       organizationId: string,
       session: { model: string; uid: string; expiresAt: number; minExtensionMs: number },
@@ -241,7 +250,7 @@ export function createOidcEntityStore(database: Database) {
       );
     },
 
-    /** The ones that expire last, from there on. */
+    /** The ids that expire last come first. */
     async listIds(
       organizationId: string,
       model: string,
@@ -260,8 +269,8 @@ export function createOidcEntityStore(database: Database) {
     },
 
     /**
-     * Deletes at most `limit` expired rows, tenant by tenant, and tells how many it found: another
-     * process may delete the same ones, and more may be behind them.
+     * Deletes at most `limit` expired rows, one tenant at a time, and returns how many it found.
+     * Other processes may delete the same rows, and more may follow.
      */
     async deleteExpired(now: number, limit: number): Promise<number> {
       const rows = await database.query<ExpiredRow>(

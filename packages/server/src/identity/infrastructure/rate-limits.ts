@@ -1,18 +1,20 @@
-// How often the OAuth endpoints may be asked: per address, per failed sign-in, per client.
+// Rate limits of the OAuth endpoints: by IP address, by failed authentication, by client.
 import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { createFixedWindowCounter, type SecondsToWait } from './fixed-window-counter.ts';
 
 const windowSeconds = 60;
-/** Addresses share this many counters, so that a flood of addresses cannot fill the memory. */
+/** All addresses share this many counters, so that many addresses cannot fill the memory. */
 const addressBuckets = 65_536;
 
 export type TokenLimits = {
   readonly addressPerMinute: number;
-  /** Of one address, answered 401: each costs a look at the database. One till that is set up
-   * wrongly and never stops asking must not lock out its neighbours behind the same address. */
+  /**
+   * Responses 401 to one address, each of which costs a database query. One misconfigured point of
+   * sale must not block others behind the same address.
+   */
   readonly failuresPerMinute: number;
-  /** A fleet of tills may share one client and start at the same minute. */
+  /** Many points of sale may share one client and start in the same minute. */
   readonly clientPerMinute: number;
 };
 
@@ -24,7 +26,7 @@ export const defaultTokenLimits: TokenLimits = {
 
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** One subscriber of IPv6 has a whole /64: he counts as one address. */
+/** An IPv6 subscriber has a whole /64 network, which counts as one address. */
 function subscriberNetwork(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::');
@@ -33,7 +35,9 @@ function subscriberNetwork(address: string): string {
   return [...head.split(':'), ...zeros, ...tail.split(':')].slice(0, 4).join(':');
 }
 
-/** `salt` keeps others from choosing addresses that share a counter with a victim. */
+/**
+ * The secret `salt` prevents attackers from choosing addresses that share a counter with a victim.
+ */
 export function addressBucket(salt: string, address: string): string {
   const number = hash('sha256', salt + subscriberNetwork(address), 'buffer').readUInt32BE(0);
   return String(number % addressBuckets);

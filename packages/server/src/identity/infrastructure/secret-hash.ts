@@ -1,4 +1,5 @@
-// Client secrets: random, so a plain SHA-256 is enough; compared in constant time.
+// Hashes client secrets. They are random, so plain SHA-256 is enough; the comparison takes constant
+// time.
 import { hash, timingSafeEqual } from 'node:crypto';
 
 export function hashSecret(secret: string): Buffer {
@@ -6,6 +7,6 @@ export function hashSecret(secret: string): Buffer {
 }
 
 export function secretMatches(secret: string, secretHash: Buffer): boolean {
-  const hash = hashSecret(secret);
-  return hash.length === secretHash.length && timingSafeEqual(hash, secretHash);
+  const givenHash = hashSecret(secret);
+  return givenHash.length === secretHash.length && timingSafeEqual(givenHash, secretHash);
 }

@@ -17,7 +17,7 @@ describe('the authorization code flow', () => {
   const proof = () => ({ userId: flow.user.userId });
   const paths = () => [`/oauth2/v1/${flow.realm.userDomainId}/auth`, `${flow.base}/auth`];
 
-  test('a browser comes back with a code that becomes tokens, at both paths', async () => {
+  test('a browser returns with a code that is redeemed for tokens, at both paths', async () => {
     const { realm, client, user } = flow;
     for (const path of paths()) {
       const address = authorizationAddress(path, {
@@ -54,19 +54,19 @@ describe('the authorization code flow', () => {
     }
   });
 
-  test('the request may come by POST, with the parameters in the address, in a form, or in both', async () => {
+  test('the request may come by POST, with the parameters in the URL, in a form, or in both', async () => {
     const { client, realm } = flow;
-    const wanted = { client_id: client.clientId, response_type: 'code', redirect_uri: redirectUri };
+    const params = { client_id: client.clientId, response_type: 'code', redirect_uri: redirectUri };
     for (const path of paths()) {
       for (const [address, form] of [
-        [`${path}?${new URLSearchParams(wanted)}`, {}],
-        [path, wanted],
-        [`${path}?${new URLSearchParams(wanted)}`, { state: 'in the form' }],
+        [`${path}?${new URLSearchParams(params)}`, {}],
+        [path, params],
+        [`${path}?${new URLSearchParams(params)}`, { state: 'in the form' }],
       ] as const) {
         const browser = flow.openBrowser();
-        const asked = await browser.visit(address, { form, isCrossSite: true });
-        assert.equal(asked.status, 303, asked.text);
-        const page = asked.location as URL;
+        const response = await browser.visit(address, { form, isCrossSite: true });
+        assert.equal(response.status, 303, response.text);
+        const page = response.location as URL;
         const returnTo = await answerPage(realm.identity, browser, page, proof());
         const { location } = await browser.visit(String(returnTo));
         assert.ok(location?.searchParams.get('code'), location?.href);
@@ -76,7 +76,7 @@ describe('the authorization code flow', () => {
     }
   });
 
-  test('a secret may stand in the address, here alone, and is checked', async () => {
+  test('a secret may be in the URL, only here, and is checked', async () => {
     const { client } = flow;
     const right = await flow.openBrowser().visit(flow.link({ client_secret: client.clientSecret }));
     assert.match(String(right.location?.pathname), /\/sign-in\//);
@@ -91,7 +91,7 @@ describe('the authorization code flow', () => {
     assert.equal((await flow.openBrowser().visit(twice)).status, 401);
   });
 
-  test('a public client proves itself by PKCE, and S256 is honoured for all', async () => {
+  test('a public client needs PKCE, and S256 is checked for all clients', async () => {
     const { realm, user } = flow;
     const { organizationId, userDomainId } = realm;
     const { clientId } = await realm.identity.createPublicApplication({
@@ -122,8 +122,8 @@ describe('the authorization code flow', () => {
       });
     for (const wrong of [undefined, 'short', pkce().verifier]) {
       const code = await newCode();
-      for (const given of [wrong, verifier]) {
-        const { status, body } = await redeem(code, given);
+      for (const codeVerifier of [wrong, verifier]) {
+        const { status, body } = await redeem(code, codeVerifier);
         assert.deepEqual([status, body['error']], [400, 'invalid_grant'], wrong);
       }
     }
@@ -144,7 +144,7 @@ describe('the authorization code flow', () => {
     assert.equal(extra.body['error'], 'invalid_grant', 'a verifier that protects nothing');
   });
 
-  test('who is signed in already comes back without a page, and with prompt=login by way of it', async () => {
+  test('a signed-in browser returns without a page, and with prompt=login after one', async () => {
     const browser = flow.openBrowser();
     const first = await flow.tokens({}, browser);
     const again = await browser.visit(flow.link());
@@ -157,43 +157,43 @@ describe('the authorization code flow', () => {
     );
     const silent = await browser.visit(flow.link({ prompt: 'none' }));
     assert.ok(silent.location?.searchParams.get('code'));
-    const asked = await browser.visit(flow.link({ prompt: 'login' }));
-    assert.match(String(asked.location?.pathname), /\/sign-in\//);
+    const response = await browser.visit(flow.link({ prompt: 'login' }));
+    assert.match(String(response.location?.pathname), /\/sign-in\//);
     const old = await browser.visit(flow.link({ max_age: '0' }));
     assert.match(String(old.location?.pathname), /\/sign-in\//);
   });
 
-  test('a page in a frame hears that nobody is signed in', async () => {
+  test('prompt=none without a session answers login_required', async () => {
     const { location } = await flow.openBrowser().visit(flow.link({ prompt: 'none' }));
     assert.equal(location?.searchParams.get('error'), 'login_required');
     assert.equal(location?.searchParams.get('error_code'), '401');
     const fragment = await flow
       .openBrowser()
       .visit(flow.link({ prompt: 'none', response_mode: 'fragment' }));
-    const said = new URLSearchParams(fragment.location?.hash.slice(1));
+    const callbackParams = new URLSearchParams(fragment.location?.hash.slice(1));
     assert.deepEqual(
-      [said.get('error'), said.get('error_code'), said.get('state')],
+      [callbackParams.get('error'), callbackParams.get('error_code'), callbackParams.get('state')],
       ['login_required', '401', 'a-state'],
     );
     assert.equal(fragment.location?.search, '');
   });
 
-  test('a denial goes back with the word, its code and the state', async () => {
+  test('a denial redirects with error, error_code and state', async () => {
     for (const [callbackError, word] of [
       ['Rfc6749', 'access_denied'],
       ['HttpCode', '403'],
     ] as const) {
       const client = await flow.createClient({ callbackError });
       const browser = flow.openBrowser();
-      const asked = await browser.visit(flow.link({ client_id: client.clientId }));
-      const returnTo = await denyPage(flow.realm.identity, browser, asked.location as URL);
+      const response = await browser.visit(flow.link({ client_id: client.clientId }));
+      const returnTo = await denyPage(flow.realm.identity, browser, response.location as URL);
       const { location } = await browser.visit(String(returnTo));
       assert.equal(String(location).startsWith(`${redirectUri}?`), true);
-      const said = Object.fromEntries(location?.searchParams ?? []);
-      assert.equal(said['error'], word);
-      assert.equal(said['error_code'], '403');
-      assert.equal(said['state'], 'a-state');
-      assert.equal(said['code'], undefined);
+      const callbackParams = Object.fromEntries(location?.searchParams ?? []);
+      assert.equal(callbackParams['error'], word);
+      assert.equal(callbackParams['error_code'], '403');
+      assert.equal(callbackParams['state'], 'a-state');
+      assert.equal(callbackParams['code'], undefined);
     }
   });
 
@@ -214,7 +214,7 @@ describe('the authorization code flow', () => {
     assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant');
   });
 
-  test('a session ends after 8 hours, however busy it is', async () => {
+  test('a session ends after 8 hours, even in use', async () => {
     const browser = flow.openBrowser();
     await flow.code({}, browser);
     for (let minutes = 0; minutes < 8 * 60 - 10; minutes += 10) {

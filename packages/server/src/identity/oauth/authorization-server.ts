@@ -1,4 +1,5 @@
-// Puts the parts of signing in together: providers of the realms, families of tokens, sessions.
+// Assembles the authorization server: oidc-provider instances, refresh-token families, sessions,
+// endpoints.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, VerifyToken } from '../../http/index.ts';
 import type { Clock, Database, Ids, Log } from '../../platform/index.ts';

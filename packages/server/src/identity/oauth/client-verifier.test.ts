@@ -13,7 +13,7 @@ import { createClientVerifier } from './client-verifier.ts';
 /** Of one name. */
 const organizations = 40;
 
-describe('an application that is found by its credentials', () => {
+describe('a client that is found by its credentials', () => {
   let database: Database;
   before(async () => {
     database = await testDatabase();
@@ -21,12 +21,12 @@ describe('an application that is found by its credentials', () => {
 
   function opened() {
     const store = createApplicationStore(database);
-    let looks = 0;
+    let lookups = 0;
     const applicationStore = {
       ...store,
-      ownersOf(...shown: Parameters<typeof store.findOrganizations>) {
-        looks += 1;
-        return store.findOrganizations(...shown);
+      findOrganizations(...credentials: Parameters<typeof store.findOrganizations>) {
+        lookups += 1;
+        return store.findOrganizations(...credentials);
       },
     };
     const applications = createApplications({
@@ -50,10 +50,10 @@ describe('an application that is found by its credentials', () => {
       revocations: { findReason: async () => undefined },
       findUser: async () => undefined,
     });
-    return { applications, clients, keys, asked: () => looks };
+    return { applications, clients, keys, lookupCount: () => lookups };
   }
 
-  it('is known by its secret, however many organisations have its client id', async () => {
+  it('is found by its secret, however many organisations have its client id', async () => {
     const { applications, clients } = opened();
     const clientId = `till-${randomUUID()}`;
     const all = await Promise.all(
@@ -81,8 +81,8 @@ describe('an application that is found by its credentials', () => {
     assert.deepEqual(await clients.verifyInAnyOrganization(clientId, 'w'.repeat(43)), []);
   });
 
-  it('is looked for once by many who come at once, and no longer known once its secret is another', async () => {
-    const { applications, clients, asked } = opened();
+  it('is looked up once for concurrent calls, and is no longer found after its secret has changed', async () => {
+    const { applications, clients, lookupCount } = opened();
     const clientId = `till-${randomUUID()}`;
     const organizationId = randomUUID();
     const { clientSecret } = await applications.create({
@@ -94,16 +94,16 @@ describe('an application that is found by its credentials', () => {
       roles: ['PointOfSaleTerminal'],
       securityFlows: ['ClientCredentials'],
     });
-    const prove = () => clients.verifyInAnyOrganization(clientId, clientSecret);
-    const many = await Promise.all(Array.from({ length: 50 }, prove));
+    const verify = () => clients.verifyInAnyOrganization(clientId, clientSecret);
+    const many = await Promise.all(Array.from({ length: 50 }, verify));
     assert.ok(many.every((proven) => proven.length === 1));
-    assert.equal((await prove()).length, 1);
-    assert.equal(asked(), 1);
+    assert.equal((await verify()).length, 1);
+    assert.equal(lookupCount(), 1);
     await applications.rotateSecret(organizationId, clientId);
-    assert.deepEqual(await prove(), []);
+    assert.deepEqual(await verify(), []);
   });
 
-  it('has no rights by a token whose key was replaced at once', async () => {
+  it('has no permissions by a token whose key was replaced at once', async () => {
     const { applications, clients, keys } = opened();
     const organizationId = randomUUID();
     const { clientId } = await applications.create({
@@ -124,7 +124,7 @@ describe('an application that is found by its credentials', () => {
     assert.ok((await clients.currentPermissionsOfToken(token))?.includes('cc.pos'));
   });
 
-  it('costs one look along a whole key', async () => {
+  it('needs one index look-up', async () => {
     const plan = (await database.explain(findOrganizationsText)).join('\n');
     assert.match(plan, /(?:using|on) applications_credentials/);
     assert.match(plan, /Index Cond: \(\(client_id = \$1\) AND \(secret_hash = \$2\)\)/);

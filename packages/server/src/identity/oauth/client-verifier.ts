@@ -1,4 +1,5 @@
-// Who an application is that proves itself elsewhere than at the token endpoint.
+// Authenticates applications that do not use the token endpoint, and rechecks permissions of open
+// connections.
 import { defined, type Permission } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
@@ -12,51 +13,51 @@ import type { Realms } from '../realms-and-keys/realms.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { isUserSessionValid } from '../tokens/user-session-validity.ts';
 
-/** An application that has shown its secret. */
+/** An application that authenticated with its secret. */
 export type VerifiedClient = {
   readonly organizationId: string;
   readonly clientId: string;
-  /** What it acts for; the organisation as a whole where there is neither. */
+  /** Missing both: the application acts for the whole organisation. */
   readonly merchantId?: string;
   readonly storeId?: string;
   readonly permissions: readonly Permission[];
 };
 
 export type ClientVerifier = {
-  /** Undefined for whom the token endpoint would give no token to either. */
+  /** Undefined if the token endpoint would refuse the client too. */
   verify(
     organizationId: string,
     clientId: string,
     secret: string,
   ): Promise<VerifiedClient | undefined>;
-  /** The same where it is not said whose application it is: seldom more than one. */
+  /** The same without an organisation: rarely more than one matches. */
   verifyInAnyOrganization(clientId: string, secret: string): Promise<readonly VerifiedClient[]>;
-  /** Whether a secret is one that was given to the holder of this certificate. */
+  /** Whether the secret was issued to the holder of this certificate. */
   verifyDeviceSecret(
     certificate: { readonly organizationId: string; readonly thumbprint: string },
     clientId: string,
     secret: string,
   ): Promise<boolean>;
-  /** The thumbprints among them whose certificates are good now: by one question for all. */
+  /** The thumbprints whose certificates are active, in one query. */
   findActiveCertificates(
     holders: readonly { readonly organizationId: string; readonly thumbprint: string }[],
   ): Promise<ReadonlySet<string>>;
   /**
-   * What an application may do by now, whatever a token of it says; undefined where it is not there, or
-   * disabled. What another process changed shows within seconds.
+   * The current permissions of an application; undefined if it is missing or disabled. Changes in
+   * other processes appear within seconds.
    */
   currentPermissions(
     organizationId: string,
     clientId: string,
   ): Promise<readonly Permission[] | undefined>;
   /**
-   * The same of whoever was let in by a token that is not at hand any more; undefined also where it was
-   * revoked since, its key replaced at once, or its person signed out or stopped.
+   * The same for a connection that authenticated with a token; undefined also if the token was
+   * revoked, its key replaced at once, or its user signed out or disabled.
    */
   currentPermissionsOfToken(token: VerifiedToken): Promise<readonly Permission[] | undefined>;
 };
 
-/** What a token that was good said of itself. */
+/** The facts of a token that was verified before. */
 type VerifiedToken = Pick<
   Caller,
   | 'realm'
@@ -87,7 +88,8 @@ type PresentedCredentials = { readonly clientId: string; readonly secretHash: Bu
 
 export function createClientVerifier(deps: Deps): ClientVerifier {
   const { applications, applicationStore, devices, clock } = deps;
-  // Says who may be meant, and proves nothing: thousands of devices come back with the same credentials.
+  // Finds candidates without authenticating them; thousands of devices reconnect with the same
+  // credentials.
   const owners = createCachedLookup<PresentedCredentials, readonly string[]>({
     max: maxCachedOwners,
     ttlMs: ownersCacheTtlMs,
@@ -142,7 +144,7 @@ export function createClientVerifier(deps: Deps): ClientVerifier {
       const realm = await deps.realms.find(name);
       if (realm === undefined) return undefined;
       const { tokenId, keyId, expiresAt, issuedAt = 0, signInId } = token;
-      // A key that was replaced at once takes with it whatever it has signed.
+      // Tokens of a key that was replaced at once are no longer valid.
       if (keyId !== undefined && !realm.keys.has(keyId)) return undefined;
       const sessionId = defined({ sessionId: signInId });
       const reason = await deps.revocations.findReason(realm, { tokenId, expiresAt, ...sessionId });

@@ -118,7 +118,7 @@ describe('openid-client over TLS', () => {
     }
   });
 
-  test('introspects a token, revokes it, and finds it dead', async () => {
+  test('introspects a token, revokes it, and finds it inactive', async () => {
     const { clientId, configuration } = await discover(openid.ClientSecretPost);
     const { access_token: token } = await openid.clientCredentialsGrant(configuration);
     const alive = await openid.tokenIntrospection(configuration, token);
@@ -133,7 +133,7 @@ describe('openid-client over TLS', () => {
     await assert.rejects(realm.identity.verifyToken(token), /token_invalid/);
   });
 
-  test('is told in its own terms what was wrong', async () => {
+  test('gets errors in the form of OAuth', async () => {
     const { configuration } = await discover(() => openid.ClientSecretPost('wrong'));
     await assert.rejects(openid.clientCredentialsGrant(configuration), (error) => {
       // A challenge in the answer would hide the error code from the client.
@@ -146,7 +146,7 @@ describe('openid-client over TLS', () => {
     );
   });
 
-  test('the answers carry the request id of the house', async () => {
+  test('the responses have the request id of the server', async () => {
     const headers = { 'x-request-id': 'mine-1' };
     const response = await fetchWithCa(`${issuer}/.well-known/openid-configuration`, { headers });
     assert.equal(response.headers.get('x-request-id'), 'mine-1');

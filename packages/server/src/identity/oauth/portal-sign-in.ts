@@ -1,4 +1,5 @@
-// What the portal asks of the authorization server, within the process: no secret leaves for it, and no token.
+// The calls of the portal to the authorization server, within the process: no secret and no token
+// leaves it.
 import { defined } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { errors } from 'oidc-provider';
@@ -31,9 +32,9 @@ export type PortalSignIn = {
   readonly userDomainId: string;
   readonly organizationId: string;
   readonly userId: string;
-  /** Of the family of tokens. */
+  /** The id of the refresh-token family. */
   readonly signInId: string;
-  /** Epoch milliseconds: the day's work is over then, however busy it is. */
+  /** Epoch milliseconds: the maximum session length ends here. */
   readonly endsAt: number;
   readonly tokens: PortalTokens;
 };
@@ -42,7 +43,7 @@ export type PortalAuthorizationRequest = {
   readonly redirectUri: string;
   readonly state: string;
   readonly nonce: string;
-  /** PKCE, S256. */
+  /** The PKCE code challenge (S256). */
   readonly challenge: string;
   readonly loginHint?: string | undefined;
 };
@@ -52,11 +53,11 @@ export type PortalCodeResponse = {
   readonly redirectUri: string;
   readonly verifier: string;
   readonly nonce: string;
-  /** RFC 9207: who says that he answers. */
+  /** The `iss` parameter of RFC 9207. */
   readonly issuer?: string | undefined;
 };
 
-/** Within the transaction of who keeps the tokens; undefined where the sign-in is over. */
+/** Runs in the transaction that stores the tokens; undefined if the sign-in has ended. */
 export type RefreshTokens = (trx: Kysely<unknown>) => Promise<PortalTokens | undefined>;
 
 export type PortalAuthorization = ReturnType<typeof createPortalAuthorization>;
@@ -84,7 +85,7 @@ export function createPortalAuthorization(deps: Deps) {
     accessExpiresAt: clock.now() + response.expires_in * 1000,
   });
 
-  /** Undefined unless the ID token is the answer to this very request. */
+  /** Undefined unless the ID token belongs to this request. */
   function readSignIn(
     realm: Realm,
     response: TokenResponse,
@@ -106,7 +107,7 @@ export function createPortalAuthorization(deps: Deps) {
   }
 
   return {
-    /** Where the browser signs in; undefined where there is no such user domain. */
+    /** The authorization URL; undefined if the user domain does not exist. */
     async signInUrl(
       userDomainId: string,
       request: PortalAuthorizationRequest,
@@ -128,7 +129,7 @@ export function createPortalAuthorization(deps: Deps) {
       return `${realm.issuer}${providerPaths.authorization}?${query}`;
     },
 
-    /** Undefined for a code that is used, expired, another's, or not the answer to this request. */
+    /** Undefined if the code is used, expired, of another client, or of another request. */
     async redeemCode(
       userDomainId: string,
       response: PortalCodeResponse,
@@ -157,7 +158,7 @@ export function createPortalAuthorization(deps: Deps) {
       }
     },
 
-    /** All that is to be known before the tokens are renewed; undefined where the sign-in is over. */
+    /** Checks everything before the refresh; undefined if the sign-in has ended. */
     async prepareRefresh(
       userDomainId: string,
       refreshToken: string,
@@ -187,7 +188,7 @@ export function createPortalAuthorization(deps: Deps) {
       };
     },
 
-    /** Signs out of the realm too: the browser's session there, and what else was begun in it. */
+    /** Ends the browser session of the realm and all sign-ins that started in it. */
     async signOut(userDomainId: string, refreshToken: string): Promise<void> {
       const realm = await findRealm(userDomainId);
       const application = realm && (await findPortalClient(realm));
@@ -195,7 +196,7 @@ export function createPortalAuthorization(deps: Deps) {
       await logout.endByRefreshToken(realm, application, refreshToken);
     },
 
-    /** Where the realm says that somebody is signed out. */
+    /** The URL of the page that confirms the sign-out. */
     async signedOutUrl(userDomainId: string): Promise<string | undefined> {
       const realm = await findRealm(userDomainId);
       return realm === undefined ? undefined : `${realm.issuer}/signed-out`;

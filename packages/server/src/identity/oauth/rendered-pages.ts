@@ -1,4 +1,4 @@
-// What the authorization server itself has to show to people: the pages make it.
+// The pages that the authorization server shows itself; the login pages render them.
 import type { IncomingMessage } from 'node:http';
 
 export type RenderedPage = {
@@ -7,19 +7,19 @@ export type RenderedPage = {
 };
 
 export type PageError = {
-  /** RFC 6749's word; `description` goes to the page as text. */
+  /** The error code of RFC 6749; the page shows `description` as text. */
   readonly error: string;
   readonly description?: string | undefined;
   readonly status: number;
   readonly requestId: string;
-  /** Missing where there is no such realm. */
+  /** Missing if the realm does not exist. */
   readonly realm?: string | undefined;
 };
 
 export type PageRenderer = {
-  /** Where nothing may be redirected: unknown client, wrong redirect URI, stale request. */
+  /** For errors that must not redirect: unknown client, wrong redirect URI, expired request. */
   errorPage(raw: IncomingMessage, details: PageError): RenderedPage;
-  /** Asks before the sign-out; `form` holds the hidden fields and has the id `op.logoutForm`. */
+  /** Asks for confirmation; `form` contains the hidden fields and has the id `op.logoutForm`. */
   logoutPage(
     raw: IncomingMessage,
     details: { realm: string; form: string; redirectUri?: string | undefined },

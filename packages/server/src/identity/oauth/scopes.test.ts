@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { grantMachineScope, grantUserScope } from './scopes.ts';
 
-test('a person is granted what is asked for, once each and in that order', () => {
+test('a user is granted the requested scopes, once each and in that order', () => {
   assert.deepEqual(grantUserScope('email openid'), { granted: 'email openid' });
   assert.deepEqual(grantUserScope('openid  openid profile'), { granted: 'openid profile' });
   const all = 'openid profile email phone address auth';

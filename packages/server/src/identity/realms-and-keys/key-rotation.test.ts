@@ -49,8 +49,8 @@ describe('the job that rotates keys', () => {
 
   /** Notes the jobs and lets the test do them. */
   const noted = {
-    handle(kind: string, given: JobHandler) {
-      if (kind === 'rotate-realm-keys') handler = given;
+    handle(kind: string, jobHandler: JobHandler) {
+      if (kind === 'rotate-realm-keys') handler = jobHandler;
     },
     async enqueue(job: { organizationId: string; jobId?: string; dueAt?: number }) {
       jobs.push({ attempts: 0, kind: '', payload: {}, jobId: '', dueAt: 0, ...job });
@@ -65,7 +65,7 @@ describe('the job that rotates keys', () => {
   });
   after(() => realm.close());
 
-  async function look(job = jobs[0]): Promise<Later> {
+  async function runJob(job = jobs[0]): Promise<Later> {
     assert.ok(job);
     const later = await handler(job);
     assert.ok(later, 'the job never ends');
@@ -73,7 +73,7 @@ describe('the job that rotates keys', () => {
     return later;
   }
 
-  test('is one of each realm, however often the realm is made', async () => {
+  test('exists once for each realm, even if the realm is created repeatedly', async () => {
     const { identity, userDomainId, organizationId } = realm;
     await identity.createUserDomain({ userDomainId, organizationId });
     assert.equal(jobs.length, 2);
@@ -84,25 +84,25 @@ describe('the job that rotates keys', () => {
     assert.notEqual(jobs[2]?.jobId, jobs[0]?.jobId);
   });
 
-  test('leaves young keys alone and looks again within a day', async () => {
+  test('does not replace new keys, and runs again within a day', async () => {
     const before = await publishedIds(realm);
-    assert.deepEqual(await look(), { retryAt: clock.now() + dayMs, untried: true });
+    assert.deepEqual(await runJob(), { retryAt: clock.now() + dayMs, untried: true });
     assert.deepEqual(await publishedIds(realm), before);
   });
 
-  test('publishes new keys, lets them sign in an hour, and deletes the old ones in the end', async () => {
+  test('publishes new keys, signs with them after an hour, and deletes the old ones later', async () => {
     const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
     const before = await publishedIds(realm);
     clock.advance(90 * dayMs - 1000);
-    assert.deepEqual(await look(), { retryAt: clock.now() + 60_000, untried: true });
+    assert.deepEqual(await runJob(), { retryAt: clock.now() + 60_000, untried: true });
     assert.deepEqual(await publishedIds(realm), before);
 
     clock.advance(1000);
-    await look();
-    const both = await publishedIds(realm);
-    assert.equal(both.length, 4);
-    await look();
-    assert.deepEqual(await publishedIds(realm), both, 'done once, also when the job is repeated');
+    await runJob();
+    const keyIds = await publishedIds(realm);
+    assert.equal(keyIds.length, 4);
+    await runJob();
+    assert.deepEqual(await publishedIds(realm), keyIds, 'done once, also when the job is repeated');
     const states = (await realm.identity.listSigningKeys(realm.userDomainId)).map(
       ({ state }) => state,
     );
@@ -112,10 +112,10 @@ describe('the job that rotates keys', () => {
 
     clock.advance(1000 + realmCacheTtlMs);
     const newToken = await realm.getToken(client);
-    assert.ok(!before.includes(kidOf(newToken)) && both.includes(kidOf(newToken)));
+    assert.ok(!before.includes(kidOf(newToken)) && keyIds.includes(kidOf(newToken)));
 
     clock.advance(dayMs);
-    const young = both.filter((kid) => !before.includes(kid));
+    const young = keyIds.filter((kid) => !before.includes(kid));
     assert.deepEqual(new Set(await publishedIds(realm)), new Set(young));
     await realm.identity.verifyToken(await realm.getToken(client));
     const rows = async () =>
@@ -124,14 +124,14 @@ describe('the job that rotates keys', () => {
           realm.organizationId,
         ])
       ).length;
-    await look();
+    await runJob();
     assert.equal(await rows(), 4, 'kept for a while');
     clock.advance(retiredKeyRetentionMs + 1000);
-    await look();
+    await runJob();
     assert.equal(await rows(), 2);
   });
 
-  test('rotates once where two processes look at the same time', async () => {
+  test('rotates once if two processes run at the same time', async () => {
     const first = handler;
     const other = await openTestRealm({ database, clock, masterKey, jobs: noted });
     const second = handler;
@@ -143,7 +143,7 @@ describe('the job that rotates keys', () => {
     await other.close();
   });
 
-  test('waits a minute where it is due by the clock of the jobs and not yet by its own', async () => {
+  test('waits a minute if it is due by the clock of the jobs, but not by its own', async () => {
     const [own, first] = [movableClock(), handler];
     const behind = await openTestRealm({ database, clock: own, masterKey, jobs: noted });
     const job = jobs.at(-1);
@@ -158,8 +158,8 @@ describe('the job that rotates keys', () => {
   });
 
   test('ends with its realm', async () => {
-    const gone = { ...jobs[0], organizationId: randomUUID() } as Job;
-    assert.equal(await handler(gone), undefined);
+    const orphanedJob = { ...jobs[0], organizationId: randomUUID() } as Job;
+    assert.equal(await handler(orphanedJob), undefined);
   });
 });
 
@@ -182,7 +182,7 @@ function counted(jobs: Jobs): { jobs: Jobs; atOnce(): number } {
   return { jobs: { ...jobs, handle }, atOnce: () => atOnce };
 }
 
-test('jobs wait in the table from the making of a realm on, and are done one by one when their day comes', async (t) => {
+test('rotation jobs are enqueued with their realm and run one at a time', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A database of its own: this clock would call every realm's keys old.
   const database = openDatabase({ url: await testCopyUrl(), log });
@@ -224,7 +224,7 @@ test('jobs wait in the table from the making of a realm on, and are done one by 
 });
 
 describe('by command', () => {
-  test('keys are rotated once until the new ones sign; others see them within the time of a cache', async () => {
+  test('keys rotate once until the new keys sign; other processes see them within the cache time', async () => {
     const clock = movableClock();
     const database = await testDatabase();
     const realm = await openTestRealm({ database, clock, masterKey });
@@ -250,7 +250,7 @@ describe('by command', () => {
     await realm.close();
   });
 
-  test('a stolen key is replaced at once: its tokens are dead, new ones are good', async () => {
+  test('a stolen key is replaced at once: its tokens are refused, new ones accepted', async () => {
     const clock = movableClock();
     const database = await testDatabase();
     const realm = await openTestRealm({ database, clock, masterKey });

@@ -1,4 +1,4 @@
-// Replaces the signing keys of a realm: after so many days, when asked to, and in an emergency at once.
+// Rotates the signing keys of a realm: by schedule, by command, and at once after a theft.
 import { hash } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
@@ -17,19 +17,22 @@ import { type Realms, realmCacheTtlMs } from './realms.ts';
 import type { KeyRing } from './signing-keys.ts';
 
 const dayMs = 86_400_000;
-/** A new key is published this long before it signs, so that caches of the JWKS have it. */
+/** A new key is published in the JWKS this long before it signs, so that caches contain it. */
 export const publishedBeforeUseMs = 3_600_000;
 /** The longest lifetime of an access token: a replaced signing key verifies tokens for as long. */
 export const maxAccessTokenSeconds = 86_400;
 /** No token lives longer: an access token lives a day at most, a refresh token too. */
 const maxTokenLifetimeMs = maxAccessTokenSeconds * 1000;
-/** A key that has ended verifies nothing, and stays so long for whoever looks into an old token. */
+/** A retired key verifies nothing; its row is kept this long for investigations of old tokens. */
 export const retiredKeyRetentionMs = 7 * dayMs;
-/** The job looks at least so often: the setting may have been changed. */
+/** The job runs at least this often, because the setting may have changed. */
 const recheckIntervalMs = dayMs;
-/** And no sooner: by the clock of the jobs, which is not this one, `next` may have come and would come at once. */
+/**
+ * Minimum delay of the job: its clock may differ from this one, and a due time in the past would
+ * run it at once.
+ */
 const minRecheckDelayMs = 60_000;
-/** Two RSA keys would keep two threads busy: while one is made, other realms wait. */
+/** Generating an RSA key occupies a thread, so other realms wait. */
 const maxConcurrentRotations = 1;
 const jobKind = 'rotate-realm-keys';
 
@@ -40,23 +43,23 @@ type Deps = {
   store: RealmStore;
   keyRing: KeyRing;
   realms: Pick<Realms, 'invalidate'>;
-  /** Left out, keys rotate by command alone: in tools and in tests of other things. */
+  /** Without jobs, keys rotate by command only (tools and some tests). */
   jobs: Pick<Jobs, 'handle' | 'enqueue'> | undefined;
   recordChange: RecordChange;
   clock: Clock;
   log: Log;
-  /** How long keys sign before others do. */
+  /** How many days keys sign before rotation. */
   rotationDays: number;
 };
 
-/** One job of each realm, however often it is asked for: its id follows from the realm's. */
+/** The job id is derived from the realm, so each realm has one job. */
 function jobIdOf(organizationId: string): string {
   const digest = hash('sha256', `${jobKind} ${organizationId}`);
   const parts = [digest.slice(0, 8), digest.slice(8, 12), digest.slice(13, 16)];
   return `${parts[0]}-${parts[1]}-8${parts[2]}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
-/** Keys come youngest first, so the first of an algorithm that has begun is the one that signs. */
+/** Keys are sorted newest first: the first active key of an algorithm signs. */
 function summarizeKeys(keys: readonly SealedKey[], now: number): SigningKeySummary[] {
   const signing = new Set<string>();
   return keys.map(({ privateSealed: _sealed, ...key }) => {
@@ -72,10 +75,10 @@ export function createKeyRotation(deps: Deps) {
 
   async function domainOf(userDomainId: string): Promise<UserDomain> {
     const domain = await store.findDomain(userDomainId);
-    return domain ?? refuse('resource_not_found', 'There is no such user domain.');
+    return domain ?? refuse('resource_not_found', 'The user domain does not exist.');
   }
 
-  /** False where keys that begin after `unlessActiveAfter` are there already. */
+  /** False if keys that start after `unlessActiveAfter` exist already. */
   async function replace(
     { userDomainId, organizationId }: UserDomain,
     plan: { activeFrom: number; retireOthersAt: number; unlessActiveAfter: number | undefined },
@@ -98,11 +101,14 @@ export function createKeyRotation(deps: Deps) {
     });
     if (!isReplaced) return false;
     realms.invalidate(userDomainId);
-    log.info({ realm: userDomainId, keyIds, activeFrom }, 'signing keys were replaced');
+    log.info({ realm: userDomainId, keyIds, activeFrom }, 'signing keys were rotated');
     return true;
   }
 
-  /** Published now, signing after the lead; the old ones verify until their last token is over. */
+  /**
+   * The new keys sign after `publishedBeforeUseMs`; the old ones verify until their last token has
+   * expired.
+   */
   function replaceWithOverlap(domain: UserDomain, unlessActiveAfter: number): Promise<boolean> {
     const activeFrom = clock.now() + publishedBeforeUseMs;
     const retireOthersAt = activeFrom + realmCacheTtlMs + maxTokenLifetimeMs;
@@ -116,7 +122,7 @@ export function createKeyRotation(deps: Deps) {
 
   async function rotateWhenDue({ organizationId, payload }: Job): Promise<Later | undefined> {
     const domain = await store.findDomain(String(payload['userDomainId']));
-    // A domain that is gone needs no keys; the job of its name ends with it.
+    // The domain no longer exists: the job ends.
     if (domain?.organizationId !== organizationId) return undefined;
     const keyLifetimeMs = rotationDays * dayMs;
     const now = clock.now();
@@ -124,7 +130,7 @@ export function createKeyRotation(deps: Deps) {
     if (isDue) await replaceWithOverlap(domain, now - keyLifetimeMs);
     const deleted = await store.deleteKeys(organizationId, now - retiredKeyRetentionMs);
     if (deleted > 0)
-      log.info({ realm: domain.userDomainId, gone: deleted }, 'old signing keys were deleted');
+      log.info({ realm: domain.userDomainId, deleted }, 'old signing keys were deleted');
     const next = Math.min(
       (await newestActiveFrom(organizationId)) + keyLifetimeMs,
       now + recheckIntervalMs,
@@ -135,7 +141,7 @@ export function createKeyRotation(deps: Deps) {
   jobs?.handle(jobKind, rotateWhenDue, { most: maxConcurrentRotations });
 
   return {
-    /** From now on the realm's keys rotate by themselves; new ones have a day at least. */
+    /** Schedules the rotation of the realm; the first check is a day later. */
     async scheduleRotation(
       { userDomainId, organizationId }: Omit<UserDomain, 'status'>,
       trx?: Kysely<unknown>,
@@ -146,14 +152,14 @@ export function createKeyRotation(deps: Deps) {
       await jobs?.enqueue({ organizationId, jobId, kind: jobKind, payload, dueAt }, trx);
     },
 
-    /** False where the next keys are published already and wait for their hour. */
+    /** False if the next keys are published already and wait for their start. */
     async rotate(userDomainId: string): Promise<boolean> {
       return replaceWithOverlap(await domainOf(userDomainId), clock.now());
     },
 
     /**
-     * For the case that a key was stolen: new keys sign at once, and every token of the others is
-     * refused, here at once and elsewhere as soon as the realm is read again.
+     * For a stolen key: new keys sign at once, and the server refuses every token of the old keys.
+     * Other processes follow when they read the realm again.
      */
     async replaceAtOnce(userDomainId: string): Promise<void> {
       const now = clock.now();
@@ -161,7 +167,7 @@ export function createKeyRotation(deps: Deps) {
       await replace(await domainOf(userDomainId), plan);
     },
 
-    /** Those that still sign or verify, youngest first. */
+    /** The keys that still sign or verify, newest first. */
     async list(userDomainId: string): Promise<SigningKeySummary[]> {
       const now = clock.now();
       const { organizationId } = await domainOf(userDomainId);

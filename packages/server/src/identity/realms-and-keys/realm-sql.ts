@@ -3,16 +3,16 @@ import { CompiledQuery, type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
 import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm.ts';
 
-/** Rotation makes two keys at a time: this many are years of them, not a working set. */
+/** Rotation adds two keys at a time, so this limit covers years. */
 const maxListedKeys = 32;
 
 export type KeyReplacement = {
   readonly keys: readonly SealedKey[];
-  /** Epoch milliseconds, as all of these. */
+  /** Epoch milliseconds, like all times here. */
   readonly now: number;
   readonly retireOthersAt: number;
   readonly unlessActiveAfter: number | undefined;
-  /** As the last statement of the same transaction. */
+  /** Runs as the last statement of the same transaction. */
   readonly recordChange: (trx: Kysely<unknown>) => Promise<void>;
 };
 
@@ -45,7 +45,7 @@ function keyFromRow(row: KeyRow): SealedKey {
 }
 
 export function createRealmStore(database: Database) {
-  /** Within a transaction by its own connection: a second one might never come. */
+  /** Uses the connection of the transaction: waiting for a second one could deadlock. */
   async function queryRows<Row extends object>(
     text: string,
     values: readonly unknown[],
@@ -86,7 +86,7 @@ export function createRealmStore(database: Database) {
       return row?.user_domain_id;
     },
 
-    /** By organisation, of those that have one. */
+    /** By organisation; organisations without a user domain are missing. */
     async findDomainsOfOrganizations(
       organizationIds: readonly string[],
     ): Promise<ReadonlyMap<string, string>> {
@@ -97,7 +97,7 @@ export function createRealmStore(database: Database) {
       return new Map(rows.map((row) => [row.organization_id, row.user_domain_id]));
     },
 
-    /** False where the name or the organisation has a domain already: then nothing was written. */
+    /** False, and nothing written, if the name or the organisation already has a domain. */
     async insertDomain(
       domain: UserDomain,
       keys: readonly SealedKey[],
@@ -118,7 +118,7 @@ export function createRealmStore(database: Database) {
         : insert(outerTransaction);
     },
 
-    /** Tells its name, where there was one. */
+    /** Returns the name of the closed user domain, if there was one. */
     async closeDomain(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
       const closed = await sql<DomainRow>`UPDATE user_domains SET status = 'Disabled'
         WHERE organization_id = ${organizationId} RETURNING user_domain_id`.execute(trx);
@@ -136,15 +136,14 @@ export function createRealmStore(database: Database) {
     },
 
     /**
-     * The new keys come in and every other one ends at `retireOthersAt`, unless it ends before:
-     * all of that or nothing. False where a key begins after `unlessActiveAfter`: then somebody
-     * else was faster.
+     * Inserts the new keys and retires all others at `retireOthersAt`, in one transaction. False if
+     * a key starts after `unlessActiveAfter`: another process has rotated already.
      */
     async replaceKeys(organizationId: string, replacement: KeyReplacement): Promise<boolean> {
       const { keys, now, retireOthersAt, unlessActiveAfter } = replacement;
       const end = isoTime(retireOthersAt);
       return database.transaction(async (trx) => {
-        // Two rotations at once take turns.
+        // The lock serialises concurrent rotations.
         await sql`SELECT 1 FROM user_domains WHERE organization_id = ${organizationId} FOR UPDATE`.execute(
           trx,
         );
@@ -161,7 +160,7 @@ export function createRealmStore(database: Database) {
       });
     },
 
-    /** Tells how many keys went that had ended before `endedBefore`. */
+    /** Returns how many keys it deleted that had retired before `endedBefore`. */
     async deleteKeys(organizationId: string, endedBefore: number): Promise<number> {
       const deleted = await database.query(
         'DELETE FROM realm_keys WHERE organization_id = $1 AND retire_at < $2 RETURNING key_id',

@@ -1,4 +1,4 @@
-// Realms: a user domain with its keys, kept in a bounded cache that follows rotation and revocation.
+// Finds realms: a user domain with its keys and revocations, from a bounded cache.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/index.ts';
@@ -8,9 +8,9 @@ import type { Realm, RealmKey, Revoked, UserDomain } from './realm.ts';
 import type { RealmStore } from './realm-sql.ts';
 import { type KeyRing, selectSigningKey } from './signing-keys.ts';
 
-/** 12 KB each: keys, and what was revoked. */
+/** About 12 KB each: keys and revocation list. */
 const maxCachedRealms = 4_000;
-/** How long another process may take to see rotated keys, a revoked token, a disabled domain. */
+/** Other processes see rotated keys, revoked tokens and disabled domains within this time. */
 export const realmCacheTtlMs = 20_000;
 
 const userDomainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -74,21 +74,24 @@ export function createRealms(deps: Deps) {
 
   return {
     find,
-    /** Its rows were changed: this process sees that at once. */
+    /** Call after a change of the rows: this process then reads them again. */
     invalidate: invalidate,
 
     async findByIssuer(issuer: string): Promise<Realm | undefined> {
       return issuer.startsWith(issuerPrefix) ? find(issuer.slice(issuerPrefix.length)) : undefined;
     },
 
-    /** Makes the domain and its first keys; the same call again changes nothing. */
+    /** Creates the domain and its first keys; repeating the call changes nothing. */
     async create(
       newDomain: { userDomainId: string; organizationId: string },
       trx?: Kysely<unknown>,
     ): Promise<void> {
       const { userDomainId, organizationId } = newDomain;
       if (!userDomainPattern.test(userDomainId)) {
-        refuse('field_invalid', 'A user domain is 1 to 63 of a-z, 0-9 and inner hyphens.');
+        refuse(
+          'field_invalid',
+          'The name of a user domain has 1 to 63 characters of a-z and 0-9, with hyphens inside.',
+        );
       }
       const existing = await store.findDomain(userDomainId, trx);
       if (existing?.organizationId === organizationId) return;
@@ -96,18 +99,21 @@ export function createRealms(deps: Deps) {
       const keys = await keyRing.createSealedKeys(organizationId, now);
       const domain = { userDomainId, organizationId, status: 'Enabled' } as const;
       if (!(await store.insertDomain(domain, keys, now, trx))) {
-        refuse('already_exists', 'The user domain or the organization has one already.');
+        refuse(
+          'already_exists',
+          'The name of the user domain is taken, or the organization already has a user domain.',
+        );
       }
       invalidate(userDomainId);
     },
 
-    /** Families of its tokens were revoked; as below. */
+    /** Call after refresh-token families of the organisation were revoked. */
     async invalidateOrganization(organizationId: string): Promise<void> {
       const userDomainId = await store.findDomainOfOrganization(organizationId);
       if (userDomainId !== undefined) invalidate(userDomainId);
     },
 
-    /** The token is refused here at once, elsewhere within a minute. */
+    /** This process refuses the token at once, other processes within a minute. */
     async revokeToken(realm: Realm, tokenId: string, expiresAt: number): Promise<void> {
       await revocations.add(realm.organizationId, tokenId, expiresAt);
       invalidate(realm.userDomainId);

@@ -26,7 +26,7 @@ async function publishedIds(realm: TestRealm): Promise<string[]> {
 }
 
 describe('signing keys', () => {
-  test('lie sealed in the database and open only under their master key and realm', async () => {
+  test('are encrypted in the database and decrypt only with their master key and realm', async () => {
     const masterKey = randomBytes(32);
     const database = await testDatabase();
     const realm = await openTestRealm({ database, clock: movableClock(), masterKey });
@@ -45,7 +45,7 @@ describe('signing keys', () => {
     await realm.close();
   });
 
-  test('rotate: published first, signing later, the old ones verify until their tokens are gone', async () => {
+  test('rotate: published first, signing later; old keys verify until their tokens expire', async () => {
     const clock = movableClock();
     const realm = await openTestRealm({ database: await testDatabase(), clock });
     const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
@@ -72,7 +72,7 @@ describe('signing keys', () => {
 });
 
 describe('a realm', () => {
-  test('is made once; the same call again changes nothing', async () => {
+  test('is created once; repeating the call changes nothing', async () => {
     const realm = await openTestRealm({ database: await testDatabase(), clock: movableClock() });
     const { identity, organizationId, userDomainId } = realm;
     const ids = await publishedIds(realm);

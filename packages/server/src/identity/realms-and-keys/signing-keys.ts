@@ -1,4 +1,5 @@
-// Signing keys of a realm: made, sealed for the database, opened, chosen.
+// Generates the signing keys of a realm, encrypts them for the database, and selects the one that
+// signs.
 import { createPublicKey, createSecretKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
@@ -12,7 +13,10 @@ const rsaModulusBits = 2048;
 export type KeyRing = ReturnType<typeof createKeyRing>;
 export type GeneratePrivateKey = (algorithm: SigningAlgorithm) => Promise<KeyObject>;
 
-/** RS256 for user flows, which older client libraries expect, ES256 for machines: eleven times cheaper. */
+/**
+ * RS256 for user flows, because older client libraries expect it; ES256 for machines, at a tenth of
+ * the cost.
+ */
 async function createPrivateKey(algorithm: SigningAlgorithm): Promise<KeyObject> {
   const pair =
     algorithm === 'ES256'
@@ -21,7 +25,7 @@ async function createPrivateKey(algorithm: SigningAlgorithm): Promise<KeyObject>
   return pair.privateKey;
 }
 
-/** The youngest key that has begun signs; keys come youngest first. */
+/** The newest active key signs; keys are sorted newest first. */
 export function selectSigningKey(
   keys: readonly RealmKey[],
   algorithm: SigningAlgorithm,
@@ -30,13 +34,13 @@ export function selectSigningKey(
   return keys.find((key) => key.algorithm === algorithm && key.activeFrom <= now);
 }
 
-/** @param generatePrivateKey makes the private keys; left out, each is a new one */
+/** @param generatePrivateKey default: a new key each time */
 export function createKeyRing(
   masterKey: Buffer,
   generatePrivateKey: GeneratePrivateKey = createPrivateKey,
 ) {
   const sealingKey = deriveKey(masterKey, 'realm-keys');
-  // The seal binds a key to its realm: moved to another row it does not open.
+  // The encryption binds a key to its realm: in a row of another realm it does not decrypt.
   const sealContext = (organizationId: string, keyId: string) => `${organizationId}|${keyId}`;
   return {
     /** One key of each algorithm. */
@@ -54,7 +58,7 @@ export function createKeyRing(
         }),
       ),
 
-    /** Ready for use: from its bytes each hash would cost four times as much. */
+    /** As a KeyObject: an HMAC with raw bytes costs four times as much. */
     deriveRefreshKey: (organizationId: string): KeyObject =>
       createSecretKey(deriveKey(masterKey, `refresh-tokens|${organizationId}`)),
 

@@ -1,4 +1,4 @@
-// The user domains of organisations: opened under a name that is free, and closed for good.
+// Creates, finds and closes the user domains of organisations.
 import { Refusal, refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { RealmStore } from './realm-sql.ts';
@@ -6,7 +6,7 @@ import type { Realms } from './realms.ts';
 
 export type NewUserDomain = { readonly userDomainId: string; readonly organizationId: string };
 
-/** Hosts and words that must not pass for a client of the platform. */
+/** Host names that no organisation may use as its user domain. */
 export const reservedDomainNames: ReadonlySet<string> = new Set([
   'admin',
   'api',
@@ -38,7 +38,7 @@ const isTaken = (error: unknown): boolean =>
   error instanceof Refusal && error.code === 'already_exists';
 
 export function createUserDomains({ realms, rotation, store }: Deps) {
-  /** From then on its signing keys rotate by themselves. */
+  /** Also schedules the rotation of its signing keys. */
   async function create(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void> {
     await realms.create(domain, trx);
     await rotation.scheduleRotation(domain, trx);
@@ -49,7 +49,7 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
     findByOrganization: (organizationId: string) => store.findDomainOfOrganization(organizationId),
     findByOrganizations: store.findDomainsOfOrganizations,
 
-    /** The one that stands already, or a new one under the first of the names that is free. */
+    /** Returns the existing user domain, or creates one under the first free name. */
     async open(
       organizationId: string,
       names: readonly string[],
@@ -65,10 +65,13 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
           if (!isTaken(error)) throw error;
         }
       }
-      return refuse('already_exists', 'No name for the user domain is free.');
+      return refuse('already_exists', 'Every proposed name for the user domain is taken.');
     },
 
-    /** Nobody signs in to it any more; its name stays taken, so that no token comes alive again. */
+    /**
+     * Closes the user domain for all users. The name stays reserved, so that old tokens never
+     * become valid again.
+     */
     async close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
       const userDomainId = await store.closeDomain(organizationId, trx);
       if (userDomainId !== undefined) realms.invalidate(userDomainId);

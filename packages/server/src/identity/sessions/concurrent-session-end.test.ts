@@ -27,12 +27,12 @@ describe('while sessions end', () => {
   async function answeredBy(userId: string) {
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.link())).location as URL;
-    const back = await answerPage(flow.realm.identity, browser, page, { userId });
+    const response = await answerPage(flow.realm.identity, browser, page, { userId });
     const takeUp = async () => {
-      const { location } = await browser.visit(String(back));
+      const { location } = await browser.visit(String(response));
       return location?.searchParams.has('code') === true;
     };
-    return { back, takeUp };
+    return { back: response, takeUp };
   }
 
   /** A browser that is signed in, and the id of its session. */
@@ -53,7 +53,7 @@ describe('while sessions end', () => {
   const sessions = () =>
     flow.realm.identity.sessions.list(flow.realm.organizationId, flow.user.userId);
 
-  test('a sign-in that waits to be taken up ends with all sessions', async () => {
+  test('a finished login step ends with all sessions', async () => {
     const { userId } = await flow.createUser();
     const { takeUp } = await answeredBy(userId);
     await endAll(userId);
@@ -61,7 +61,7 @@ describe('while sessions end', () => {
     assert.equal(await takeUp(), false);
   });
 
-  test('a sign-in that waits to be taken up ends with the password', async () => {
+  test('a finished login step ends with a change of the password', async () => {
     const { identity, organizationId } = flow.realm;
     const { userId } = await flow.createUser();
     // Early in one second, and late in the next.
@@ -73,7 +73,7 @@ describe('while sessions end', () => {
     assert.equal(await takeUp(), false);
   });
 
-  test('who signs in after that, in the same second, is let in', async () => {
+  test('a sign-in after that, in the same second, succeeds', async () => {
     const { identity, organizationId } = flow.realm;
     const { userId } = await flow.createUser();
     await identity.accounts.setPassword(organizationId, userId, newPassword());
@@ -81,7 +81,7 @@ describe('while sessions end', () => {
     assert.equal(await (await answeredBy(userId)).takeUp(), true);
   });
 
-  test('a proof that is being written down is not', async () => {
+  test('an authentication that is being stored does not succeed', async () => {
     const { userId } = await flow.createUser();
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.link())).location as URL;
@@ -93,7 +93,7 @@ describe('while sessions end', () => {
     assert.ok(hook.isDone());
   });
 
-  test('a sign-in that is being taken up begins no session', async () => {
+  test('a login step that is being used starts no session', async () => {
     const { userId } = await flow.createUser();
     const { takeUp } = await answeredBy(userId);
     hook.before(writes('AuthorizationCode'), async () => {
@@ -108,7 +108,7 @@ describe('while sessions end', () => {
     );
   });
 
-  test('a request of the browser neither brings its session back nor gets a code', async () => {
+  test('a request of the browser neither restores its session nor gets a code', async () => {
     for (const model of ['AuthorizationCode', 'Session']) {
       const { browser } = await signedIn();
       hook.before(writes(model), () => endAll());
@@ -140,7 +140,7 @@ describe('while sessions end', () => {
     }
   });
 
-  test('the session that is kept goes on', async () => {
+  test('the excepted session continues', async () => {
     const { browser, sessionId } = await signedIn();
     const { identity, organizationId } = flow.realm;
     hook.before(writes('AuthorizationCode'), () =>
@@ -150,7 +150,7 @@ describe('while sessions end', () => {
     assert.equal((await flow.redeem(location?.searchParams.get('code') ?? '')).status, 200);
   });
 
-  test('a session that begins too late is not given out', async () => {
+  test('a session that starts too late is not issued', async () => {
     const { identity, userDomainId } = flow.realm;
     const { userId } = await flow.createUser();
     const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
@@ -165,7 +165,7 @@ describe('while sessions end', () => {
     assert.deepEqual([begun, rawReply.getHeader('set-cookie')], [undefined, undefined]);
   });
 
-  test('a code waits for a session that gets its next name at that moment', async () => {
+  test('a code waits for a session whose id is being replaced', async () => {
     const code = await flow.code();
     const name = (from: string, to: string) =>
       hook.database.query(
@@ -192,7 +192,7 @@ describe('while sessions end', () => {
     assert.ok(hook.isDone());
   });
 
-  test('what could not be ended is found and revoked by the next attempt', async () => {
+  test('a session that could not be ended is revoked by the next attempt', async () => {
     const { identity } = flow.realm;
     const tokens: Tokens = await flow.tokens();
     const isRevoking: Wanted = ({ text, values }) =>

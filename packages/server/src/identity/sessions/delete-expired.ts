@@ -1,4 +1,5 @@
-// Deletes expired codes, tokens, sessions, links and records in bounded batches, now and then.
+// Deletes expired codes, sessions, refresh-token families, links and login records periodically, in
+// batches.
 import type { Clock, Log } from '../../platform/index.ts';
 import type { Accounts } from '../accounts/index.ts';
 import type { OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
@@ -6,7 +7,7 @@ import type { TokenFamilies } from '../tokens/refresh-token-families.ts';
 
 const batchRows = 500;
 const intervalMs = 300_000;
-/** Of each kind in a run, so that a flood of one leaves the others their turn before the next run. */
+/** Time limit for each kind of row, so that many rows of one kind do not delay the others. */
 const maxMsPerKind = 80_000;
 
 export type ExpiredDataCleanup = { run(): Promise<number>; start(): void; stop(): Promise<void> };
@@ -30,7 +31,7 @@ export function createExpiredDataCleanup({
   let running: Promise<unknown> = Promise.resolve();
   let isStopping = false;
 
-  /** To the end: how many rows there are is up to strangers. */
+  /** Repeats until no rows are left: clients decide how many rows there are. */
   async function inBatches(deleteBatch: (limit: number) => Promise<number>): Promise<number> {
     const until = clock.now() + maxMsPerKind;
     let total = 0;
@@ -55,7 +56,10 @@ export function createExpiredDataCleanup({
     start() {
       timer ??= setInterval(() => {
         running = run().catch((error: unknown) => {
-          log.warn({ err: error }, 'the sweep of expired entities failed and will be tried again');
+          log.warn(
+            { err: error },
+            'deleting expired rows failed; the server retries in five minutes',
+          );
         });
       }, intervalMs).unref();
     },

@@ -1,4 +1,4 @@
-// What the sign-in pages ask of the authorization server: who wants what, and that the user is in.
+// The login requests of oidc-provider ("interactions"), for the login pages.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type InteractionResults } from 'oidc-provider';
 import type { Clock } from '../../platform/index.ts';
@@ -12,10 +12,10 @@ export type SignInRequest = {
   readonly userDomainId: string;
   readonly organizationId: string;
   readonly scope: string;
-  /** The checked one. */
+  /** The validated redirect URI. */
   readonly redirectUri: string;
   readonly loginHint?: string | undefined;
-  /** As the application asked for them, the best first. */
+  /** From `ui_locales`, preferred first. */
   readonly locales: readonly string[];
 };
 
@@ -27,17 +27,17 @@ type Deps = {
   clock: Clock;
 };
 
-/** Where the browser is sent to sign in; the cookie of the request is good below this path alone. */
+/** The path of the login page; the cookie of the request is limited to it. */
 export const signInPath = (userDomainId: string, uid: string): string =>
   `/auth/realms/${userDomainId}/sign-in/${uid}`;
 
-/** How long somebody may take to sign in: a second factor may have to be enrolled in between. */
+/** Time limit for a sign-in, which may include enrolment of a second factor. */
 export const signInTimeoutSeconds = 1800;
 
 export function createLoginInteractions({ findRealmProvider, sessions, clock }: Deps) {
   /**
-   * Undefined where the request is stale or the browser's cookie belongs to another one: a link
-   * into the middle of somebody else's sign-in leads nowhere.
+   * Undefined if the request has expired or the cookie of the browser belongs to another request,
+   * so that a link into another user's sign-in does not work.
    */
   async function findInteraction(
     userDomainId: string,
@@ -65,13 +65,13 @@ export function createLoginInteractions({ findRealmProvider, sessions, clock }: 
     result: InteractionResults,
   ): Promise<string | undefined> {
     const pending = await findInteraction(userDomainId, raw, rawReply);
-    // What was answered is not answered again.
+    // A finished request cannot be finished again.
     if (pending === undefined || pending.interaction.result !== undefined) return undefined;
     pending.interaction.result = result;
     try {
       await pending.interaction.persist();
     } catch (error) {
-      // All that the user had proven was ended while the answer was on its way.
+      // The sessions of the user ended in the meantime.
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
@@ -106,7 +106,7 @@ export function createLoginInteractions({ findRealmProvider, sessions, clock }: 
       };
     },
 
-    /** Where to send the browser; undefined where the request went stale meanwhile. */
+    /** The URL to which the browser continues; undefined if the request has expired. */
     async finish(
       userDomainId: string,
       raw: IncomingMessage,
@@ -121,7 +121,7 @@ export function createLoginInteractions({ findRealmProvider, sessions, clock }: 
       if (returnTo === undefined || previous === undefined || previous.userId === userId) {
         return returnTo;
       }
-      // Somebody else sits here now: the one before is signed out.
+      // Another user was signed in with this browser: that session ends.
       const realmProvider = await findRealmProvider(userDomainId);
       if (realmProvider !== undefined) {
         await sessions.end(realmProvider.realm.organizationId, previous.userId, previous.sessionId);
@@ -129,7 +129,7 @@ export function createLoginInteractions({ findRealmProvider, sessions, clock }: 
       return returnTo;
     },
 
-    /** The person does not want to sign in. */
+    /** The user cancels the sign-in. */
     deny: (
       userDomainId: string,
       raw: IncomingMessage,

@@ -1,4 +1,4 @@
-// The authorization server of one realm, with the realm and the options of its cookies.
+// The oidc-provider instance of one realm, with its cookie options.
 import type Provider from 'oidc-provider';
 import type { Realm } from '../realms-and-keys/realm.ts';
 import type { sessionCookieOptions } from './session-cookies.ts';

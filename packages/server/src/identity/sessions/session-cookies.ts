@@ -1,11 +1,11 @@
-// The cookies of the sign-in: names of each realm's own, signed, for this host and for no script.
+// The cookies of the sign-in: named by realm, signed, HttpOnly and Secure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Configuration } from 'oidc-provider';
 import { deriveKey } from '../../platform/index.ts';
 
 type Options = NonNullable<Configuration['cookies']>;
 
-/** What the library asks of keys; its own would sign with SHA-1. */
+/** The interface of oidc-provider for cookie keys; its default signs with SHA-1. */
 export type CookieSigningKeys = {
   sign(text: string): string;
   verify(text: string, signature: string): boolean;
@@ -28,8 +28,8 @@ export function createCookieSigningKeys(masterKey: Buffer): CookieSigningKeys {
 }
 
 /**
- * The session is the whole host's, hence `__Host-`. The other two belong to one request to sign in:
- * the library gives each the path of its own request, so that tabs do not meet.
+ * The session cookie is valid for the whole host, hence `__Host-`. The other two belong to one
+ * login request; oidc-provider sets their path, so that several tabs do not conflict.
  */
 export function sessionCookieOptions(userDomainId: string, keys: CookieSigningKeys): Options {
   const protectedCookie = { httpOnly: true, sameSite: 'lax', secure: true, signed: true } as const;

@@ -20,7 +20,7 @@ describe('sessions', () => {
       () => true,
       () => false,
     );
-  const own = () => [flow.realm.organizationId, flow.user.userId] as const;
+  const ownIds = () => [flow.realm.organizationId, flow.user.userId] as const;
   const current = (browser: Browser) => {
     const account = new URL(
       `/auth/realms/${flow.realm.userDomainId}/account`,
@@ -30,14 +30,14 @@ describe('sessions', () => {
     return flow.realm.identity.sessions.current(flow.realm.userDomainId, raw, rawReply);
   };
 
-  test('are listed with what was signed in there, newest first', async () => {
+  test('are listed with their applications, newest first', async () => {
     const { identity } = flow.realm;
-    await identity.sessions.endAll(...own());
+    await identity.sessions.endAll(...ownIds());
     const [old, young] = [flow.openBrowser(), flow.openBrowser()];
     await flow.tokens({}, old);
     flow.clock.advance(120_000);
     await flow.tokens({}, young);
-    const listed = await identity.sessions.list(...own());
+    const listed = await identity.sessions.list(...ownIds());
     assert.equal(listed.length, 2);
     const [first, second] = listed;
     assert.equal(first?.sessionId, (await current(young))?.sessionId);
@@ -46,8 +46,8 @@ describe('sessions', () => {
     assert.deepEqual([first?.kind, first?.methods], ['Browser', ['pwd']]);
     assert.ok(Number(first?.signedInAt) > Number(second?.signedInAt));
     const { sessions } = identity;
-    const stranger = await flow.createUser();
-    assert.deepEqual(await sessions.list(flow.realm.organizationId, stranger.userId), []);
+    const otherUser = await flow.createUser();
+    assert.deepEqual(await sessions.list(flow.realm.organizationId, otherUser.userId), []);
   });
 
   test('end one by one, with their tokens', async () => {
@@ -55,10 +55,10 @@ describe('sessions', () => {
     const [mine, theirs] = [flow.openBrowser(), flow.openBrowser()];
     const [kept, ended] = [await flow.tokens({}, mine), await flow.tokens({}, theirs)];
     const { sessionId = '' } = (await current(theirs)) ?? {};
-    const stranger = await flow.createUser();
-    await sessions.end(flow.realm.organizationId, stranger.userId, sessionId);
+    const otherUser = await flow.createUser();
+    await sessions.end(flow.realm.organizationId, otherUser.userId, sessionId);
     assert.equal(await isSignedIn(theirs), true, 'nobody ends what is another’s');
-    await sessions.end(...own(), sessionId);
+    await sessions.end(...ownIds(), sessionId);
     assert.equal(await current(theirs), undefined);
     assert.equal(await isSignedIn(theirs), false);
     assert.equal(await isGood(ended.access_token), false);
@@ -67,29 +67,29 @@ describe('sessions', () => {
     assert.equal(await isGood(kept.access_token), true);
   });
 
-  test('of others end, and this one stays', async () => {
+  test('end except this one', async () => {
     const { sessions } = flow.realm.identity;
     const [mine, theirs] = [flow.openBrowser(), flow.openBrowser()];
     const [kept, ended] = [await flow.tokens({}, mine), await flow.tokens({}, theirs)];
     const { sessionId = '' } = (await current(mine)) ?? {};
-    await sessions.endOthers(...own(), sessionId);
+    await sessions.endOthers(...ownIds(), sessionId);
     assert.equal(await isSignedIn(theirs), false);
     assert.equal(await isGood(ended.access_token), false);
     assert.equal(await isSignedIn(mine), true);
     assert.equal((await flow.refresh(kept.refresh_token)).status, 200);
     assert.deepEqual(
-      (await sessions.list(...own())).map((session) => session.sessionId),
+      (await sessions.list(...ownIds())).map((session) => session.sessionId),
       [sessionId],
     );
   });
 
-  test('take the codes with them that were not redeemed yet', async () => {
+  test('end together with their unredeemed codes', async () => {
     const code = await flow.code();
-    await flow.realm.identity.sessions.endAll(...own());
+    await flow.realm.identity.sessions.endAll(...ownIds());
     assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant');
   });
 
-  test('are begun anew by a page of ours, always under another id', async () => {
+  test('are started again by a login page, always with another id', async () => {
     const { identity, userDomainId } = flow.realm;
     const browser = flow.openBrowser();
     const tokens = await flow.tokens({}, browser);
@@ -119,7 +119,7 @@ describe('sessions', () => {
     assert.equal(await isSignedIn(browser), true);
   });
 
-  test('are nobody’s without the cookie, or with that of another realm', async () => {
+  test('need the cookie of their realm', async () => {
     assert.equal(await current(flow.openBrowser()), undefined);
     const browser = flow.openBrowser();
     await flow.code({}, browser);
@@ -127,9 +127,9 @@ describe('sessions', () => {
     const page = new URL('/auth/realms/other/account', 'https://localhost:8443');
     const { raw, rawReply } = rawRequest(browser, page);
     assert.equal(await flow.realm.identity.sessions.current('other', raw, rawReply), undefined);
-    await flow.realm.identity.accounts.setStatus(...own(), 'Disabled');
+    await flow.realm.identity.accounts.setStatus(...ownIds(), 'Disabled');
     assert.equal(await current(browser), undefined);
-    await flow.realm.identity.accounts.setStatus(...own(), 'Enabled');
+    await flow.realm.identity.accounts.setStatus(...ownIds(), 'Enabled');
     assert.equal(await current(browser), undefined, 'not even afterwards');
   });
 });

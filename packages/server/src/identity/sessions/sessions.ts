@@ -1,4 +1,4 @@
-// The sessions of browsers, and what else a user is signed in to: looked at, begun, ended.
+// Browser sessions and other sign-ins of a user: starts, lists and ends them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/index.ts';
 import type { Method, User } from '../accounts/types.ts';
@@ -16,7 +16,7 @@ import type {
 import { isUserSessionValid } from '../tokens/user-session-validity.ts';
 import type { RealmProvider } from './realm-provider.ts';
 
-/** A click within this time of the last one is not worth a write. */
+/** Requests within this time after the last write do not extend the session again. */
 const minExtensionMs = 60_000;
 
 export type CurrentSession = {
@@ -27,7 +27,7 @@ export type CurrentSession = {
   readonly methods: readonly Method[];
 };
 
-/** A sign-in without a browser is a session of its own. */
+/** A sign-in without a browser counts as a session. */
 export type SessionSummary = {
   readonly sessionId: string;
   readonly kind: 'Browser' | Exclude<TokenFamilyKind, 'AuthorizationCode'>;
@@ -41,7 +41,7 @@ export type SessionSummary = {
 export type AuthenticatedUser = {
   readonly userId: string;
   readonly methods: readonly Method[];
-  /** Epoch milliseconds, of before it was proven; left out: now. */
+  /** Epoch milliseconds, before the authentication was checked; default: now. */
   readonly provenAt?: number | undefined;
 };
 export type Sessions = ReturnType<typeof createSessions>;
@@ -62,13 +62,13 @@ type Payload = {
 };
 
 /**
- * The library's seconds, with the milliseconds as their fraction: whether a sign-in came before
- * all were ended or after is a matter of less than a second.
+ * Seconds of oidc-provider with milliseconds as fraction: the order of a sign-in and the end of all
+ * sessions can depend on them.
  */
 export const toLoginTs = (ms: number): number => ms / 1000;
 export const loginTsToMs = (loginTs: number): number => Math.round(loginTs * 1000);
 
-/** How long a session lives on from now: idle for a while, and never longer than a day's work. */
+/** Remaining lifetime: the idle timeout, limited by the maximum session length. */
 export function remainingSessionSeconds(loginTs: number | undefined, now: number): number {
   const startedAt = loginTs === undefined ? now : loginTsToMs(loginTs);
   const endsAt = startedAt + browserSessionLifetime.maxMs;
@@ -111,7 +111,7 @@ function familySummary(family: TokenFamily, kind: SessionSummary['kind']): Sessi
   };
 }
 
-/** Between two pages of a sign-in that is not over. */
+/** The state between two pages of an unfinished sign-in. */
 export const loginStepModel = 'PageStep';
 
 export function createSessions({ entities, families, clock, findRealmProvider, findUser }: Deps) {
@@ -119,7 +119,9 @@ export function createSessions({ entities, families, clock, findRealmProvider, f
     await families.end(organizationId, ending);
   }
 
-  /** Codes and the session first: nobody begins another family while the old ones end. */
+  /**
+   * Deletes the session and its codes first, so that no new family starts while the old ones end.
+   */
   async function end(organizationId: string, userId: string, sessionId: string): Promise<void> {
     await entities.deleteOfAccount(organizationId, userId, clock.now(), { uid: sessionId });
     await endFamilies(organizationId, { userId, sessionId });
@@ -173,8 +175,8 @@ export function createSessions({ entities, families, clock, findRealmProvider, f
       endAll(organizationId, userId, exceptSessionId),
 
     /**
-     * A new session of this browser, in place of the one that it may have; answers its id. Undefined
-     * where all that the user had proven was ended meanwhile: then there is none.
+     * Starts a session for this browser and replaces an existing one; returns its id. Undefined if
+     * the sessions of the user ended in the meantime.
      */
     async start(
       userDomainId: string,
@@ -183,7 +185,7 @@ export function createSessions({ entities, families, clock, findRealmProvider, f
       { userId, methods, provenAt }: AuthenticatedUser,
     ): Promise<string | undefined> {
       const realmProvider = await findRealmProvider(userDomainId);
-      if (realmProvider === undefined) throw new Error('a session in a realm that does not exist');
+      if (realmProvider === undefined) throw new Error('the realm of the session does not exist');
       const { provider, realm, cookies } = realmProvider;
       const { organizationId } = realm;
       const previous = await current(userDomainId, raw, rawReply);
@@ -193,7 +195,7 @@ export function createSessions({ entities, families, clock, findRealmProvider, f
       const loginTs = toLoginTs(provenAt ?? now);
       session.loginAccount({ accountId: userId, loginTs, amr: [...methods], transient: true });
       await session.save(remainingSessionSeconds(loginTs, now));
-      // The library does not tell whether it was kept.
+      // oidc-provider does not report whether the row was written.
       if ((await provider.Session.find(session.jti)) === undefined) return undefined;
       const context = provider.createContext(raw, rawReply);
       context.cookies.set(cookies.names?.session ?? '', session.jti, cookies.long);

@@ -56,7 +56,7 @@ describe('access tokens', () => {
     return body as Tokens;
   }
 
-  test('of an application that wants RS256 verify with RS256 alone', async () => {
+  test('of an application with RS256 verify only with RS256', async () => {
     const client = await realm.createApplication({ accessTokenAlgorithm: 'RS256' });
     const token = await realm.getToken(client);
     assert.deepEqual(headerOf(token), { alg: 'RS256', typ: 'JWT' });
@@ -65,13 +65,13 @@ describe('access tokens', () => {
     assert.equal((await realm.identity.verifyToken(token)).clientId, client.clientId);
   });
 
-  test('of a user are RS256 unless the application wants ES256, and ID tokens stay as they are', async () => {
+  test('of a user use RS256 unless the application uses ES256; ID tokens do not change', async () => {
     const usual = await signIn({});
     assert.deepEqual(headerOf(usual.access_token), { alg: 'RS256', typ: 'JWT' });
-    const wanted = await signIn({ accessTokenAlgorithm: 'ES256', accessTokenType: 'at+jwt' });
-    assert.deepEqual(headerOf(wanted.access_token), { alg: 'ES256', typ: 'at+jwt' });
-    assert.deepEqual(headerOf(wanted.id_token), { alg: 'RS256', typ: 'JWT' });
-    const caller = await realm.identity.verifyToken(wanted.access_token);
+    const tokens = await signIn({ accessTokenAlgorithm: 'ES256', accessTokenType: 'at+jwt' });
+    assert.deepEqual(headerOf(tokens.access_token), { alg: 'ES256', typ: 'at+jwt' });
+    assert.deepEqual(headerOf(tokens.id_token), { alg: 'RS256', typ: 'JWT' });
+    const caller = await realm.identity.verifyToken(tokens.access_token);
     assert.ok(caller.userId);
   });
 

@@ -1,4 +1,4 @@
-// How somebody signed in, and at which device: the claims of scope `auth`.
+// The claims of the scope `auth`: how the user signed in, and at which device.
 import { defined } from '@switchyard/contract';
 import type { Method } from '../accounts/types.ts';
 
@@ -11,18 +11,18 @@ export type DeviceType =
 export const deviceMethods = ['api', 'device_flow'] as const;
 export type DeviceMethod = (typeof deviceMethods)[number];
 
-/** Plain JSON: it is kept with a sign-in, so that refreshed tokens say the same. */
+/** Stored as JSON with the sign-in, so that refreshed tokens have the same claims. */
 export type SignInDevice = {
   readonly type: DeviceType;
-  /** The name that the device came by: an identifier or a serial number. */
+  /** The device identifier or serial number that the client sent. */
   readonly id: string;
   readonly methods: readonly DeviceMethod[];
-  /** The logical device that a sale counts for, and where it stands. */
+  /** The logical device and the store to which sales are booked. */
   readonly deviceId: string;
   readonly storeId: string;
 };
 
-/** The device's own methods where there is one; a person without a device only has the factors. */
+/** With a device: its type and methods. Without one: only whether a second factor was used. */
 export function authenticationClaims(
   device: SignInDevice | undefined,
   methods: readonly Method[],
@@ -37,7 +37,7 @@ export function authenticationClaims(
   };
 }
 
-/** What payments ask for is no matter of scope: a device sells for its own place and no other. */
+/** Payments need store and device in every scope: a device sells for its own store only. */
 export function locationClaims(location: {
   readonly deviceId?: string | undefined;
   readonly storeId?: string | undefined;

@@ -1,4 +1,4 @@
-// Reads the claims of a verified access token, and makes the caller of them.
+// Converts the claims of a verified access token to the caller of a request.
 import { defined, type Permission, permissions, refuse } from '@switchyard/contract';
 import type { JWTPayload } from 'jose';
 import type { Caller } from '../../http/index.ts';
@@ -10,18 +10,18 @@ import { accessTokenTypClaim } from './token-claims.ts';
 const maxPermissionSets = 256;
 const allPermissions: ReadonlySet<string> = new Set(permissions);
 
-/** What an access token says, whoever it was given to. */
+/** The claims that machine and user tokens have in common. */
 export type AccessTokenClaims = {
   readonly payload: JWTPayload;
   readonly subject: string;
   readonly clientId: string;
   readonly tokenId: string;
-  /** Of the sign-in that it comes from; machines have none. */
+  /** The sign-in; missing in machine tokens. */
   readonly sessionId?: string;
   /** Epoch milliseconds. */
   readonly issuedAt: number;
   readonly expiresAt: number;
-  /** Thumbprint of the certificate that it is bound to (RFC 8705). */
+  /** Thumbprint of the certificate to which it is bound (RFC 8705). */
   readonly certificate?: string;
   readonly storeId?: string;
   readonly deviceId?: string;
@@ -45,13 +45,13 @@ function optionalText<Name extends string>(name: Name, claim: unknown, member: s
     : ({ [name]: requireText(claim, member) } as Record<Name, string>);
 }
 
-/** A `cnf` of any other kind binds to something that nobody here can show. */
+/** Other kinds of `cnf` are not supported: no certificate matches such a token. */
 function certificateOf({ cnf }: JWTPayload & { cnf?: unknown }): string | undefined {
   if (cnf === undefined) return undefined;
   return String((cnf as Record<string, unknown> | null)?.['x5t#S256']);
 }
 
-/** Throws where it is no access token, or lacks what each of them has. */
+/** Throws if it is not an access token, or a required claim is missing. */
 export function readAccessTokenClaims(payload: JWTPayload): AccessTokenClaims {
   if (payload['typ'] !== accessTokenTypClaim) invalid('not an access token');
   const certificate = certificateOf(payload);
@@ -75,7 +75,7 @@ function entityMembers(entityType: unknown, entityId: string) {
     : { entityType: 'tenant' as const, entityId };
 }
 
-/** The organisation is the realm's, not a claim: a token cannot name another one. */
+/** The organisation comes from the realm, not from a claim: a token cannot name another one. */
 function commonMembers(token: AccessTokenClaims, realm: Realm) {
   const { subject, clientId, expiresAt, tokenId, storeId, deviceId } = token;
   return {
@@ -89,7 +89,7 @@ function commonMembers(token: AccessTokenClaims, realm: Realm) {
   };
 }
 
-/** Tokens with the same rights share one set of permissions. */
+/** Tokens with equal permissions share one Set. */
 export function createCallerFactory(): CallerFactory {
   const sets = new Map<string, ReadonlySet<Permission>>();
   function permissionSet(granted: readonly Permission[]): ReadonlySet<Permission> {
@@ -117,8 +117,8 @@ export function createCallerFactory(): CallerFactory {
     },
 
     /**
-     * The account says what its user may do, not the token: a token of a narrow scope keeps the
-     * rights, and a right that was taken away is gone before the token is.
+     * The user record determines the permissions, not the token: a narrow scope keeps them, and a
+     * removed permission is lost at once.
      */
     userCaller: (token, realm, user) => ({
       ...commonMembers(token, realm),

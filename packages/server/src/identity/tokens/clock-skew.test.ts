@@ -21,7 +21,7 @@ import { createDatabaseClock } from '../../platform/index.ts';
 
 const skewMs = 30_000;
 
-describe('a process whose clock is ahead, and one behind', () => {
+describe('two processes, one with its clock ahead and one behind', () => {
   let ahead: TestRealm;
   let behind: TestRealm;
   let clocks: MovableClock[];
@@ -60,14 +60,14 @@ describe('a process whose clock is ahead, and one behind', () => {
   });
 
   /** Both serve the realm of the first. */
-  const post = (at: TestRealm, form: Record<string, string>): Promise<Answer> =>
-    at.post(behind.tokenPath, {
+  const post = (realm: TestRealm, form: Record<string, string>): Promise<Answer> =>
+    realm.post(behind.tokenPath, {
       client_id: client.clientId,
       client_secret: client.clientSecret,
       ...form,
     });
 
-  test('sign in at one and go on at the other', async () => {
+  test('a sign-in at one process continues at the other', async () => {
     for (const [first, second] of [
       [ahead, behind],
       [behind, ahead],
@@ -85,11 +85,11 @@ describe('a process whose clock is ahead, and one behind', () => {
       });
       assert.equal(redeemed.status, 200, JSON.stringify(redeemed.body));
       let tokens = redeemed.body as Tokens;
-      for (const at of [first, second, first]) {
+      for (const realm of [first, second, first]) {
         await ahead.identity.verifyToken(tokens.access_token);
         await behind.identity.verifyToken(tokens.access_token);
         const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
-        const refreshed = await post(at, form);
+        const refreshed = await post(realm, form);
         assert.equal(refreshed.status, 200, JSON.stringify(refreshed.body));
         tokens = refreshed.body as Tokens;
       }
@@ -97,7 +97,7 @@ describe('a process whose clock is ahead, and one behind', () => {
     }
   });
 
-  test('what one ends is over at the other', async () => {
+  test('a session that one process ends has ended at the other', async () => {
     const browser = createBrowser(authUrl, overInjection(ahead.app));
     const link = authorizationAddress(`/oauth2/v1/${behind.userDomainId}/auth`, {
       client_id: client.clientId,
@@ -121,7 +121,7 @@ describe('a process whose clock is ahead, and one behind', () => {
   });
 });
 
-describe('processes on machines that are seconds apart, which go by the clock of the database', () => {
+describe('processes with clocks that differ by seconds, which use the clock of the database', () => {
   const apartMs = 10_000;
   /** Not even one that asks at no distance sees parts of a millisecond. */
   const leftOpenMs = 2;
@@ -158,10 +158,10 @@ describe('processes on machines that are seconds apart, which go by the clock of
     await behind.close();
   });
 
-  const signInAt = (at: TestRealm, person: Person) =>
-    at.post(ahead.tokenPath, passwordForm(person, clientId));
+  const signInAt = (realm: TestRealm, person: Person) =>
+    realm.post(ahead.tokenPath, passwordForm(person, clientId));
 
-  test('who signs in behind an ending is let in, wherever that was', async () => {
+  test('a sign-in after all sessions ended succeeds, in every process', async () => {
     for (const [ending, next] of [
       [ahead, behind],
       [behind, ahead],
@@ -174,7 +174,8 @@ describe('processes on machines that are seconds apart, which go by the clock of
       databases.advance(leftOpenMs);
       const { status, body } = await signInAt(next, { ...person, password });
       assert.equal(status, 200, JSON.stringify(body));
-      for (const at of [ahead, behind]) await at.identity.verifyToken(String(body['access_token']));
+      for (const realm of [ahead, behind])
+        await realm.identity.verifyToken(String(body['access_token']));
       const refreshed = await next.post(ahead.tokenPath, {
         grant_type: 'refresh_token',
         client_id: clientId,
@@ -184,7 +185,7 @@ describe('processes on machines that are seconds apart, which go by the clock of
     }
   });
 
-  test('what was proven before an ending elsewhere is not taken up', async () => {
+  test('an authentication before the sessions ended in another process is not used', async () => {
     const person = await createPerson(ahead);
     const { organizationId, userId } = person.user;
     hook.before(

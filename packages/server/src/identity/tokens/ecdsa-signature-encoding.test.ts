@@ -7,7 +7,7 @@ import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const dsaEncoding = 'ieee-p1363';
 
-test('600 signatures are read by the system in either form', () => {
+test('node:crypto verifies 600 signatures in both forms', () => {
   const lengths = new Set<number>();
   for (let number = 0; number < 600; number += 1) {
     const data = Buffer.from(`message ${number}`);
@@ -25,7 +25,7 @@ test('600 signatures are read by the system in either form', () => {
   assert.ok(lengths.size >= 3, 'long numbers, short ones, and both');
 });
 
-test('numbers of few bytes keep their place', () => {
+test('short integers are padded correctly', () => {
   const plain = Buffer.alloc(64);
   plain[31] = 1;
   plain[63] = 0x80;
@@ -36,6 +36,6 @@ test('numbers of few bytes keep their place', () => {
   assert.equal(zero?.toString('hex'), '3006020100020100');
 });
 
-test('what has another length is no signature', () => {
+test('a value of another length is not a signature', () => {
   for (const length of [0, 63, 65, 128]) assert.equal(rawToAsn1(Buffer.alloc(length)), undefined);
 });

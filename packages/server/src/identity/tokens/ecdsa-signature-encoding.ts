@@ -1,4 +1,4 @@
-// The two forms of an ECDSA signature on P-256: ASN.1 as the system makes it, r and s side by side as JWTs have it.
+// Converts ECDSA signatures on P-256 between ASN.1 (node:crypto) and r‖s (JWT).
 
 /** Bytes of r and of s (RFC 7518, 3.4). */
 const integerBytes = 32;
@@ -8,14 +8,15 @@ const integer = 0x02;
 function copyInteger(source: Buffer, offset: number, target: Buffer, end: number): number {
   const length = source[offset + 1] ?? 0;
   const first = offset + 2;
-  // A zero stands before a number that would read as negative, and none before a short one.
+  // DER adds a zero byte before a number that would be negative, and omits leading zeros.
   const skipped = Math.max(0, length - integerBytes);
   source.copy(target, end - (length - skipped), first + skipped, first + length);
   return first + length;
 }
 
 /**
- * What a JWT holds. Asking the system for this form costs as much again as the signature.
+ * Converts to the form of a JWT. The same conversion inside node:crypto doubles the cost of a
+ * signature.
  *
  * @param signature a SEQUENCE of two INTEGERs (RFC 3279, 2.2.3), as it comes out of `sign`
  */
@@ -35,7 +36,7 @@ function encodeInteger(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(head), digits]);
 }
 
-/** Undefined for what has another length: it is no signature of ours. */
+/** Undefined if the length is wrong. */
 export function rawToAsn1(raw: Buffer): Buffer | undefined {
   if (raw.length !== 2 * integerBytes) return undefined;
   const numbers = Buffer.concat([

@@ -1,4 +1,4 @@
-// The answer to every grant of a user: access token, refresh token, ID token, and what is said of them.
+// Issues the tokens of a user: access token, refresh token and ID token, as a token response.
 import { hash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Ids } from '../../platform/index.ts';
@@ -16,7 +16,7 @@ import type {
 } from './refresh-token-family-sql.ts';
 import { idTokenClaims, type UserTokenInput, userAccessTokenClaims } from './token-claims.ts';
 
-/** Unless the application has a time of its own. */
+/** Defaults; an application can set its own lifetime. */
 const userTokenSeconds = 300;
 const deviceTokenSeconds = 3600;
 
@@ -24,19 +24,19 @@ export type NewSignIn = {
   readonly kind: TokenFamilyKind;
   readonly application: Application;
   readonly user: User;
-  /** What was granted, separated by blanks. */
+  /** The granted scopes, separated by spaces. */
   readonly scope: string;
   readonly methods: readonly Method[];
   /** Epoch milliseconds. */
   readonly authenticatedAt: number;
   readonly familyId?: string | undefined;
-  /** Of the browser, where there is one. */
+  /** The browser session, if any. */
   readonly sessionId?: string | undefined;
   readonly nonce?: string | undefined;
   readonly device?: SignInDevice | undefined;
-  /** Thumbprint of the certificate that the tokens are bound to (RFC 8705). */
+  /** Thumbprint of the certificate to which the tokens are bound (RFC 8705). */
   readonly certificate?: string | undefined;
-  /** Epoch milliseconds: nothing of it lives longer. */
+  /** Epoch milliseconds: upper limit for all tokens of the sign-in. */
   readonly expiresAtLatest?: number | undefined;
 };
 
@@ -69,7 +69,7 @@ function accessTokenMs({ application, device }: NewSignIn): number {
 
 const secondsOf = (ms: number) => Math.floor(ms / 1000);
 
-/** OpenID Connect Core, 3.1.3.6: ties the ID token to the access token beside it. */
+/** `at_hash`: binds the ID token to its access token (OpenID Connect Core, 3.1.3.6). */
 export function accessTokenHash(token: string): string {
   return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
 }
@@ -152,8 +152,8 @@ export function createUserTokenIssuer({ families, ids }: Deps) {
 
   return {
     /**
-     * The tokens of somebody who proved who he is a moment ago. Undefined where that was ended
-     * since `provenAt`, which is a time of before it was looked at.
+     * Issues tokens after an authentication. Undefined if the sessions of the user ended after
+     * `provenAt`, a time before the authentication was checked.
      */
     async issue(
       realm: Realm,
@@ -164,7 +164,10 @@ export function createUserTokenIssuer({ families, ids }: Deps) {
       return family === undefined ? undefined : buildResponse(realm, signIn, family, signIn);
     },
 
-    /** The same for a code, which is used up by it, unless it was before or its session has ended. */
+    /**
+     * The same for an authorization code, which it redeems; rejected if redeemed before or if the
+     * session has ended.
+     */
     async issueForCode(
       realm: Realm,
       signIn: NewSignIn,
@@ -174,10 +177,7 @@ export function createUserTokenIssuer({ families, ids }: Deps) {
       return typeof family === 'string' ? family : buildResponse(realm, signIn, family, signIn);
     },
 
-    /**
-     * Whether a sign-in at a device is one at the place where that stands now. One from elsewhere is
-     * over: whoever works here signs in here.
-     */
+    /** Whether the device is still where the user signed in. If it has moved, the sign-in ends. */
     async isStillAtLocation(
       { organizationId }: User,
       familyId: string,
@@ -191,7 +191,9 @@ export function createUserTokenIssuer({ families, ids }: Deps) {
       return false;
     },
 
-    /** The next tokens of a family, in place of the refresh token; undefined where that is not good. */
+    /**
+     * Rotates the refresh token and issues new tokens; undefined if the refresh token is not valid.
+     */
     async refresh(
       realm: Realm,
       tokenHolder: TokenHolder,

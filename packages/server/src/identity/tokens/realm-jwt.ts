@@ -1,4 +1,4 @@
-// Signs and checks the JWTs that the platform makes itself, with the keys of a realm.
+// Signs and verifies JWTs with the keys of a realm.
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { AccessTokenType, Application } from '../clients/application.ts';
@@ -7,7 +7,7 @@ import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
 
 type Signer = {
   readonly key: KeyObject;
-  /** The encoded header, by its `typ`. */
+  /** The encoded headers by `typ`. */
   readonly encodedHeaders: Readonly<Record<AccessTokenType, string>>;
 };
 type Claims = Readonly<Record<string, unknown>>;
@@ -32,8 +32,8 @@ function findSigner(key: RealmKey) {
 }
 
 /**
- * RSA signs beside the event loop, where it would hold up everybody else. Keys are handed over as
- * they are: with options around them each signature costs twice as much.
+ * RSA signs in the thread pool, because it would block the event loop. Passing the KeyObject
+ * directly halves the cost of a signature.
  */
 export async function signJwt(
   realmKey: RealmKey,
@@ -49,7 +49,7 @@ export async function signJwt(
   return `${signed}.${signature.toString('base64url')}`;
 }
 
-/** An access token in the form that its application is set to. */
+/** Signs an access token with the algorithm and `typ` of its application. */
 export const signAccessToken = (
   realm: Realm,
   { accessTokenAlgorithm, accessTokenType }: Application,
@@ -76,8 +76,8 @@ function decodeJson(part: string): Record<string, unknown> | undefined {
 }
 
 /**
- * The claims of a token that this realm signed, whatever its age and kind; undefined for any other.
- * The key decides the algorithm, never the token.
+ * The claims of a JWT that this realm signed, even if expired; undefined for any other. The key
+ * determines the algorithm, never the token.
  */
 export function verifyJwt(realm: Realm, token: string): Record<string, unknown> | undefined {
   if (token.length > maxTokenLength) return undefined;

@@ -22,7 +22,7 @@ describe('a code', () => {
       () => false,
     );
 
-  test('that many redeem at once is good for one of them, each time', async () => {
+  test('that is redeemed concurrently succeeds exactly once', async () => {
     for (let round = 0; round < rounds; round += 1) {
       const code = await flow.code();
       const answers = await Promise.all(Array.from({ length: callers }, () => flow.redeem(code)));
@@ -38,7 +38,7 @@ describe('a code', () => {
     }
   });
 
-  test('that comes again later takes its whole family with it', async () => {
+  test('that is redeemed again later ends the whole family', async () => {
     const code = await flow.code();
     const { body } = await flow.redeem(code);
     const first = body as Tokens;
@@ -104,13 +104,13 @@ describe('a refresh token', () => {
   const errorOf = async (token: string, form?: Record<string, string>) =>
     (await flow.refresh(token, form)).body['error'];
 
-  test('gives new tokens of the same sign-in, again and again', async () => {
+  test('gives new tokens of the same sign-in repeatedly', async () => {
     const first = await flow.tokens({ nonce: 'once' });
     let last = first;
     for (let times = 0; times < 3; times += 1) {
       flow.clock.advance(300_000);
-      const asked = { scope: first.scope };
-      const { status, body } = await flow.refresh(last.refresh_token, asked);
+      const response = { scope: first.scope };
+      const { status, body } = await flow.refresh(last.refresh_token, response);
       assert.equal(status, 200, JSON.stringify(body));
       last = body as Tokens;
       assert.equal(last.session_state, first.session_state);
@@ -135,21 +135,21 @@ describe('a refresh token', () => {
     const { body } = await flow.refresh(first.refresh_token);
     assert.equal(body['id_token'], undefined);
     assert.equal(body['scope'], first.scope);
-    const asked = await flow.refresh(String(body['refresh_token']), { scope: 'openid' });
-    assert.equal(decodeJwt(String(asked.body['id_token'])).sub, flow.user.userId);
+    const response = await flow.refresh(String(body['refresh_token']), { scope: 'openid' });
+    assert.equal(decodeJwt(String(response.body['id_token'])).sub, flow.user.userId);
   });
 
-  test('that was signed by somebody else, or changed, is refused', async () => {
+  test('with a wrong signature, or a changed claim, is refused', async () => {
     const { refresh_token: token } = await flow.tokens();
     const [head = '', payload = '', signature = ''] = token.split('.');
     const claims = decodeJwt(token);
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const wider = encoded({ ...claims, scope: `${claims['scope']} phone` });
-    const none = encoded({ typ: 'JWT', alg: 'none' });
+    const unsignedHeader = encoded({ typ: 'JWT', alg: 'none' });
     for (const forged of [
       `${head}.${wider}.${signature}`,
-      `${none}.${payload}.`,
-      `${none}.${payload}.${signature}`,
+      `${unsignedHeader}.${payload}.`,
+      `${unsignedHeader}.${payload}.${signature}`,
       `${head}.${payload}.`,
       `${head}.${payload}.${signature}x`,
       `${head}.${payload}.${signature}.`,
@@ -159,7 +159,7 @@ describe('a refresh token', () => {
     assert.equal(await errorOf(token), undefined);
   });
 
-  test('that many redeem at once is good for one of them, each time', async () => {
+  test('that is redeemed concurrently succeeds exactly once', async () => {
     for (let round = 0; round < rounds; round += 1) {
       const { refresh_token: token } = await flow.tokens();
       const answers = await Promise.all(Array.from({ length: callers }, () => flow.refresh(token)));
@@ -170,7 +170,7 @@ describe('a refresh token', () => {
     }
   });
 
-  test('that comes again ends the family, with the access tokens that are out', async () => {
+  test('that is used again ends the family and its access tokens', async () => {
     const first = await flow.tokens();
     const second = (await flow.refresh(first.refresh_token)).body as Tokens;
     const bystander = await flow.tokens();
@@ -196,11 +196,11 @@ describe('a refresh token', () => {
     assert.equal(whole.scope, 'openid email profile', 'the grant itself is as wide as before');
   });
 
-  test('goes with its client and its realm, and is no other token', async () => {
+  test('works only for its client and realm, and not as another kind of token', async () => {
     const tokens = await flow.tokens();
     const other = await flow.createClient();
-    const stranger = { client_id: other.clientId, client_secret: other.clientSecret };
-    assert.equal(await errorOf(tokens.refresh_token, stranger), 'invalid_grant');
+    const otherClient = { client_id: other.clientId, client_secret: other.clientSecret };
+    assert.equal(await errorOf(tokens.refresh_token, otherClient), 'invalid_grant');
     for (const wrong of [
       tokens.access_token,
       tokens.id_token,
@@ -226,11 +226,11 @@ describe('a refresh token', () => {
     await assert.rejects(flow.realm.identity.verifyToken(tokens.refresh_token), /token_invalid/);
   });
 
-  test('or a code that stands there twice is refused whole', async () => {
+  test('or a code that is sent twice in a request is refused', async () => {
     const { client, realm } = flow;
     const tokens = await flow.tokens();
     const code = await flow.code();
-    const own = new URLSearchParams({
+    const ownForm = new URLSearchParams({
       client_id: client.clientId,
       client_secret: client.clientSecret,
       redirect_uri: redirectUri,
@@ -245,7 +245,7 @@ describe('a refresh token', () => {
         method: 'POST',
         url: realm.tokenPath,
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        payload: `${twice}&${own}`,
+        payload: `${twice}&${ownForm}`,
       });
       assert.equal(statusCode, 400, body);
       assert.equal((JSON.parse(body) as { error: string }).error, 'invalid_request', body);
@@ -254,7 +254,7 @@ describe('a refresh token', () => {
     assert.equal((await flow.refresh(tokens.refresh_token)).status, 200);
   });
 
-  test('is over after 15 minutes without use, and after 8 hours in any case', async () => {
+  test('expires after 15 minutes without use, and after 8 hours in any case', async () => {
     const idle = await flow.tokens();
     flow.clock.advance(15 * 60_000);
     assert.equal(await errorOf(idle.refresh_token), 'invalid_grant');
@@ -279,7 +279,7 @@ describe('a refresh token', () => {
     assert.ok(again.location?.searchParams.get('code'), again.location?.href);
   });
 
-  test('is over at once for a user who is switched off, and for an application', async () => {
+  test('stops at once for a disabled user and for a disabled application', async () => {
     const { identity, organizationId } = flow.realm;
     const user = await flow.createUser();
     const tokens = await flow.tokens();
@@ -299,7 +299,7 @@ describe('a refresh token', () => {
     assert.equal((await flow.refresh(later.refresh_token)).status, 200);
   });
 
-  test('lives as long as the sweep finds it good', async () => {
+  test('is deleted only after its expiry', async () => {
     const tokens = await flow.tokens();
     await flow.realm.identity.deleteExpired();
     const { status, body } = await flow.refresh(tokens.refresh_token);

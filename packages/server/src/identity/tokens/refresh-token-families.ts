@@ -1,4 +1,4 @@
-// Families of refresh tokens: begun by a sign-in, carried on by each refresh, ended once for all.
+// Refresh-token families: a sign-in starts one, each refresh rotates its token, revocation ends it.
 import type { Kysely } from 'kysely';
 import { type Clock, type Ids, type Log, pause } from '../../platform/index.ts';
 import type { FamilySelection, TokenFamily, TokenFamilyStore } from './refresh-token-family-sql.ts';
@@ -7,12 +7,12 @@ type SessionLifetime = { readonly idleMs: number; readonly maxMs: number };
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** Of a browser, and of what was begun in one. */
+/** For browser sessions and the tokens that started in them. */
 export const browserSessionLifetime: SessionLifetime = { idleMs: 15 * minuteMs, maxMs: 8 * hourMs };
-/** Of a device or a program into which somebody typed a password: a shift, and a day at most. */
+/** For sign-ins by password in a device or a program: a shift, and a day at most. */
 export const passwordLifetime: SessionLifetime = { idleMs: 8 * hourMs, maxMs: 24 * hourMs };
 
-/** Longer than the library takes between deleting a session and writing it under its next name. */
+/** oidc-provider deletes a session and inserts it under a new id; this is longer than the gap. */
 const sessionRenameDelayMs = 200;
 
 export type NewTokenFamily = Pick<
@@ -26,11 +26,11 @@ export type NewTokenFamily = Pick<
   | 'context'
   | 'accessMs'
 > & {
-  /** Epoch milliseconds: of what it comes from, which it does not outlive. */
+  /** Epoch milliseconds: upper limit, from the sign-in it derives from. */
   readonly notAfter?: number | undefined;
 };
 
-/** Why a code begins nothing. */
+/** Why an authorization code was rejected. */
 export type CodeRejection = 'used' | 'over';
 
 type FamilyKey = Pick<TokenFamily, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'>;
@@ -42,7 +42,7 @@ type Deps = {
   clock: Clock;
   ids: Ids;
   log: Log;
-  /** Families ended: this process refuses their access tokens at once. */
+  /** Called after families ended, so that this process refuses their access tokens at once. */
   onFamiliesEnded(organizationId: string): Promise<void>;
 };
 
@@ -56,7 +56,7 @@ export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }:
   }: NewTokenFamily): TokenFamily {
     const now = clock.now();
     const { idleMs, maxMs } = lifetimeOf(newFamily.kind);
-    // What a browser began ends with its sign-in, however late the code was asked for.
+    // The lifetime counts from the authentication, however late the code was requested.
     const latestEnd = Math.min(now, newFamily.context.authenticatedAt) + maxMs;
     const endsAt = Math.min(latestEnd, notAfter);
     return {
@@ -78,15 +78,15 @@ export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }:
   }
 
   return {
-    /** Undefined where the user was stopped, or signed out everywhere, since `provenAt`. */
+    /** Undefined if the user was disabled or signed out everywhere after `provenAt`. */
     async start(newFamily: NewTokenFamily, provenAt: number): Promise<TokenFamily | undefined> {
       const family = buildFamily(newFamily);
       return (await store.insert(family, provenAt)) ? family : undefined;
     },
 
     /**
-     * `used`: the code was redeemed already. `over`: its session has ended. The family that it began is
-     * over then.
+     * `used`: the code was redeemed before. `over`: its session has ended. Both end the family of
+     * the code.
      */
     async startFromCode(
       newFamily: NewTokenFamily,
@@ -95,7 +95,8 @@ export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }:
       const family = buildFamily(newFamily);
       let outcome = await store.insertFromCode(family, codeId);
       if (outcome === 'over') {
-        // Another tab may be giving the session its next name, and there is no row for a moment.
+        // oidc-provider may be replacing the session id for another tab, and has no row at the
+        // moment.
         await pause(sessionRenameDelayMs);
         outcome = await store.insertFromCode(family, codeId);
       }
@@ -105,27 +106,30 @@ export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }:
       if (outcome === 'used') {
         log.warn(
           { clientId, familyId },
-          'an authorization code came twice: its tokens are revoked',
+          'an authorization code was redeemed twice: its tokens are revoked',
         );
       }
       return outcome;
     },
 
     /**
-     * Undefined where the refresh token is not the last of its family. An older one may be a
-     * thief's or show that there is one: then nobody goes on with this family (ADR 0020).
+     * Undefined if the refresh token is not the newest of its family. An older one may be stolen,
+     * so the whole family ends (ADR 0020).
      */
     async rotate(key: FamilyKey): Promise<TokenFamily | undefined> {
       const renewed = await store.rotate({ ...key, newTokenId: ids.uuidV4(), now: clock.now() });
       if (renewed !== undefined) return renewed;
       const { organizationId, familyId, clientId } = key;
       if ((await end(organizationId, { familyId })) > 0) {
-        log.warn({ clientId, familyId }, 'a refresh token came twice: its family is revoked');
+        log.warn({ clientId, familyId }, 'a refresh token was used twice: its family is revoked');
       }
       return undefined;
     },
 
-    /** As above, in a transaction of one who keeps the tokens himself and never shows one twice. */
+    /**
+     * The same in the transaction of the portal, which stores its refresh tokens and never uses one
+     * twice.
+     */
     rotateInTransaction: (trx: Kysely<unknown>, key: FamilyKey): Promise<TokenFamily | undefined> =>
       store.rotate({ ...key, newTokenId: ids.uuidV4(), now: clock.now() }, trx),
 

@@ -1,25 +1,25 @@
-// The SQL of families of refresh tokens.
+// The SQL of refresh-token families.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, type HotStatement, isoTime } from '../../platform/index.ts';
 import type { Method } from '../accounts/types.ts';
 import { sessionModel } from '../infrastructure/oidc-entity-sql.ts';
 
-/** More sign-ins of one user than this are not shown; all of them end together. */
+/** A list shows at most this many sign-ins of one user; ending them affects all. */
 const maxListedFamilies = 200;
 
-/** Apart from the tokens that clients give back, of which they may give back too many. */
+/** A separate model from revoked access tokens, of which clients can create many. */
 export const revokedFamilyModel = 'RevokedFamily';
 
 export type TokenFamilyKind = 'AuthorizationCode' | 'Password' | 'CustomToken';
 
-/** What the next access token of the family repeats. */
+/** The facts that each new access token of the family repeats. */
 export type TokenFamilyContext = {
   readonly scope: string;
   readonly methods: readonly Method[];
   /** Epoch milliseconds. */
   readonly authenticatedAt: number;
   readonly device?: object | undefined;
-  /** Thumbprint of the certificate that the tokens are bound to (RFC 8705). */
+  /** Thumbprint of the certificate to which the tokens are bound (RFC 8705). */
   readonly certificate?: string | undefined;
 };
 
@@ -30,22 +30,22 @@ export type TokenFamily = {
   readonly clientId: string;
   readonly sessionId?: string | undefined;
   readonly kind: TokenFamilyKind;
-  /** The one refresh token that is good. */
+  /** The id of the only valid refresh token. */
   readonly tokenId: string;
   readonly context: TokenFamilyContext;
-  /** All in epoch milliseconds. */
+  /** Times in epoch milliseconds. */
   readonly createdAt: number;
   readonly refreshedAt: number;
   readonly accessExpiresAt: number;
   readonly expiresAt: number;
   readonly endsAt: number;
-  /** How long it lives on after each use. */
+  /** Idle timeout: each refresh extends the family by this time. */
   readonly idleMs: number;
-  /** How long its access tokens live. */
+  /** Lifetime of its access tokens. */
   readonly accessMs: number;
 };
 
-/** Which families end: one, those of a browser's session, or all of a user. */
+/** Selects families to end: one, those of a session, or all of a user. */
 export type FamilySelection =
   | { readonly familyId: string }
   | { readonly userId: string; readonly sessionId: string }
@@ -83,8 +83,8 @@ const familyValues = `$1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::text
   $14::integer, $15::integer`;
 
 /**
- * Most of what a busy realm asks of the database. The session is named by a value, not by a join:
- * then the whole key of its index is asked for, in young tables too.
+ * The most frequent statement of a busy realm. It passes the session id as a value instead of a
+ * join, so that the planner uses the whole index key in young tables too.
  */
 const rotateFamilyStatement: HotStatement = {
   name: 'identity-renew-family',
@@ -146,7 +146,7 @@ function selectionClause(selection: FamilySelection): [text: string, ...values: 
   if ('familyId' in selection) return ['family_id = $2', selection.familyId];
   const { userId } = selection;
   if ('sessionId' in selection) {
-    // What was not begun in a browser is a session of its own, under the family's id.
+    // A family without a browser session counts as a session with the family id.
     const text =
       'user_id = $2 AND (session_id = $3 OR (session_id IS NULL AND family_id::text = $3))';
     return [text, userId, selection.sessionId];
@@ -158,27 +158,27 @@ function selectionClause(selection: FamilySelection): [text: string, ...values: 
 
 export function createTokenFamilyStore(database: Database) {
   return {
-    /** False where the user was stopped, or all that he had proven was ended, since `provenAt`. */
+    /** False if the user was disabled, or the sessions of the user ended, after `provenAt`. */
     async insert(family: TokenFamily, provenAt: number): Promise<boolean> {
       const inserted = await database.query(
-        `WITH standing AS (
+        `WITH active_user AS (
            SELECT FROM users WHERE organization_id = $1 AND user_id = $3 AND status = 'Enabled'
              AND (sessions_ended_at IS NULL OR sessions_ended_at <= $16::timestamptz)
            FOR SHARE)
          INSERT INTO token_families (${columns})
-         SELECT ${familyValues} FROM standing RETURNING family_id`,
+         SELECT ${familyValues} FROM active_user RETURNING family_id`,
         [...valuesOf(family), isoTime(provenAt)],
       );
       return inserted.length > 0;
     },
 
     /**
-     * Uses the code up and begins the family, or neither: so whoever comes second with the code
-     * finds the family that he has to end. The code stays as long as the family may live. A code
-     * that was written while its session ended is good for nothing.
+     * Redeems the code and inserts the family in one statement. A second redemption finds the
+     * family and ends it, so the code is kept as long as the family. A code whose session has ended
+     * is not valid.
      */
     async insertFromCode(family: TokenFamily, codeId: string): Promise<'made' | 'used' | 'over'> {
-      const [row] = await database.query<{ made: boolean; there: boolean }>(
+      const [row] = await database.query<{ made: boolean; hasSession: boolean }>(
         `WITH own AS (
            SELECT FROM oidc_entities
            WHERE organization_id = $1 AND uid = $5::text AND model = '${sessionModel}'
@@ -195,12 +195,12 @@ export function createTokenFamilyStore(database: Database) {
         [...valuesOf(family), codeId],
       );
       if (row?.made === true) return 'made';
-      return row?.there === true ? 'used' : 'over';
+      return row?.hasSession === true ? 'used' : 'over';
     },
 
     /**
-     * Puts the next refresh token in the place of this one: for exactly one of any number of
-     * callers. The browser's session lives on with it. Within `trx`, where one is given.
+     * Replaces the refresh token; exactly one of all concurrent callers succeeds. Extends the
+     * browser session too. Runs in `trx` if given.
      */
     async rotate(rotation: Rotation, trx?: Kysely<unknown>): Promise<TokenFamily | undefined> {
       const values = [
@@ -246,30 +246,33 @@ export function createTokenFamilyStore(database: Database) {
       return rows.map(familyFromRow);
     },
 
-    /** Access tokens of the families are revoked by the same commit: there is no second chance to find them. */
+    /**
+     * The same commit revokes the access tokens of the families: afterwards nothing could find
+     * them.
+     */
     async end(organizationId: string, selection: FamilySelection, now: number): Promise<number> {
       const [condition, ...selectionValues] = selectionClause(selection);
       const values = [organizationId, ...selectionValues];
       const nowParameter = `$${values.push(isoTime(now))}::timestamptz`;
       const rows = await database.query(
-        `WITH gone AS (
+        `WITH deleted AS (
            DELETE FROM token_families WHERE organization_id = $1 AND ${condition}
            RETURNING family_id, access_expires_at),
          revoked AS (
            INSERT INTO oidc_entities
              (organization_id, model, entity_id, payload, created_at, expires_at)
            SELECT $1, '${revokedFamilyModel}', family_id::text, '{}', ${nowParameter}, access_expires_at
-           FROM gone WHERE access_expires_at > ${nowParameter}
+           FROM deleted WHERE access_expires_at > ${nowParameter}
            ON CONFLICT (organization_id, model, entity_id) DO NOTHING)
-         SELECT family_id FROM gone`,
+         SELECT family_id FROM deleted`,
         values,
       );
       return rows.length;
     },
 
     /**
-     * Deletes at most `limit` families that are over, tenant by tenant, and tells how many it found: another
-     * process may delete the same ones, and more may be behind them.
+     * Deletes at most `limit` ended families, one tenant at a time, and returns how many it found.
+     * Other processes may delete the same rows, and more may follow.
      */
     async deleteEnded(now: number, limit: number): Promise<number> {
       const rows = await database.query<{ organization_id: string; family_id: string }>(

@@ -1,4 +1,4 @@
-// Refresh tokens: which family each carries on, for whom, and for how long.
+// Signs and reads refresh tokens.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import type { Realm } from '../realms-and-keys/realm.ts';
@@ -20,7 +20,7 @@ export type RefreshTokenClaims = {
   readonly iat: number;
   readonly jti: string;
   readonly typ: string;
-  /** Of the family. */
+  /** The id of the family. */
   readonly sid: string;
   readonly scope: string;
   readonly cnf?: { readonly 'x5t#S256': string };
@@ -28,7 +28,7 @@ export type RefreshTokenClaims = {
 
 const secondsOf = (ms: number) => Math.floor(ms / 1000);
 
-/** Its scope is that of the family: an access token may have had less. */
+/** Has the scope of the family; an access token may have less. */
 export function refreshTokenClaims({ issuer }: Realm, family: TokenFamily): RefreshTokenClaims {
   const { certificate, scope } = family.context;
   const issuedAt = secondsOf(family.refreshedAt);
@@ -52,15 +52,15 @@ const macOf = (realm: Realm, signed: string) =>
   createHmac('sha256', realm.refreshKey).update(signed).digest();
 
 /**
- * Nobody but the platform reads refresh tokens, so they carry HS256 under a key that is in no JWKS:
- * a signature and its check cost a fortieth of those of ES256, at every refresh.
+ * Only the platform reads refresh tokens, so HS256 with a key that is in no JWKS suffices: a
+ * fortieth of the cost of ES256.
  */
 export function signRefreshToken(realm: Realm, claims: RefreshTokenClaims): string {
   const signed = `${encodedHeader}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   return `${signed}.${macOf(realm, signed).toString('base64url')}`;
 }
 
-/** Undefined for whatever is no refresh token of this realm; of any age. */
+/** Undefined if it is not a refresh token of this realm; expired ones are returned. */
 export function readRefreshToken(realm: Realm, token: string): RefreshTokenClaims | undefined {
   if (token.length > maxTokenLength) return undefined;
   const [header, payload = '', signature = '', ...more] = token.split('.');
@@ -69,6 +69,6 @@ export function readRefreshToken(realm: Realm, token: string): RefreshTokenClaim
   const signatureBytes = Buffer.from(signature, 'base64url');
   if (signatureBytes.length !== expected.length || !timingSafeEqual(signatureBytes, expected))
     return undefined;
-  // Under this key stand refresh tokens of this realm alone, so the claims are those above.
+  // This key signs only refresh tokens of this realm, so the claims have this type.
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as RefreshTokenClaims;
 }

@@ -40,27 +40,27 @@ describe('a realm that has revoked more than its list holds', () => {
     assert.equal(status, 200);
   };
 
-  test('refuses a token that was given back, and no other', async () => {
-    const mine = await flow.tokens();
+  test('refuses a revoked token, and no other', async () => {
+    const ownTokens = await flow.tokens();
     const other = await flow.tokens();
-    assert.equal(await isGood(mine.access_token), true);
+    assert.equal(await isGood(ownTokens.access_token), true);
     await fill('RevokedAccessToken');
-    await revoke(mine.access_token);
-    assert.equal(await isGood(mine.access_token), false);
+    await revoke(ownTokens.access_token);
+    assert.equal(await isGood(ownTokens.access_token), false);
     assert.equal(await isGood(other.access_token), true);
     // The other tokens of the sign-in live.
-    const next = (await flow.refresh(mine.refresh_token)).body as Tokens;
+    const next = (await flow.refresh(ownTokens.refresh_token)).body as Tokens;
     assert.equal(await isGood(next.access_token), true);
   });
 
   test('refuses every token of a sign-in that has ended, and of no other', async () => {
-    const mine = await flow.tokens();
-    const next = (await flow.refresh(mine.refresh_token)).body as Tokens;
+    const ownTokens = await flow.tokens();
+    const next = (await flow.refresh(ownTokens.refresh_token)).body as Tokens;
     const other = await flow.tokens();
     await fill('RevokedFamily');
     await revoke(next.refresh_token);
-    for (const { access_token } of [mine, next]) {
-      assert.equal(decodeJwt(access_token)['sid'], mine.session_state);
+    for (const { access_token } of [ownTokens, next]) {
+      assert.equal(decodeJwt(access_token)['sid'], ownTokens.session_state);
       assert.equal(await isGood(access_token), false);
     }
     assert.equal(await isGood(other.access_token), true);

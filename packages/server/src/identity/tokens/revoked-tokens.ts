@@ -1,4 +1,5 @@
-// What was revoked before it expired: a list that every process has at hand, and a look-up for what is not in it.
+// Revoked access tokens and sign-ins: a list in memory, and a query for ids that the list does not
+// contain.
 import type { Clock, Log } from '../../platform/index.ts';
 import { maxListedIds, type OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
 import type { Realm, Revoked, UserDomain } from '../realms-and-keys/realm.ts';
@@ -6,7 +7,7 @@ import { revokedFamilyModel as familyModel } from './refresh-token-family-sql.ts
 
 const tokenModel = 'RevokedAccessToken';
 
-/** What of a token decides whether it was revoked. */
+/** The facts of a token that the revocation check needs. */
 type RevocableToken = {
   readonly tokenId: string;
   readonly sessionId?: string;
@@ -33,7 +34,7 @@ export function createRevokedTokens({ entities, clock, log }: Deps) {
       if (hasUnlistedFamilies || earliestListed !== undefined) {
         log.warn(
           { userDomainId },
-          'too many revoked tokens for a list: others are looked up singly',
+          'the list of revoked tokens is full: further tokens are looked up one by one',
         );
       }
       return {
@@ -43,14 +44,14 @@ export function createRevokedTokens({ entities, clock, log }: Deps) {
       };
     },
 
-    /** Why the token is good no more; the database is asked where the list does not say enough. */
+    /** The reason if the token was revoked. Queries the database only if the list is incomplete. */
     async findReason(
       { organizationId, revoked }: Realm,
       { tokenId, sessionId, expiresAt }: RevocableToken,
     ): Promise<'revoked' | 'signed out' | undefined> {
       if (revoked.ids.has(tokenId)) return 'revoked';
       if (sessionId !== undefined && revoked.ids.has(sessionId)) return 'signed out';
-      // As late as the last of the list is also as late as the first that is not in it.
+      // The first unlisted id may expire at the same time as the last listed one.
       const mayBeRevoked = expiresAt <= revoked.unlistedUntil;
       if (mayBeRevoked && (await isStored(organizationId, tokenModel, tokenId))) return 'revoked';
       const mayBeSignedOut = sessionId !== undefined && revoked.hasUnlistedFamilies;

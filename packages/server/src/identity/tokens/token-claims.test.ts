@@ -126,9 +126,14 @@ describe('the tokens of a person', () => {
     }
   });
 
-  test('say nothing of what is not known', () => {
-    const bare = { ...user, givenName: undefined, locale: undefined, phoneNumber: undefined };
-    const info = userInfoClaims({ ...bare, address: undefined }, 'profile phone address');
+  test('omit unknown claims', () => {
+    const minimalUser = {
+      ...user,
+      givenName: undefined,
+      locale: undefined,
+      phoneNumber: undefined,
+    };
+    const info = userInfoClaims({ ...minimalUser, address: undefined }, 'profile phone address');
     assert.deepEqual(info, {
       name: 'Byron',
       family_name: 'Byron',
@@ -136,17 +141,20 @@ describe('the tokens of a person', () => {
       zoneinfo: 'Europe/Paris',
       datetimeformat: 'dd/MM/yyyy HH:mm',
     });
-    assert.equal(userInfoClaims({ ...bare, familyName: undefined }, 'profile')['name'], 'ada');
+    assert.equal(
+      userInfoClaims({ ...minimalUser, familyName: undefined }, 'profile')['name'],
+      'ada',
+    );
   });
 
-  test('of a tenant user who acts on one merchant name both', () => {
+  test('of a tenant user with access to one merchant name both', () => {
     const acting = { ...user, entityType: 'tenant', entityId: organizationId } as const;
     const claims = access('profile', { user: acting });
     assert.equal(claims['entityId'], organizationId);
     assert.deepEqual(claims['um_scope'], { entityId: merchantId, entityType: 'merchant' });
   });
 
-  test('an ID token is of its own type, and tells when and for which request', () => {
+  test('an ID token has its own typ, auth_time and nonce', () => {
     assert.deepEqual(idTokenClaims(issue({ nonce: 'n-1' })), {
       ...registered,
       typ: 'ID',
@@ -159,36 +167,39 @@ describe('the tokens of a person', () => {
     assert.equal('nonce' in idTokenClaims(issue()), false);
   });
 
-  test('one factor is told as one', () => {
+  test('one factor sets 2fa to false', () => {
     assert.equal(access('auth', { methods: ['pwd'] })['2fa'], false);
   });
 });
 
 describe('the tokens of a device', () => {
-  const place = { storeId: device.storeId, deviceId: device.deviceId };
-  const told = {
+  const location = { storeId: device.storeId, deviceId: device.deviceId };
+  const expected = {
     device_type: 'PublicDevice',
     device_id: 'AXIUM_DX8000-10000001',
     method: 'api device_flow',
     '2fa': true,
   };
 
-  test('name the place in every scope, the device with auth, the certificate where there is one', () => {
+  test('name store and device id in every scope, the device with auth, the certificate if bound', () => {
     const narrow = userAccessTokenClaims(issue({ scope: 'openid', device }));
-    assert.deepEqual([narrow['storeId'], narrow['deviceId']], [place.storeId, place.deviceId]);
+    assert.deepEqual(
+      [narrow['storeId'], narrow['deviceId']],
+      [location.storeId, location.deviceId],
+    );
     assert.equal('device_id' in narrow, false);
     assert.equal('cnf' in narrow, false);
     const wide = userAccessTokenClaims(issue({ scope: 'auth', device, certificate: 'thumb' }));
     const { device_type, device_id, method, '2fa': twoFactors, cnf, scope } = wide;
-    assert.deepEqual({ device_type, device_id, method, '2fa': twoFactors }, told);
+    assert.deepEqual({ device_type, device_id, method, '2fa': twoFactors }, expected);
     assert.deepEqual(cnf, { 'x5t#S256': 'thumb' });
     assert.equal(scope, 'auth');
     const id = idTokenClaims(issue({ scope: 'openid auth', device, certificate: 'thumb' }));
-    assert.equal(id['device_id'], told.device_id);
+    assert.equal(id['device_id'], expected.device_id);
     assert.equal('cnf' in id, false);
   });
 
-  test('carry of the rights of their user those that a device can have', () => {
+  test('have only those permissions of their user that a device can have', () => {
     const rights = (permissions: User['permissions']) =>
       userAccessTokenClaims(issue({ scope: 'profile', device, user: { ...user, permissions } }))[
         'permissions'
@@ -243,7 +254,7 @@ describe('the tokens of an application', () => {
     });
   });
 
-  test('at a device name device, place and certificate', () => {
+  test('at a device name device, store and certificate', () => {
     const unattended = { ...device, type: 'UnattendedDevice', methods: ['api'] };
     assert.deepEqual(machine('auth', { device: unattended, certificate: 'thumb' }), {
       ...always,

@@ -1,4 +1,4 @@
-// What stands in the tokens: of an application that acts for itself, and of a person.
+// The claims of access and ID tokens, for applications and for users.
 import { defined } from '@switchyard/contract';
 import type { Method, User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
@@ -10,7 +10,7 @@ import {
   type SignInDevice,
 } from './authentication-claims.ts';
 
-/** Tell access tokens from ID and refresh tokens, which the same keys sign. */
+/** The claim `typ` separates access tokens from ID tokens, which the same keys sign. */
 export const accessTokenTypClaim = 'Bearer';
 export const idTokenTypClaim = 'ID';
 
@@ -18,11 +18,11 @@ type TokenInput = {
   readonly realm: Realm;
   readonly application: Application;
   readonly tokenId: string;
-  /** Seconds since 1970, as JWTs count. */
+  /** Seconds since 1970 (NumericDate of RFC 7519). */
   readonly issuedAt: number;
   readonly expiresAt: number;
   readonly device?: SignInDevice | undefined;
-  /** The thumbprint of the certificate that the token is bound to (RFC 8705). */
+  /** The thumbprint of the certificate to which the token is bound (RFC 8705). */
   readonly certificate?: string | undefined;
 };
 
@@ -30,9 +30,9 @@ export type MachineTokenInput = TokenInput & { readonly scope: string | undefine
 
 export type UserTokenInput = TokenInput & {
   readonly user: User;
-  /** What was granted, separated by blanks. */
+  /** The granted scopes, separated by spaces. */
   readonly scope: string;
-  /** Of the sign-in: the same in all of its tokens. */
+  /** The refresh-token family: the same in all tokens of a sign-in. */
   readonly sessionId: string;
   readonly methods: readonly Method[];
   /** Epoch milliseconds. */
@@ -43,7 +43,7 @@ export type UserTokenInput = TokenInput & {
 const scopeSet = (scope: string | undefined): ReadonlySet<string> =>
   new Set(scope?.split(' ') ?? []);
 
-/** The claims that the specification names as always present. */
+/** The claims that the specification requires in every token. */
 function registeredClaims(input: TokenInput, subject: string): Record<string, unknown> {
   const { realm, application, tokenId, issuedAt, expiresAt } = input;
   return {
@@ -70,7 +70,7 @@ function accessClaims(input: TokenInput, subject: string, scope: string | undefi
   };
 }
 
-/** An application of its own is no terminal of ours: what it is called is its client id. */
+/** An external application is no terminal: its device_id is its client id. */
 function machineAuthenticationClaims({
   application,
   device,
@@ -84,7 +84,7 @@ function machineAuthenticationClaims({
   };
 }
 
-/** entityId, permissions and user_domain stand in every machine token, whatever its scope. */
+/** Every machine token has entityId, permissions and user_domain, whatever its scope. */
 export function machineAccessTokenClaims(input: MachineTokenInput): Record<string, unknown> {
   const { realm, application, scope } = input;
   const { entityId, entityType } = application;
@@ -99,7 +99,7 @@ export function machineAccessTokenClaims(input: MachineTokenInput): Record<strin
   };
 }
 
-/** For the application on a device that acts for itself: which device it is, and whose. */
+/** ID token of a device that acts for itself: names the device and its merchant. */
 export function machineIdTokenClaims(input: MachineTokenInput): Record<string, unknown> {
   const { realm, application, scope } = input;
   return {
@@ -111,7 +111,7 @@ export function machineIdTokenClaims(input: MachineTokenInput): Record<string, u
   };
 }
 
-/** What is not known of a person is left out, as OpenID Connect Core, 5.3.2, has it. */
+/** Unknown claims are left out, as OpenID Connect Core, 5.3.2, requires. */
 function withoutUndefined(claims: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 }
@@ -134,7 +134,10 @@ function phoneClaims({ phoneNumber, phoneNumberVerified }: User): Record<string,
   return { phone_number: phoneNumber, phone_number_verified: phoneNumberVerified };
 }
 
-/** The user info claims, by scope. Nobody signs in before the address is verified. */
+/**
+ * The userinfo claims by scope. `email_verified` is always true: sign-in requires a verified
+ * address.
+ */
 export function userInfoClaims(user: User, scope: string): Record<string, unknown> {
   const granted = scopeSet(scope);
   return withoutUndefined({
@@ -161,7 +164,7 @@ function customClaims({ realm, user, scope, device, methods }: UserTokenInput) {
   };
 }
 
-/** The access token of a person: what is not granted is looked up by `sub` when it is used. */
+/** The access token of a user; the API reads other facts of the user by `sub`. */
 export function userAccessTokenClaims(input: UserTokenInput): Record<string, unknown> {
   const { user, scope, sessionId } = input;
   return {
@@ -172,7 +175,7 @@ export function userAccessTokenClaims(input: UserTokenInput): Record<string, unk
   };
 }
 
-/** For the application, of the person who signed in; worth nothing at the API. */
+/** The ID token of a user; the API does not accept it. */
 export function idTokenClaims(input: UserTokenInput): Record<string, unknown> {
   const { user, scope, sessionId, authenticatedAt, nonce } = input;
   return withoutUndefined({

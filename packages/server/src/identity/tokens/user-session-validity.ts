@@ -1,9 +1,10 @@
-// Whether a user may go on with what was begun at a moment.
+// Whether a session or token of a user is still valid, by the status of the user and its start
+// time.
 import type { User } from '../accounts/types.ts';
 
 /**
- * Seconds are what tokens know of time: what began within the second of the cut
- * cannot be told from what came after it, and is cut too.
+ * Tokens have a resolution of one second: a token of the same second as the cut-off is refused as
+ * well.
  */
 export function isUserSessionValid(user: User | undefined, startedAt: number): user is User {
   if (user?.status !== 'Enabled') return false;

@@ -16,9 +16,9 @@ import { createAccessTokenVerifier } from './verify-access-token.ts';
 const minuteMs = 60_000;
 const masterKey = randomBytes(32);
 
-async function codeOf(verdict: Promise<unknown>): Promise<string> {
+async function codeOf(verification: Promise<unknown>): Promise<string> {
   try {
-    await verdict;
+    await verification;
     return 'believed';
   } catch (error) {
     assert.ok(error instanceof Refusal && isErrorCode(error.code), String(error));
@@ -49,7 +49,7 @@ describe('an access token', () => {
   /** The realm's own keys, as only the platform can have them. */
   async function keysOf(algorithm: string): Promise<RealmKey> {
     const sealed = await createRealmStore(database).listKeys(realm.organizationId, clock.now());
-    const key = sealed.find((each) => each.algorithm === algorithm);
+    const key = sealed.find((sealedKey) => sealedKey.algorithm === algorithm);
     assert.ok(key);
     return createKeyRing(masterKey).openKey(realm.organizationId, key);
   }
@@ -61,7 +61,7 @@ describe('an access token', () => {
       .sign(privateJwk);
   }
 
-  test('of ours gives the caller, again and again the same', async () => {
+  test('gives the same caller each time', async () => {
     const caller = await verify(token);
     const { permissions, ...facts } = caller;
     assert.deepEqual([...permissions], ['prov.read', 'pay.read', 'rep.read']);
@@ -127,7 +127,7 @@ describe('an access token', () => {
     assert.equal(await codeOf(verify(pss)), 'token_invalid', 'another algorithm of the same key');
   });
 
-  test('signed by somebody else is refused, also with his key in the header', async () => {
+  test('with another signature is refused, also with its key in the header', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { kid = '' } = decodeProtectedHeader(token);
     const jwk = publicKey.export({ format: 'jwk' });
@@ -139,22 +139,22 @@ describe('an access token', () => {
     }
   });
 
-  test('of a key as none of ours is called has no realm looked for', async () => {
-    let looks = 0;
+  test('with a malformed key id causes no look-up of a realm', async () => {
+    let lookups = 0;
     const realms = {
       find: async () => undefined,
       async findByIssuer() {
-        looks += 1;
+        lookups += 1;
         return undefined;
       },
     };
     const deps = { realms, clock, changeCounter: createChangeCounter(), recordUse: () => {} };
-    const nobody = {
+    const emptyPorts = {
       applications: { find: async () => undefined },
       findUser: async () => undefined,
       revocations: { findReason: async () => undefined },
     };
-    const verifyElsewhere = createAccessTokenVerifier({ ...deps, ...nobody });
+    const verifyElsewhere = createAccessTokenVerifier({ ...deps, ...emptyPorts });
     const forged = (kid: unknown) => {
       const head = encode({ alg: 'ES256', typ: 'JWT', kid });
       return `${head}.${encode({ iss: `${authUrl}/auth/realms/x1` })}.`;
@@ -162,20 +162,20 @@ describe('an access token', () => {
     for (const kid of [undefined, 7, '', 'mine', 'a'.repeat(44)]) {
       assert.equal(await codeOf(verifyElsewhere(forged(kid))), 'token_invalid');
     }
-    assert.equal(looks, 0);
+    assert.equal(lookups, 0);
     assert.equal(await codeOf(verifyElsewhere(forged('a'.repeat(43)))), 'token_invalid');
-    assert.equal(looks, 1);
+    assert.equal(lookups, 1);
   });
 
-  test('is known once it was found good, and no longer than it is', async () => {
+  test('is cached after verification, until its expiry', async () => {
     const client = await realm.createApplication({ roles: ['MerchantReadOnly'] });
     const { verifyToken } = realm.identity;
-    const mine = await realm.getToken(client);
-    assert.equal(verifyToken.knows(mine), false);
-    await verifyToken(mine);
-    assert.equal(verifyToken.knows(mine), true);
-    assert.equal(await codeOf(verifyToken(`${mine}x`)), 'token_invalid');
-    assert.equal(verifyToken.knows(`${mine}x`), false);
+    const ownToken = await realm.getToken(client);
+    assert.equal(verifyToken.knows(ownToken), false);
+    await verifyToken(ownToken);
+    assert.equal(verifyToken.knows(ownToken), true);
+    assert.equal(await codeOf(verifyToken(`${ownToken}x`)), 'token_invalid');
+    assert.equal(verifyToken.knows(`${ownToken}x`), false);
     assert.equal(verifyToken.knows('x'.repeat(9000)), false);
   });
 
@@ -185,7 +185,7 @@ describe('an access token', () => {
     assert.equal(await codeOf(verify(`${header}.${payload}.${signature}`)), 'token_invalid');
   });
 
-  test('of one realm is worth nothing under the name of another', async () => {
+  test('of one realm is refused with the issuer of another', async () => {
     const other = await openTestRealm({ database, clock, masterKey });
     const issuer = `${authUrl}/auth/realms/${other.userDomainId}`;
     assert.equal(await codeOf(verify(await sign({ iss: issuer }))), 'token_invalid');
@@ -218,70 +218,70 @@ describe('an access token', () => {
     }
   });
 
-  test('from a clock that is a little ahead is believed, from the future it is not', async () => {
+  test('from a clock slightly ahead is accepted, from the future refused', async () => {
     const now = clock.now() / 1000;
     assert.equal(await codeOf(verify(await sign({ nbf: now + 30, iat: now + 30 }))), 'believed');
     assert.equal(await codeOf(verify(await sign({ nbf: now + 31 }))), 'token_invalid');
   });
 
   test('is refused from the second of its expiry on, cached or not', async () => {
-    const short = await sign({ exp: clock.now() / 1000 + 10 });
+    const shortLived = await sign({ exp: clock.now() / 1000 + 10 });
     const unseen = await sign({ exp: clock.now() / 1000 + 10 });
-    assert.equal(await codeOf(verify(short)), 'believed');
+    assert.equal(await codeOf(verify(shortLived)), 'believed');
     clock.advance(9_999);
-    assert.equal(await codeOf(verify(short)), 'believed');
+    assert.equal(await codeOf(verify(shortLived)), 'believed');
     clock.advance(1);
-    assert.equal(await codeOf(verify(short)), 'token_expired');
-    assert.equal(await codeOf(verify(short)), 'token_expired', 'no longer cached');
+    assert.equal(await codeOf(verify(shortLived)), 'token_expired');
+    assert.equal(await codeOf(verify(shortLived)), 'token_expired', 'no longer cached');
     assert.equal(await codeOf(verify(unseen)), 'token_expired');
   });
 });
 
-describe('what is switched off', () => {
+describe('after disabling', () => {
   /** Two processes over one database: what one does the other learns in time. */
   async function twoProcesses() {
     const clock = movableClock();
     const database = await testDatabase();
-    const here = await openTestRealm({ database, clock, masterKey });
-    const there = await openTestRealm({ database, clock, masterKey });
-    const client = await here.createApplication();
-    const token = await here.getToken(client);
-    assert.equal(await codeOf(here.identity.verifyToken(token)), 'believed');
-    assert.equal(await codeOf(there.identity.verifyToken(token)), 'believed');
-    return { clock, here, there, client, token };
+    const localRealm = await openTestRealm({ database, clock, masterKey });
+    const remoteRealm = await openTestRealm({ database, clock, masterKey });
+    const client = await localRealm.createApplication();
+    const token = await localRealm.getToken(client);
+    assert.equal(await codeOf(localRealm.identity.verifyToken(token)), 'believed');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(token)), 'believed');
+    return { clock, here: localRealm, there: remoteRealm, client, token };
   }
 
-  test('an application is out at once in this process, within a minute in the other', async () => {
-    const { clock, here, there, client, token } = await twoProcesses();
-    const { organizationId } = here;
-    await here.identity.disableApplication(organizationId, client.clientId);
-    assert.equal(await codeOf(here.identity.verifyToken(token)), 'token_invalid');
-    const refused = await here.post(here.tokenPath, {
+  test('an application is refused at once in this process, within a minute in the other', async () => {
+    const { clock, here: localRealm, there: remoteRealm, client, token } = await twoProcesses();
+    const { organizationId } = localRealm;
+    await localRealm.identity.disableApplication(organizationId, client.clientId);
+    assert.equal(await codeOf(localRealm.identity.verifyToken(token)), 'token_invalid');
+    const refused = await localRealm.post(localRealm.tokenPath, {
       grant_type: 'client_credentials',
       client_id: client.clientId,
       client_secret: client.clientSecret,
     });
     assert.equal(refused.status, 401);
     clock.advance(minuteMs);
-    assert.equal(await codeOf(there.identity.verifyToken(token)), 'token_invalid');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(token)), 'token_invalid');
 
-    await here.identity.enableApplication(organizationId, client.clientId);
-    assert.equal(await codeOf(here.identity.verifyToken(token)), 'believed');
-    await Promise.all([here.close(), there.close()]);
+    await localRealm.identity.enableApplication(organizationId, client.clientId);
+    assert.equal(await codeOf(localRealm.identity.verifyToken(token)), 'believed');
+    await Promise.all([localRealm.close(), remoteRealm.close()]);
   });
 
-  test('a revoked token is out at once here, within a minute there; its neighbour lives', async () => {
-    const { clock, here, there, client, token } = await twoProcesses();
-    const neighbour = await here.getToken(client);
-    const { status } = await here.post(
-      `/auth/realms/${here.userDomainId}/protocol/openid-connect/revoke`,
+  test('a revoked token is refused at once here, within a minute there; others stay valid', async () => {
+    const { clock, here: localRealm, there: remoteRealm, client, token } = await twoProcesses();
+    const neighbour = await localRealm.getToken(client);
+    const { status } = await localRealm.post(
+      `/auth/realms/${localRealm.userDomainId}/protocol/openid-connect/revoke`,
       { token, client_id: client.clientId, client_secret: client.clientSecret },
     );
     assert.equal(status, 200);
-    assert.equal(await codeOf(here.identity.verifyToken(token)), 'token_invalid');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(token)), 'token_invalid');
     clock.advance(minuteMs);
-    assert.equal(await codeOf(there.identity.verifyToken(token)), 'token_invalid');
-    assert.equal(await codeOf(there.identity.verifyToken(neighbour)), 'believed');
-    await Promise.all([here.close(), there.close()]);
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(token)), 'token_invalid');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(neighbour)), 'believed');
+    await Promise.all([localRealm.close(), remoteRealm.close()]);
   });
 });

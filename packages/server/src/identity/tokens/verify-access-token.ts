@@ -1,4 +1,4 @@
-// Checks access tokens without asking anybody: the realm's own keys, and a cache of verdicts.
+// Verifies access tokens locally, with the keys of the realm and a cache of verified tokens.
 import { hash } from 'node:crypto';
 import { Refusal } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
@@ -21,25 +21,25 @@ import { isUserSessionValid } from './user-session-validity.ts';
 
 const maxCachedTokens = 10_000;
 const maxTokenLength = 8_192;
-/** A thumbprint of RFC 7638, as all our keys have one. */
+/** A JWK thumbprint (RFC 7638), the form of all key ids of the platform. */
 const keyIdForm = /^[A-Za-z0-9_-]{43}$/;
 /**
- * With the 20 s that a realm and the 5 s that an application or a user may be cached: what is
- * switched off in another process is refused here within a minute, in this process at once.
+ * Together with the cache times of realms (20 s), applications and users (5 s): other processes
+ * refuse tokens of disabled users and applications within a minute, this process at once.
  */
 const recheckAfterMs = 30_000;
-/** Between the clocks of our own processes; an expired token has no such grace. */
+/** Tolerance for `nbf` and `iat` between the platform's processes; expiry has no tolerance. */
 const clockSkewSeconds = 30;
 
 type Deps = {
   realms: Pick<Realms, 'find' | 'findByIssuer'>;
   revocations: Pick<RevokedTokens, 'findReason'>;
   applications: Pick<Applications, 'find'>;
-  /** Remembered for a moment: it is asked for each token that is seen for the first time. */
+  /** Cached: called for every token that this process has not seen before. */
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   clock: Clock;
   changeCounter: ChangeCounter;
-  /** An application came with a good token: told when the token is looked at, and not with each call. */
+  /** Called when a token is checked, not for every call with a cached token. */
   recordUse(organizationId: string, clientId: string): void;
 };
 type CachedToken = {
@@ -52,10 +52,10 @@ type CachedToken = {
 };
 type SigningKeyMatch = { readonly realm: Realm; readonly key: RealmKey };
 
-/** As applications are set to; whichever it is, the claim `typ` tells access tokens from others. */
+/** Both header types are accepted; the claim `typ` separates access tokens from others. */
 const headerTypes: ReadonlySet<unknown> = new Set<AccessTokenType>(['JWT', 'at+jwt']);
 
-/** What exactly is wrong is for the log: an answer would help only those who forge. */
+/** The exact reason goes to the log only; in a response it would help attackers. */
 const invalid = (logDetail: string) =>
   new Refusal('token_invalid', 'The access token is not valid.', { logDetail });
 const expired = () => new Refusal('token_expired', 'The access token has expired.');
@@ -63,7 +63,7 @@ const expired = () => new Refusal('token_expired', 'The access token has expired
 export function createAccessTokenVerifier(deps: Deps) {
   const { realms, revocations, applications, findUser, clock, changeCounter, recordUse } = deps;
   const cache = new LRUCache<string, CachedToken>(atMost(maxCachedTokens));
-  /** No longer than the requests under way. */
+  /** Entries live as long as the check runs. */
   const pendingChecks = new Map<string, Promise<CachedToken>>();
   const callerFactory = createCallerFactory();
 
@@ -76,8 +76,8 @@ export function createAccessTokenVerifier(deps: Deps) {
     } catch {
       throw invalid('not a JWT');
     }
-    // First what costs nothing: a realm that is not there is looked for in the database each time.
-    if (typeof keyId !== 'string' || !keyIdForm.test(keyId)) throw invalid('no key of ours');
+    // Check the key id first: an unknown realm costs a database query each time.
+    if (typeof keyId !== 'string' || !keyIdForm.test(keyId)) throw invalid('malformed key id');
     const realm = typeof issuer === 'string' ? await realms.findByIssuer(issuer) : undefined;
     if (realm === undefined) throw invalid('unknown issuer');
     const key = realm.keys.get(keyId);
@@ -92,14 +92,14 @@ export function createAccessTokenVerifier(deps: Deps) {
     const now = clock.now();
     try {
       const { payload, protectedHeader } = await jwtVerify(token, key.publicKey, {
-        // The key decides the algorithm, never the token.
+        // The key determines the algorithm, never the token.
         algorithms: [key.algorithm],
         issuer: realm.issuer,
         requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
         clockTolerance: clockSkewSeconds,
         currentDate: new Date(now),
       });
-      if (!headerTypes.has(protectedHeader.typ)) throw invalid('another typ in the header');
+      if (!headerTypes.has(protectedHeader.typ)) throw invalid('unknown typ in the header');
       if (Number(payload.exp) * 1000 <= now) throw expired();
       return payload;
     } catch (error) {
@@ -125,7 +125,8 @@ export function createAccessTokenVerifier(deps: Deps) {
       return { ...callerFactory.machineCaller(token, realm), keyId };
     }
     const user = await findUser(organizationId, token.subject);
-    if (!isUserSessionValid(user, token.issuedAt)) throw invalid('the user is not in');
+    if (!isUserSessionValid(user, token.issuedAt))
+      throw invalid('the user is disabled, or its sessions have ended');
     recordUse(organizationId, token.clientId);
     return { ...callerFactory.userCaller(token, realm, user), keyId };
   }
@@ -164,7 +165,7 @@ export function createAccessTokenVerifier(deps: Deps) {
     return cachedToken;
   }
 
-  /** Callers that come at once with a token nobody has seen share one verification. */
+  /** Concurrent requests with the same new token share one verification. */
   function checkNewTokenOnce(token: string, digest: string): Promise<CachedToken> {
     const running = pendingChecks.get(digest);
     if (running !== undefined) return running;

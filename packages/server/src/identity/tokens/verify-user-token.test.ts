@@ -17,9 +17,9 @@ const minuteMs = 60_000;
 const masterKey = randomBytes(32);
 const merchantId = randomUUID();
 
-async function codeOf(verdict: Promise<unknown>): Promise<string> {
+async function codeOf(verification: Promise<unknown>): Promise<string> {
   try {
-    await verdict;
+    await verification;
     return 'believed';
   } catch (error) {
     assert.ok(error instanceof Refusal && isErrorCode(error.code), String(error));
@@ -62,7 +62,7 @@ describe('the token of a person', () => {
 
   async function keyOf(algorithm: string): Promise<RealmKey> {
     const sealed = await createRealmStore(database).listKeys(realm.organizationId, clock.now());
-    const key = sealed.find((each) => each.algorithm === algorithm);
+    const key = sealed.find((sealedKey) => sealedKey.algorithm === algorithm);
     assert.ok(key);
     return createKeyRing(masterKey).openKey(realm.organizationId, key);
   }
@@ -80,7 +80,7 @@ describe('the token of a person', () => {
     permissions: [...permissions],
   });
 
-  test('makes the caller that the account is', async () => {
+  test('gives the caller of the account', async () => {
     const { exp, iat, jti, sid } = decodeJwt(tokens.access);
     const caller = await verify(tokens.access);
     assert.deepEqual(factsOf(caller), {
@@ -103,15 +103,15 @@ describe('the token of a person', () => {
     assert.deepEqual(new Set(manager.user.permissions), new Set(groupPermissions.merchant_manager));
   });
 
-  test('keeps its rights in every scope, and gets no others by a claim', async () => {
+  test('keeps its permissions in every scope, and gets no others from a claim', async () => {
     const wide = factsOf(await verify(tokens.access));
     for (const scope of ['openid', 'email', 'auth', 'phone address']) {
       const { access } = await tokensOf(realm, clientId, manager, scope);
       const claims = decodeJwt(access);
       assert.equal('permissions' in claims || 'um_scope' in claims, false, scope);
       const { expiresAt, issuedAt, signInId, tokenId } = wide;
-      const own = { expiresAt, issuedAt, signInId, tokenId };
-      assert.deepEqual({ ...factsOf(await verify(access)), ...own }, wide, scope);
+      const tokenFacts = { expiresAt, issuedAt, signInId, tokenId };
+      assert.deepEqual({ ...factsOf(await verify(access)), ...tokenFacts }, wide, scope);
     }
     const operator = await createPerson(realm, { merchantId, group: 'org_operator' });
     const boasting = await sign({
@@ -124,7 +124,7 @@ describe('the token of a person', () => {
     assert.equal(caller.entityId, merchantId);
   });
 
-  test('of the organisation may act on one merchant alone', async () => {
+  test('of the organisation may be limited to one merchant', async () => {
     const acting: PersonFacts = { scopeEntityType: 'merchant', scopeEntityId: merchantId };
     const person = await createPerson(realm, { group: 'org_custcare', ...acting });
     const caller = await verify((await tokensOf(realm, clientId, person)).access);
@@ -166,26 +166,26 @@ describe('the token of a person', () => {
     }
   });
 
-  test('needs a user who is there', async () => {
+  test('needs an existing user', async () => {
     for (const sub of [randomUUID(), 'x', "' OR 1=1", '../admin', 'é'.repeat(40)]) {
       assert.equal(await codeOf(verify(await sign({ sub }))), 'token_invalid', sub);
     }
     const other = await openTestRealm({ database, clock, masterKey, environment: 'test' });
-    const stranger = await createPerson(other);
-    assert.equal(await codeOf(verify(await sign({ sub: stranger.user.userId }))), 'token_invalid');
+    const otherUser = await createPerson(other);
+    assert.equal(await codeOf(verify(await sign({ sub: otherUser.user.userId }))), 'token_invalid');
     await other.close();
   });
 
-  test('is believed from a clock 30 s ahead, and not from further', async () => {
+  test('is accepted from a clock 30 s ahead, and not from further', async () => {
     const now = clock.now() / 1000;
     assert.equal(await codeOf(verify(await sign({ nbf: now + 30, iat: now + 30 }))), 'believed');
     assert.equal(await codeOf(verify(await sign({ nbf: now + 31 }))), 'token_invalid');
   });
 
-  test('of a device is good for its device and store, and for what devices do', async () => {
-    const place = { deviceId: randomUUID(), storeId: randomUUID() };
-    const caller = factsOf(await verify(await sign(place, 'ES256')));
-    assert.deepEqual([caller.deviceId, caller.storeId], [place.deviceId, place.storeId]);
+  test('of a device works for its device and store, with device permissions', async () => {
+    const location = { deviceId: randomUUID(), storeId: randomUUID() };
+    const caller = factsOf(await verify(await sign(location, 'ES256')));
+    assert.deepEqual([caller.deviceId, caller.storeId], [location.deviceId, location.storeId]);
     assert.deepEqual(caller.permissions, [
       'conf.read',
       'pay.sale',
@@ -196,11 +196,11 @@ describe('the token of a person', () => {
       'dev.read',
     ]);
     for (const wrong of [{ deviceId: 7 }, { deviceId: '' }, { storeId: null }]) {
-      assert.equal(await codeOf(verify(await sign({ ...place, ...wrong }))), 'token_invalid');
+      assert.equal(await codeOf(verify(await sign({ ...location, ...wrong }))), 'token_invalid');
     }
   });
 
-  test('that is bound to a certificate comes with it, also where that is looked up first', async () => {
+  test('that is bound to a certificate requires it, also while the certificate is being read', async () => {
     const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } }, 'ES256');
     const showing = (thumbprint: string | undefined) =>
       realm.identity.verifyToken(bound, { certificateThumbprint: async () => thumbprint });
@@ -212,71 +212,104 @@ describe('the token of a person', () => {
     }
     for (const cnf of [null, {}, { jkt: 'x' }, 'thumb', []] as unknown[]) {
       const odd = await sign({ cnf });
-      const shown = { certificateThumbprint: () => undefined };
-      assert.equal(await codeOf(realm.identity.verifyToken(odd, shown)), 'token_invalid');
+      const presented = { certificateThumbprint: () => undefined };
+      assert.equal(await codeOf(realm.identity.verifyToken(odd, presented)), 'token_invalid');
     }
   });
 });
 
-describe('a person who is sent away', () => {
+describe('a disabled user', () => {
   /** Two processes over one database: what one does the other learns in time. */
   async function twoProcesses() {
     const clock = movableClock();
     const database = await testDatabase();
     const deps = { database, clock, masterKey, environment: 'test' } as const;
-    const here = await openTestRealm(deps);
-    const there = await openTestRealm(deps);
-    const person = await createPerson(here, { merchantId });
-    const clientId = await here.createPasswordClient();
-    const tokens = await tokensOf(here, clientId, person);
-    assert.equal(await codeOf(here.identity.verifyToken(tokens.access)), 'believed');
-    assert.equal(await codeOf(there.identity.verifyToken(tokens.access)), 'believed');
-    const close = () => Promise.all([here.close(), there.close()]);
-    return { clock, database, here, there, person, clientId, tokens, close };
+    const localRealm = await openTestRealm(deps);
+    const remoteRealm = await openTestRealm(deps);
+    const person = await createPerson(localRealm, { merchantId });
+    const clientId = await localRealm.createPasswordClient();
+    const tokens = await tokensOf(localRealm, clientId, person);
+    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'believed');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(tokens.access)), 'believed');
+    const close = () => Promise.all([localRealm.close(), remoteRealm.close()]);
+    return {
+      clock,
+      database,
+      here: localRealm,
+      there: remoteRealm,
+      person,
+      clientId,
+      tokens,
+      close,
+    };
   }
 
-  test('is out at once in this process, within a minute in the other, and old tokens stay dead', async () => {
-    const { clock, here, there, person, clientId, tokens, close } = await twoProcesses();
+  test('is refused at once in this process, within a minute in the other, and old tokens stay invalid', async () => {
+    const {
+      clock,
+      here: localRealm,
+      there: remoteRealm,
+      person,
+      clientId,
+      tokens,
+      close,
+    } = await twoProcesses();
     const { organizationId, userId } = person.user;
     clock.advance(1);
-    await here.identity.accounts.setStatus(organizationId, userId, 'Disabled');
-    assert.equal(await codeOf(here.identity.verifyToken(tokens.access)), 'token_invalid');
+    await localRealm.identity.accounts.setStatus(organizationId, userId, 'Disabled');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'token_invalid');
     clock.advance(minuteMs);
-    assert.equal(await codeOf(there.identity.verifyToken(tokens.access)), 'token_invalid');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(tokens.access)), 'token_invalid');
 
-    await here.identity.accounts.setStatus(organizationId, userId, 'Enabled');
-    assert.equal(await codeOf(here.identity.verifyToken(tokens.access)), 'token_invalid');
-    const again = await tokensOf(here, clientId, person);
-    assert.equal(await codeOf(here.identity.verifyToken(again.access)), 'believed');
+    await localRealm.identity.accounts.setStatus(organizationId, userId, 'Enabled');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'token_invalid');
+    const again = await tokensOf(localRealm, clientId, person);
+    assert.equal(await codeOf(localRealm.identity.verifyToken(again.access)), 'believed');
     await close();
   });
 
-  test('a sign-in that is ended takes its access tokens along, and leaves the others', async () => {
-    const { clock, here, there, person, clientId, tokens, close } = await twoProcesses();
-    const neighbour = await tokensOf(here, clientId, person);
+  test('a sign-in that ends revokes its access tokens, and no others', async () => {
+    const {
+      clock,
+      here: localRealm,
+      there: remoteRealm,
+      person,
+      clientId,
+      tokens,
+      close,
+    } = await twoProcesses();
+    const neighbour = await tokensOf(localRealm, clientId, person);
     const { organizationId, userId } = person.user;
-    await here.identity.sessions.end(
+    await localRealm.identity.sessions.end(
       organizationId,
       userId,
       String(decodeJwt(tokens.access)['sid']),
     );
-    assert.equal(await codeOf(here.identity.verifyToken(tokens.access)), 'token_invalid');
-    assert.equal(await codeOf(here.identity.verifyToken(neighbour.access)), 'believed');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'token_invalid');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(neighbour.access)), 'believed');
     clock.advance(minuteMs);
-    assert.equal(await codeOf(there.identity.verifyToken(tokens.access)), 'token_invalid');
-    assert.equal(await codeOf(there.identity.verifyToken(neighbour.access)), 'believed');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(tokens.access)), 'token_invalid');
+    assert.equal(await codeOf(remoteRealm.identity.verifyToken(neighbour.access)), 'believed');
     await close();
   });
 
-  test('a right that was taken away is gone within a minute', async () => {
-    const { clock, database, here, there, person, tokens, close } = await twoProcesses();
+  test('a removed permission is lost within a minute', async () => {
+    const {
+      clock,
+      database,
+      here: localRealm,
+      there: remoteRealm,
+      person,
+      tokens,
+      close,
+    } = await twoProcesses();
     const { organizationId, userId } = person.user;
     await database.query(
       'UPDATE users SET groups = $3 WHERE organization_id = $1 AND user_id = $2',
       [organizationId, userId, JSON.stringify([`${merchantId}_org_operator`])],
     );
     clock.advance(minuteMs);
-    for (const { identity } of [here, there]) {
+    for (const { identity } of [localRealm, remoteRealm]) {
       const { permissions } = await identity.verifyToken(tokens.access);
       assert.deepEqual([...permissions], ['pay.sale', 'pay.read']);
     }
@@ -284,11 +317,11 @@ describe('a person who is sent away', () => {
   });
 
   test('a token is refused from the second of its expiry on', async () => {
-    const { clock, here, tokens, close } = await twoProcesses();
+    const { clock, here: localRealm, tokens, close } = await twoProcesses();
     clock.advance(5 * minuteMs - 1);
-    assert.equal(await codeOf(here.identity.verifyToken(tokens.access)), 'believed');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'believed');
     clock.advance(1);
-    assert.equal(await codeOf(here.identity.verifyToken(tokens.access)), 'token_expired');
+    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'token_expired');
     await close();
   });
 });

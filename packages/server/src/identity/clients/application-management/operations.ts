@@ -1,4 +1,4 @@
-// Registers, lists, changes and removes applications, within what the caller may see and give.
+// Registers, lists, changes and removes applications, within the rights of the caller.
 import {
   type ApplicationInput,
   type ApplicationReplacement,
@@ -34,7 +34,7 @@ import {
   statusAfter,
 } from './rules.ts';
 
-/** Provisioning's: each refuses what the organisation does not have. */
+/** Ports of provisioning; each throws if the organisation has no such merchant or store. */
 export type LocationChecks = {
   requireMerchant(organizationId: string, merchantId: string): Promise<void>;
   findMerchantOfStore(organizationId: string, storeId: string): Promise<string>;
@@ -47,7 +47,7 @@ export type ManagementDeps = {
   readonly locationChecks: LocationChecks;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** In the demo and in tests pages may come from this machine without TLS. */
+  /** Allows redirect URIs and origins on localhost without TLS, in the demo and in tests. */
   readonly allowsLoopback: boolean;
   readonly recordChange: RecordChange;
 };
@@ -55,10 +55,10 @@ export type ManagementDeps = {
 export type ApplicationManagement = ReturnType<typeof createApplicationManagement>;
 type ListFilters = Omit<ApplicationFilters, 'storeId'>;
 
-/** A replacement may name these again, with the values that they have. */
+/** Members that a replacement may repeat with their current values. */
 type ReadOnlyMembers = Readonly<Record<string, unknown>>;
 
-/** A caller of a merchant or a store has to do with what is the merchant's or the store's alone. */
+/** A caller of a merchant or a store sees only applications of that merchant or store. */
 function isVisibleTo(caller: Caller, { entityId, storeId }: Application): boolean {
   if (caller.entityType === 'tenant') return true;
   if (entityId !== caller.entityId) return false;
@@ -93,45 +93,60 @@ function requireUnchanged(input: ReadOnlyMembers, current: ReadOnlyMembers): voi
 function requireGrantableRoles(caller: Caller, roles: readonly RoleName[]): void {
   const forbiddenRole = findForbiddenRole(roles, caller.permissions);
   if (forbiddenRole === undefined) return;
-  refuse('permission_denied', `The role ${forbiddenRole} is beyond what you may give or change.`);
+  refuse(
+    'permission_denied',
+    `The role ${forbiddenRole} has permissions that you may not assign or change.`,
+  );
 }
 
-/** A new secret is a token with rights to payments: a caller without the right to approve the application cannot renew it. */
+/**
+ * A secret gives access to payments: a caller who cannot approve the application cannot rotate its
+ * secret.
+ */
 function requireSecretRotationRight(caller: Caller, { roles, status }: Application): void {
   if (caller.permissions.has('um.write')) return;
   if (status === 'PendingApproval' || !hasPaymentRights(roles)) return;
   refuse(
     'permission_denied',
-    'The application has rights to payments. A user with the permission um.write renews its secret.',
+    'The application has rights to payments. Only a user with the permission um.write can rotate its secret.',
   );
 }
 
-/** The devices of a merchant stop where this application is changed: developers leave it alone. */
+/**
+ * Changing this application can stop all devices of a merchant: callers without um.write may not.
+ */
 function requireDeviceRights(caller: Caller, { clientId }: Application): void {
   if (!isDeviceClientId(clientId) || caller.permissions.has('um.write')) return;
   refuse(
     'permission_denied',
-    'The devices of a merchant act as this application. A user with the permission um.write changes it.',
+    'The devices of a merchant act as this application. Only a user with the permission um.write can change it.',
   );
 }
 
-/** Whoever made it first would say what the devices of the merchant may do. */
+/**
+ * A caller who registered this client id first would decide the rights of the merchant's devices.
+ */
 function requireUnreservedClientId({ clientId = '' }: ApplicationInput): void {
   if (!isDeviceClientId(clientId) && !isPosClientId(clientId)) return;
-  const detail = 'is a name that the platform gives to devices and points of sale';
+  const detail = 'is reserved for the clients of devices and points of sale';
   requireValid([{ pointer: '/clientId', code: 'field_invalid', detail }]);
 }
 
-/** A client id is never given again: the devices of the merchant would be without one for ever. */
+/**
+ * Client ids are never reused: without this client, the devices of the merchant could never get
+ * tokens again.
+ */
 function requireRemovable({ clientId }: Application): void {
   if (!isDeviceClientId(clientId)) return;
   refuse(
     'permission_denied',
-    'The devices of a merchant act as this application. It can be disabled, and not be deleted.',
+    'The devices of a merchant act as this application. It can be disabled, but not deleted.',
   );
 }
 
-/** Two doors to one thing would contradict each other: what is disabled there would sell again here. */
+/**
+ * Only provisioning changes this client; otherwise a disabled point of sale could be enabled here.
+ */
 function requireNotPosClient({ clientId }: Application): void {
   if (!isPosClientId(clientId)) return;
   refuse(
@@ -140,10 +155,10 @@ function requireNotPosClient({ clientId }: Application): void {
   );
 }
 
-/** The platform alone makes an application wait; a replacement may repeat that it does. */
+/** Only the platform sets PendingApproval; a replacement may repeat it. */
 function requireSettableStatus({ status }: ApplicationDraft, current: Application): void {
   if (status !== 'PendingApproval' || current.status === 'PendingApproval') return;
-  const detail = 'can be Enabled or Disabled; the platform alone sets PendingApproval';
+  const detail = 'can be Enabled or Disabled; only the platform sets PendingApproval';
   requireValid([{ pointer: '/status', code: 'field_invalid', detail }]);
 }
 
@@ -185,7 +200,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
     return records.map((record) => ({ ...record, lastUsedAt: lastUses.get(record.clientId) }));
   }
 
-  /** Left out, the entity is the caller's; a store belongs to the merchant that is named. */
+  /** Default: the entity of the caller. A store must belong to the named merchant. */
   async function findEntity(caller: Caller, input: ApplicationInput) {
     const { organizationId } = caller;
     const entityId = input.entityId ?? caller.entityId;
@@ -200,14 +215,17 @@ export function createApplicationManagement(deps: ManagementDeps) {
         refuse('store_not_found', 'No store in your scope has this identifier.');
       }
       if ((await locationChecks.findMerchantOfStore(organizationId, storeId)) !== entityId) {
-        const detail = 'is not a store of the merchant that entityId names';
+        const detail = 'is not a store of the merchant in entityId';
         requireValid([{ pointer: '/storeId', code: 'entity_mismatch', detail }]);
       }
     }
     return { entityType, entityId, storeId } as const;
   }
 
-  /** Changes one that the caller sees, holds every right of, and has not been changed meanwhile. */
+  /**
+   * Changes an application after the checks: visible, roles within the rights of the caller,
+   * version unchanged.
+   */
   const change = (
     context: AuditContext,
     clientId: string,
@@ -321,7 +339,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       return withUse;
     },
 
-    /** The approver gives no role away, and so need not hold what the roles bring. */
+    /** The approver assigns no role, and so need not have the rights of its roles. */
     async approve(
       context: AuditContext,
       clientId: string,
@@ -340,7 +358,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       return withUse;
     },
 
-    /** The old secret is dead from here on; tokens that were issued live on. */
+    /** The old secret stops working at once; issued tokens stay valid. */
     async rotateSecret(context: AuditContext, clientId: string): Promise<string> {
       const clientSecret = ids.secret();
       const withNewSecret = (current: ApplicationRecord) => {

@@ -1,4 +1,4 @@
-// The addresses of application management, version 1.
+// The routes of application management, version 1.
 import {
   Application,
   ApplicationInput,
@@ -27,14 +27,15 @@ import { applicationView } from './view.ts';
 
 const collection = '/application-management/v1/user-domains/:userDomainId/applications';
 const tags = ['Applications'] as const;
-/** A client id, which is what the list goes on from. */
+/** The list cursor is a client id. */
 const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 const listName = 'listApplications';
 
 const userDomainId = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: 'The user domain of the caller, or of the organisation that is acted in.',
+  description:
+    'The user domain of the caller, or of the organisation that the caller has selected.',
 });
 const clientId = Type.String({
   maxLength: 128,
@@ -44,7 +45,7 @@ const clientId = Type.String({
 const domainParams = Type.Object({ userDomainId });
 const applicationParams = Type.Object({ userDomainId, clientId });
 
-/** A domain of somebody else is as unknown as one that does not exist. */
+/** Other user domains are answered like missing ones. */
 function requireOwnDomain(
   caller: Caller,
   { userDomainId: requestedDomain }: { userDomainId: string },
@@ -67,12 +68,12 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: application',
+    summary: 'List applications',
     description:
-      'In the order of the client ids; stable while others are added. `status=PendingApproval` lists those ' +
+      'Sorted by client id; stable while applications are added. `status=PendingApproval` lists those ' +
       'that wait for approval.',
     tags,
-    // Those who approve applications read them as well.
+    // Callers who approve applications may also read them.
     permission: ['app.read', 'um.write'],
     params: domainParams,
     query: Type.Object({ ...pageQuery, ...applicationFilters }, { additionalProperties: false }),
@@ -93,9 +94,9 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     method: 'GET',
     url: `${collection}/:clientId`,
     operationId: 'getApplication',
-    summary: 'Read: application',
+    summary: 'Get an application',
     tags,
-    // Those who approve applications read them as well.
+    // Callers who approve applications may also read them.
     permission: ['app.read', 'um.write'],
     params: applicationParams,
     response: { 200: Application },
@@ -113,12 +114,12 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     method: 'POST',
     url: collection,
     operationId: 'createApplication',
-    summary: 'Register: application',
+    summary: 'Create an application',
     description:
-      'The answer holds the client secret, this once. A role is given only by somebody who has ' +
-      'the rights to manage that it brings; `PlatformOperator` is never given here. With a role that has ' +
-      'rights to payments (`pay.*`), and a caller without `um.write`, the application is `PendingApproval`: ' +
-      'it gets tokens after POST …/approve.',
+      'Only this response contains the client secret. A caller can assign a role only with ' +
+      'the administrative permissions of the role; `PlatformOperator` cannot be assigned. With a role that has ' +
+      'permissions for payments (`pay.*`) and a caller without `um.write`, the status is `PendingApproval`: ' +
+      'the application gets tokens after POST …/approve.',
     tags,
     permission: 'app.write',
     takesKey: true,
@@ -151,10 +152,10 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'PUT',
     url: `${collection}/:clientId`,
     operationId: 'replaceApplication',
-    summary: 'Replace: application',
+    summary: 'Update an application',
     description:
-      'Members that are left out take their defaults. If-Match takes the ETag. A caller without `um.write` ' +
-      'that adds rights to payments, or enables an application with such rights, makes it `PendingApproval`.',
+      'Missing members get their defaults. Send the ETag in If-Match. A caller without `um.write` ' +
+      'that adds permissions for payments, or enables an application with them, sets it to `PendingApproval`.',
     tags,
     permission: 'app.write',
     params: applicationParams,
@@ -182,11 +183,11 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'POST',
     url: `${collection}/:clientId/approve`,
     operationId: 'approveApplication',
-    summary: 'Approve: application',
+    summary: 'Approve an application',
     description:
-      'Ends `PendingApproval`: the application gets tokens from now on. An administrator of the organisation ' +
-      'approves every application, a manager of a merchant those of the merchant. If-Match takes the ETag, so ' +
-      'that what is approved is what was read.',
+      'Ends `PendingApproval`: the application can get tokens. An administrator of the organisation ' +
+      'approves all applications, a manager of a merchant those of the merchant. Send the ETag in If-Match, so ' +
+      'that the approved version is the one that was read.',
     tags,
     permission: 'um.write',
     params: applicationParams,
@@ -206,10 +207,10 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'POST',
     url: `${collection}/:clientId/secret`,
     operationId: 'renewClientSecret',
-    summary: 'Renew the client secret',
+    summary: 'Rotate the client secret',
     description:
-      'The old secret is dead at once; access tokens that were issued live on. The secret of an application ' +
-      'with rights to payments that does not wait for approval is renewed by callers with `um.write` only.',
+      'The old secret stops working at once; issued access tokens stay valid. Only callers with `um.write` can ' +
+      'rotate the secret of an approved application with permissions for payments.',
     tags,
     permission: ['app.write', 'um.write'],
     takesKey: true,
@@ -229,8 +230,9 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'DELETE',
     url: `${collection}/:clientId`,
     operationId: 'deleteApplication',
-    summary: 'Delete: application',
-    description: 'Its tokens are refused within a minute, and its client id is never given again.',
+    summary: 'Delete an application',
+    description:
+      'The server refuses its tokens within a minute. Its client id is never assigned again.',
     tags,
     permission: 'app.write',
     params: applicationParams,

@@ -31,7 +31,7 @@ describe('a redirect address', () => {
     }
   });
 
-  test('has no fragment, no wildcard, no user, and nothing that a parser would repair', () => {
+  test('has no fragment, wildcard or user, and no characters that a URL parser changes', () => {
     for (const uri of [
       'https://shop.example/#done',
       'https://shop.example/callback#',
@@ -56,7 +56,7 @@ describe('a redirect address', () => {
     }
   });
 
-  test('is http on this machine alone, in the demo and in tests', () => {
+  test('is http only on localhost, in the demo and in tests', () => {
     for (const uri of ['http://localhost:3000/cb', 'http://127.0.0.1/cb', 'http://[::1]:80/cb']) {
       assert.equal(redirectFault(uri, demo), undefined, uri);
       assert.notEqual(redirectFault(uri, anywhere), undefined, uri);
@@ -70,7 +70,7 @@ describe('a redirect address', () => {
     }
   });
 
-  test('has a scheme of its own only for a public app, with a domain name in it', () => {
+  test('has a private-use scheme only for a public app, with a domain name in it', () => {
     assert.equal(redirectFault('com.example.till:/signed-in', app), undefined);
     assert.notEqual(redirectFault('com.example.till:/signed-in', anywhere), undefined);
     for (const uri of [
@@ -115,7 +115,7 @@ describe('a draft', () => {
     );
   const page = { redirectUris: ['https://shop.example/cb'], webOrigins: ['https://shop.example'] };
 
-  test('for the code flow names where users come back to, and from which pages', () => {
+  test('for the code flow needs redirect URIs and web origins', () => {
     const securityFlows = ['AuthorizationCode'];
     assert.deepEqual(faultsOf({ securityFlows, ...page }), []);
     assert.deepEqual(faultsOf({ securityFlows }), [
@@ -133,7 +133,7 @@ describe('a draft', () => {
     ]);
   });
 
-  test('of an app does not mix its own scheme with TLS on its own machine', () => {
+  test('of a native app does not mix a private-use scheme with https on localhost', () => {
     const securityFlows = ['AuthorizationCode'];
     const redirectUris = ['com.example.till:/cb', 'https://localhost:4000/cb'];
     const { webOrigins } = page;
@@ -147,15 +147,15 @@ describe('a draft', () => {
     assert.deepEqual(faultsOf({ securityFlows: ['Password'] }, true), []);
   });
 
-  test('for the Cloud Connector has what the specification says, told or not', () => {
+  test('for the Cloud Connector has the defaults of the specification', () => {
     const type = 'CloudApiApplication';
     const { services, roles, securityFlows } = draftFromInput({ name: 'x', type }, false);
     assert.deepEqual(
       [services, roles, securityFlows],
       [['RetailApi'], ['PointOfSaleTerminal'], ['ClientCredentials']],
     );
-    const told = { type, services: ['Retail API'], roles: ['Point-of-sale Terminal'] };
-    assert.deepEqual(faultsOf(told), []);
+    const input = { type, services: ['Retail API'], roles: ['Point-of-sale Terminal'] };
+    assert.deepEqual(faultsOf(input), []);
     const without = { type, services: [], roles: ['Merchant'], securityFlows: ['Password'] };
     assert.deepEqual(faultsOf(without), [
       '/securityFlows field_invalid',
@@ -164,15 +164,15 @@ describe('a draft', () => {
     ]);
   });
 
-  test('names roles that there are', () => {
+  test('names existing roles', () => {
     assert.deepEqual(faultsOf({ roles: ['Merchant', 'King'] }), ['/roles/1 field_invalid']);
   });
 });
 
-describe('roles that somebody may give', () => {
+describe('roles that a caller may assign', () => {
   const all = Object.keys(rolePermissions) as RoleName[];
-  const given = (held: readonly Permission[]) =>
-    all.filter((role) => findForbiddenRole([role], new Set(held)) === undefined);
+  const allowedRoles = (permissions: readonly Permission[]) =>
+    all.filter((role) => findForbiddenRole([role], new Set(permissions)) === undefined);
   const working: RoleName[] = [
     'PointOfSaleTerminal',
     'Merchant',
@@ -182,15 +182,18 @@ describe('roles that somebody may give', () => {
     'Device',
   ];
 
-  test('a developer gives what works, and nothing that manages', () => {
-    assert.deepEqual(given(groupPermissions.org_dev), working);
-    assert.deepEqual(given(groupPermissions.merchant_dev), working);
+  test('a developer assigns operational roles, but no administrative ones', () => {
+    assert.deepEqual(allowedRoles(groupPermissions.org_dev), working);
+    assert.deepEqual(allowedRoles(groupPermissions.merchant_dev), working);
     // Who registers applications or approves them may give the role; a payment alone does not.
-    assert.equal(given(groupPermissions.merchant_manager).includes('MerchantDeveloper'), true);
-    assert.equal(given(groupPermissions.org_operator).includes('MerchantDeveloper'), false);
+    assert.equal(
+      allowedRoles(groupPermissions.merchant_manager).includes('MerchantDeveloper'),
+      true,
+    );
+    assert.equal(allowedRoles(groupPermissions.org_operator).includes('MerchantDeveloper'), false);
   });
 
-  test('an administrator gives what manages too, but never the operator of the platform', () => {
+  test('an administrator assigns administrative roles too, but never the platform operator', () => {
     const managing = [
       'Onboarding',
       ...working.slice(0, 4),
@@ -198,8 +201,8 @@ describe('roles that somebody may give', () => {
       'ServiceProvider',
       'Device',
     ];
-    assert.deepEqual(given(groupPermissions.org_admin), managing);
-    assert.deepEqual(given(rolePermissions.AcquirerAdministrator), managing);
+    assert.deepEqual(allowedRoles(groupPermissions.org_admin), managing);
+    assert.deepEqual(allowedRoles(rolePermissions.AcquirerAdministrator), managing);
     assert.equal(
       findForbiddenRole(
         ['Merchant', 'PlatformOperator'],

@@ -1,4 +1,5 @@
-// What an application may be: its addresses, its flows, and the roles that a caller may give.
+// The rules for applications: redirect URIs, origins, flows, and the roles that a caller may
+// assign.
 import {
   type ApplicationInput,
   type FieldError,
@@ -17,7 +18,7 @@ import type {
   SecurityFlow,
 } from '../application.ts';
 
-/** What a client may set, after its defaults were filled in. */
+/** The members that a caller may set, with defaults filled in. */
 export type ApplicationDraft = {
   readonly name: string;
   readonly description: string | undefined;
@@ -27,13 +28,13 @@ export type ApplicationDraft = {
   readonly redirectUris: readonly string[];
   readonly webOrigins: readonly string[];
   readonly services: readonly string[];
-  /** As they were named: the checks tell which are no roles. */
+  /** As sent by the caller; the checks report unknown roles. */
   readonly roles: readonly string[];
   readonly callbackError: CallbackError;
   readonly accessTokenSeconds: number | undefined;
   readonly accessTokenAlgorithm: SigningAlgorithm | undefined;
   readonly accessTokenType: AccessTokenType;
-  /** What the caller wants; the platform may make an approval necessary. */
+  /** The status that the caller requests; the platform may set PendingApproval instead. */
   readonly status: ApplicationStatus;
 };
 
@@ -42,10 +43,10 @@ const serviceTitles: Readonly<Record<string, string>> = { 'Retail API': retailAp
 const posRole: RoleName = 'PointOfSaleTerminal';
 const merchantDeveloper: RoleName = 'MerchantDeveloper';
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
-/** What an address is made of: nothing that a parser would drop or turn round. */
+/** Printable ASCII without quotes and backslashes, which a URL parser would drop or convert. */
 const printableUrl = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** An application for the Cloud Connector has what the specification says without being told. */
+/** The specification defines these defaults for applications of the Cloud Connector. */
 const defaults: Readonly<Record<ApplicationType, Pick<ApplicationDraft, 'services' | 'roles'>>> = {
   Application: { services: [], roles: [] },
   CloudApiApplication: { services: [retailApi], roles: [posRole] },
@@ -75,22 +76,22 @@ export function draftFromInput(
   };
 }
 
-/** Whether an address of the form scheme:… belongs to an app on a phone or a desk (RFC 8252, 7.1). */
+/** Whether the URI has a private-use scheme of a mobile or desktop app (RFC 8252, 7.1). */
 const isPrivateUse = ({ protocol }: URL) => /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/.test(protocol);
 
 function addressFault(text: string): string | undefined {
-  if (!printableUrl.test(text) || !URL.canParse(text)) return 'is not an absolute address';
+  if (!printableUrl.test(text) || !URL.canParse(text)) return 'is not an absolute URL';
   const { username, password, hostname } = new URL(text);
   if (text.includes('#')) return 'has a fragment';
-  if (text.includes('*')) return 'has a wildcard; each address is registered by itself';
-  if (username !== '' || password !== '') return 'names a user';
-  // The parser forgives a missing slash, a browser's bar would not show the same.
+  if (text.includes('*')) return 'has a wildcard; register each URL separately';
+  if (username !== '' || password !== '') return 'contains a user name or password';
+  // The URL parser accepts a missing slash, but browsers show another address.
   const isWeb = /^https?:/i.test(text);
-  if (isWeb && (hostname === '' || !/^https?:\/\//.test(text))) return 'is not an absolute address';
+  if (isWeb && (hostname === '' || !/^https?:\/\//.test(text))) return 'is not an absolute URL';
   return undefined;
 }
 
-/** Undefined where users may be sent there with a code. */
+/** Undefined if the redirect URI is allowed. */
 export function redirectFault(
   text: string,
   { isPublic, allowsLoopback }: { isPublic: boolean; allowsLoopback: boolean },
@@ -101,21 +102,28 @@ export function redirectFault(
   if (url.protocol === 'https:') return undefined;
   if (url.protocol === 'http:') {
     if (allowsLoopback && loopbackHosts.includes(url.hostname)) return undefined;
-    return allowsLoopback ? 'is http beyond this machine' : 'is not https';
+    return allowsLoopback ? 'uses http with a host other than localhost' : 'is not https';
   }
-  if (!isPrivateUse(url)) return 'has a scheme without a domain name in it (RFC 8252, 7.1)';
-  return isPublic ? undefined : 'is for an app in the hands of its users: make it public';
+  if (!isPrivateUse(url)) return 'has a private-use scheme without a domain name (RFC 8252, 7.1)';
+  return isPublic
+    ? undefined
+    : 'has a private-use scheme, which only a public application may have';
 }
 
-/** An app with a scheme of its own listens on its machine without TLS, if at all (RFC 8252, 7.3). */
+/**
+ * A native app with a private-use scheme listens on localhost without TLS, if at all (RFC 8252,
+ * 7.3).
+ */
 function loopbackFault(text: string, all: readonly string[]): string | undefined {
   const { protocol, hostname } = new URL(text);
   const isLocal = protocol === 'https:' && loopbackHosts.includes(hostname);
   const isApp = all.some((uri) => URL.canParse(uri) && isPrivateUse(new URL(uri)));
-  return isLocal && isApp ? 'is https on this machine, beside a scheme of an app' : undefined;
+  return isLocal && isApp
+    ? 'uses https on localhost, together with a private-use scheme'
+    : undefined;
 }
 
-/** Undefined where a browser would name itself so in `Origin`. */
+/** Undefined if a browser would send exactly this text in `Origin`. */
 export function originFault(text: string, allowsLoopback: boolean): string | undefined {
   const fault = addressFault(text);
   if (fault !== undefined) return fault;
@@ -148,7 +156,7 @@ const invalidField = (member: string, detail: string): FieldError => ({
   detail,
 });
 
-/** An app that only ever is called by a scheme of its own has no page, and so no origin. */
+/** An app with only private-use redirect URIs has no page and needs no origin. */
 function codeFlowFaults({
   securityFlows,
   redirectUris,
@@ -158,10 +166,10 @@ function codeFlowFaults({
   const hasPage = redirectUris.some((uri) => /^https?:/.test(uri));
   return [
     ...(redirectUris.length === 0
-      ? [missingField('redirectUris', 'is needed for AuthorizationCode')]
+      ? [missingField('redirectUris', 'is required for AuthorizationCode')]
       : []),
     ...(webOrigins.length === 0 && (hasPage || redirectUris.length === 0)
-      ? [missingField('webOrigins', 'is needed for AuthorizationCode')]
+      ? [missingField('webOrigins', 'is required for AuthorizationCode')]
       : []),
   ];
 }
@@ -180,15 +188,17 @@ function cloudApplicationFaults({
   ] as const;
   return requirements
     .filter(([isThere]) => !isThere)
-    .map(([, member, word]) => invalidField(member, `of a CloudApiApplication holds ${word}`));
+    .map(([, member, word]) =>
+      invalidField(member, `of a CloudApiApplication must contain ${word}`),
+    );
 }
 
-/** Everything that is wrong with a draft, in the order of its members. */
+/** All faults of a draft, in the order of its members. */
 export function draftFaults(draft: ApplicationDraft, allowsLoopback: boolean): FieldError[] {
   const { isPublic, securityFlows, redirectUris, webOrigins, roles } = draft;
   return [
     ...(isPublic && securityFlows.includes('ClientCredentials')
-      ? [invalidField('securityFlows', 'of a public application cannot hold ClientCredentials')]
+      ? [invalidField('securityFlows', 'of a public application cannot contain ClientCredentials')]
       : []),
     ...codeFlowFaults(draft),
     ...fieldFaults(
@@ -198,15 +208,15 @@ export function draftFaults(draft: ApplicationDraft, allowsLoopback: boolean): F
     ),
     ...fieldFaults('webOrigins', webOrigins, (origin) => originFault(origin, allowsLoopback)),
     ...fieldFaults('roles', roles, (name) =>
-      roleNamed(name) === undefined ? 'is no role' : undefined,
+      roleNamed(name) === undefined ? 'is not a role' : undefined,
     ),
     ...cloudApplicationFaults(draft),
   ];
 }
 
 /**
- * Permissions by which rights are given away or the house is arranged: with such a role a developer
- * could make himself an administrator. What tills, providers and devices need is not among them.
+ * Permissions to administer users, applications or the platform. A developer must not give a role
+ * with one of them.
  */
 const administrativePermissions: ReadonlySet<Permission> = new Set<Permission>([
   'prov.write',
@@ -221,14 +231,14 @@ const administrativePermissions: ReadonlySet<Permission> = new Set<Permission>([
   'audit.read',
 ]);
 
-/** Acts for the platform and not for an organisation: it is given at the seat of the platform. */
+/** A role of the platform operator, which no API assigns. */
 const platformRole: RoleName = 'PlatformOperator';
 
-/** Whether its tokens take, change or show payments. */
+/** Whether a role has a permission for payments. */
 export const hasPaymentRights = (roles: readonly RoleName[]): boolean =>
   roles.some((role) => rolePermissions[role].some((permission) => permission.startsWith('pay.')));
 
-/** Whether a token of the application itself could do more about payments than before. */
+/** Whether the change gives the application itself more rights to payments. */
 function gainsPaymentRights(
   { roles, securityFlows }: Pick<Application, 'roles' | 'securityFlows'>,
   before: Application,
@@ -241,8 +251,8 @@ function gainsPaymentRights(
 }
 
 /**
- * The status after a registration or a change. A caller without `um.write` gives no right to payments: the
- * application waits until a user manager approves it, and no other change ends the wait.
+ * The status after a registration or a change. If a caller without `um.write` adds rights to
+ * payments, the application waits for approval; no other change ends the wait.
  */
 export function statusAfter(
   callerPermissions: ReadonlySet<Permission>,
@@ -258,7 +268,7 @@ export function statusAfter(
   return isApproved ? 'Enabled' : 'PendingApproval';
 }
 
-/** What is wrong with the roles of an application at its place. */
+/** Faults of roles that do not fit the entity of the application. */
 export function roleScopeFaults(
   roles: readonly string[],
   {
@@ -269,18 +279,19 @@ export function roleScopeFaults(
   const isWholeMerchant = entityType === 'merchant' && storeId === undefined;
   return fieldFaults('roles', roles, (role) =>
     role === merchantDeveloper && !isWholeMerchant
-      ? 'is a role of a merchant: name the merchant in entityId, and no storeId'
+      ? 'is a role of a merchant: set entityId to the merchant, and no storeId'
       : undefined,
   );
 }
 
-/** The first role that somebody with these permissions may neither give nor touch. */
+/** The first role that a caller with these permissions may not assign or change. */
 export function findForbiddenRole(
   roles: readonly RoleName[],
   callerPermissions: ReadonlySet<Permission>,
 ): RoleName | undefined {
   return roles.find((role) => {
-    // What its holder registers for itself waits for a user manager: no right is given away with it.
+    // Applications that its holder registers wait for approval, so assigning it gives no right
+    // away.
     if (role === merchantDeveloper)
       return !callerPermissions.has('um.write') && !callerPermissions.has('app.write');
     return (

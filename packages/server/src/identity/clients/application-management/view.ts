@@ -1,4 +1,4 @@
-// Shows an application in the words of the contract; the hash of its secret stays inside.
+// Converts an application to the schema of the API, without the hash of its secret.
 import { type Application as ApplicationView, defined } from '@switchyard/contract';
 import { isoTime } from '../../../platform/index.ts';
 import type { ApplicationWithLastUse } from '../application.ts';

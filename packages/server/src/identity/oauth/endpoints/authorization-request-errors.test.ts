@@ -19,14 +19,14 @@ describe('a request to sign in', () => {
   const proof = () => ({ userId: flow.user.userId });
   const visit = (address: string) => flow.openBrowser().visit(address);
 
-  function isOnPage(seen: Seen, status: number): void {
-    assert.deepEqual([seen.status, seen.location], [status, undefined], seen.text);
-    assert.match(String(seen.headers['content-type']), /^text\/html/);
-    assert.match(String(seen.headers['content-security-policy']), /frame-ancestors 'none'/);
-    assert.equal(seen.headers['cache-control'], 'no-store');
+  function isOnPage(response: Seen, status: number): void {
+    assert.deepEqual([response.status, response.location], [status, undefined], response.text);
+    assert.match(String(response.headers['content-type']), /^text\/html/);
+    assert.match(String(response.headers['content-security-policy']), /frame-ancestors 'none'/);
+    assert.equal(response.headers['cache-control'], 'no-store');
   }
 
-  test('is never redirected where the client or the redirect URI is not known', async () => {
+  test('is never redirected if the client or the redirect URI is unknown', async () => {
     const { client } = flow;
     const evil = [
       'https://evil.example/callback',
@@ -64,7 +64,7 @@ describe('a request to sign in', () => {
     isOnPage(await visit(flow.link({ client_id: clientId })), 400);
   });
 
-  test('that cannot be kept goes back to the application', async () => {
+  test('that cannot be stored redirects to the application', async () => {
     for (const name of ['state', 'nonce', 'login_hint', 'ui_locales', 'claims_locales']) {
       const { status, location } = await visit(flow.link({ [name]: 'a\u0000b' }));
       assert.deepEqual([status, location?.origin], [303, new URL(redirectUri).origin], name);
@@ -72,7 +72,7 @@ describe('a request to sign in', () => {
     }
   });
 
-  test('goes back to the application with what was wrong', async () => {
+  test('redirects to the application with the error', async () => {
     const { realm } = flow;
     const { organizationId, userDomainId } = realm;
     const { clientId } = await realm.identity.createPublicApplication({
@@ -109,9 +109,14 @@ describe('a request to sign in', () => {
       assert.equal(location.origin + location.pathname, redirectUri);
       // What would have come back in a fragment fails in one.
       const inFragment = location.hash === '' ? undefined : location.hash.slice(1);
-      const said = Object.fromEntries(new URLSearchParams(inFragment ?? location.search));
+      const callbackParams = Object.fromEntries(new URLSearchParams(inFragment ?? location.search));
       assert.deepEqual(
-        [said['error'], said['error_code'], said['state'], said['code']],
+        [
+          callbackParams['error'],
+          callbackParams['error_code'],
+          callbackParams['state'],
+          callbackParams['code'],
+        ],
         [error, code, 'a-state', undefined],
         JSON.stringify(wanted),
       );
@@ -120,7 +125,7 @@ describe('a request to sign in', () => {
     assert.equal(twice.location?.searchParams.get('error'), 'invalid_request');
   });
 
-  test('has its status where it does not come to the realm at all', async () => {
+  test('has its HTTP status if it does not reach the realm', async () => {
     const base = flow.base.replace(flow.realm.userDomainId, 'no-such-realm');
     isOnPage(await visit(flow.link().replace(flow.base, base)), 404);
     isOnPage(await flow.openBrowser().visit(flow.link(), { method: 'PUT' }), 405);
@@ -150,12 +155,13 @@ describe('a request to sign in', () => {
     );
     // A cookie that was changed, or comes without its signature.
     const forged = createBrowser(authUrl, overInjection(realm.app));
-    for (const known of mine.cookiesFor(page)) forged.plant({ ...known, value: `${known.value}x` });
+    for (const cookie of mine.cookiesFor(page))
+      forged.plant({ ...cookie, value: `${cookie.value}x` });
     assert.equal(await answerPage(identity, forged, page, proof()), undefined);
     const unsigned = createBrowser(authUrl, overInjection(realm.app));
-    const bare = mine.cookiesFor(page).find(({ name }) => !name.endsWith('.sig'));
-    assert.ok(bare !== undefined);
-    unsigned.plant(bare);
+    const bareCookie = mine.cookiesFor(page).find(({ name }) => !name.endsWith('.sig'));
+    assert.ok(bareCookie !== undefined);
+    unsigned.plant(bareCookie);
     assert.equal(await answerPage(identity, unsigned, page, proof()), undefined);
 
     const returnTo = await answerPage(identity, mine, page, proof());
@@ -182,7 +188,7 @@ describe('a request to sign in', () => {
     assert.equal(await answerPage(identity, browser, page, proof()), undefined);
   });
 
-  test('of one realm means nothing at another', async () => {
+  test('of one realm is unknown at another', async () => {
     const { identity } = flow.realm;
     const userDomainId = `realm-${randomUUID()}`;
     await identity.createUserDomain({ userDomainId, organizationId: randomUUID() });
@@ -208,7 +214,7 @@ describe('the session of a browser', () => {
   const sessionOf = (browser: ReturnType<Flow['openBrowser']>) =>
     browser.cookies.find(isSession)?.value;
 
-  test('has a cookie that is new after each sign-in, and was never chosen by anybody', async () => {
+  test('has a cookie that changes at each sign-in and cannot be planted', async () => {
     const attacker = flow.openBrowser();
     await flow.code({}, attacker);
     const planted = attacker.cookies.filter(({ name }) => name.includes('-session-'));
@@ -221,8 +227,8 @@ describe('the session of a browser', () => {
     assert.ok(sessionOf(victim) !== undefined);
     assert.notEqual(sessionOf(victim), sessionOf(attacker));
     // Whoever sat there before is signed out, and does not sit in the new session.
-    const asked = await attacker.visit(flow.link());
-    assert.match(String(asked.location?.pathname), /\/sign-in\//);
+    const response = await attacker.visit(flow.link());
+    assert.match(String(response.location?.pathname), /\/sign-in\//);
 
     const browser = flow.openBrowser();
     await flow.code({}, browser);
@@ -232,7 +238,7 @@ describe('the session of a browser', () => {
     assert.notEqual(sessionOf(browser), first, 'also for the same user');
   });
 
-  test('has cookies for this host, over TLS, for no script and no other site’s form', async () => {
+  test('has cookies for this host: Secure, HttpOnly and SameSite', async () => {
     const browser = flow.openBrowser();
     await flow.code({}, browser);
     assert.ok(browser.cookies.length >= 2);
@@ -247,9 +253,10 @@ describe('the session of a browser', () => {
     const rows = await database.query('SELECT * FROM oidc_entities WHERE organization_id = $1', [
       flow.realm.organizationId,
     ]);
-    const kept = JSON.stringify(rows);
+    const storedText = JSON.stringify(rows);
     for (const { name, value } of browser.cookies) {
-      if (value !== '') assert.equal(kept.includes(value), false, `${name} is not kept in clear`);
+      if (value !== '')
+        assert.equal(storedText.includes(value), false, `${name} is not kept in clear`);
     }
   });
 });

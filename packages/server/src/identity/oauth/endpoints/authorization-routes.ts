@@ -1,4 +1,5 @@
-// Where applications send browsers to sign in: both spellings, by GET and by POST, and the way back.
+// The authorization endpoint for browsers: both paths, GET and POST, and the return from the login
+// pages.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
@@ -42,7 +43,7 @@ const wrongSecret: OauthError = {
 const wrongMethod: OauthError = {
   status: 405,
   error: 'invalid_request',
-  description: 'this method is not allowed here',
+  description: 'the method is not allowed for this path',
 };
 
 function oauthErrorOf(error: unknown): OauthError {
@@ -56,7 +57,7 @@ function oauthErrorOf(error: unknown): OauthError {
   return { status: statusCode, error: 'invalid_request', description: message };
 }
 
-/** By POST the parameters may stand in the address, in a form, or in both. */
+/** With POST, parameters may come in the URL, the form, or both. */
 function requestParams(request: FastifyRequest): URLSearchParams {
   const { url = '' } = request.raw;
   const start = url.indexOf('?');
@@ -84,7 +85,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
     return reply.code(oauthError.status).headers(page.headers).send(page.html);
   }
 
-  /** The realm, once the request may go on; what stops it was shown. */
+  /** The realm; undefined after a response was sent (rate limit, unknown realm). */
   async function findRealmOrReply(
     request: RealmRequest,
     reply: FastifyReply,
@@ -99,7 +100,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
     return realm;
   }
 
-  /** On this endpoint alone a secret may stand in the address: it is checked and goes no further. */
+  /** Only this endpoint accepts a secret in the URL: it is checked and removed. */
   async function checkAndRemoveSecret(realm: Realm, params: URLSearchParams): Promise<boolean> {
     const secrets = params.getAll('client_secret');
     const clients = params.getAll('client_id');
@@ -156,7 +157,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
       ['/oauth2/v1/:realm/auth', authorizationEndpoints],
       [inRealm, authorizationInRealm],
     ] as const) {
-      const config = { described: described.map((each) => ({ ...each, url })) };
+      const config = { described: described.map((endpoint) => ({ ...endpoint, url })) };
       const shared = { url, exposeHeadRoute: false, handler: authorize };
       scope.route({ ...shared, method: [...methods], config });
       scope.route({

@@ -1,4 +1,4 @@
-// Authenticates a client at the endpoints that the library does not serve (RFC 6749, 2.3.1).
+// Authenticates a client at the endpoints that oidc-provider does not serve (RFC 6749, 2.3.1).
 
 import type { Application } from '../../clients/application.ts';
 import type { Applications } from '../../clients/applications.ts';
@@ -29,7 +29,7 @@ function basicCredentials(authorization: string): Credentials | undefined {
   return { clientId, secret };
 }
 
-/** By one way alone; undefined for anything else. */
+/** Credentials from the header or the form; undefined if both or neither. */
 function credentialsOf(
   authorization: string | undefined,
   form: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ export type AuthenticateClient = (
   form: Readonly<Record<string, string>>,
 ) => Promise<Application | undefined>;
 
-/** A client that can keep no secret is believed its name, as at the token endpoint. */
+/** A public client authenticates by its client id, as at the token endpoint. */
 export function createAuthenticateClient(
   applications: Pick<Applications, 'find' | 'verifySecret'>,
 ): AuthenticateClient {

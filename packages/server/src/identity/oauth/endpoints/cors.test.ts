@@ -5,7 +5,7 @@ import { type Flow, openFlow } from '../../../../test/flow.ts';
 import { authUrl } from '../../../../test/identity.ts';
 
 const page = 'https://app.example';
-const stranger = 'https://evil.example';
+const unknownOrigin = 'https://evil.example';
 
 describe('pages of other origins', () => {
   let flow: Flow;
@@ -25,7 +25,7 @@ describe('pages of other origins', () => {
     ['GET', `${flow.base}/certs`],
     ['GET', `${realmPath}/.well-known/openid-configuration`],
   ];
-  const forNobody = (): [string, string][] => [
+  const closedEndpoints = (): [string, string][] => [
     ['POST', `${flow.base}/token/introspect`],
     ['GET', `${flow.base}/auth`],
     ['GET', `${flow.base}/logout`],
@@ -42,7 +42,7 @@ describe('pages of other origins', () => {
       },
     });
 
-  test('that the realm knows are told so when they ask first', async () => {
+  test('of registered applications pass the CORS preflight', async () => {
     for (const [method, url] of forPages()) {
       const { statusCode, headers } = await preflight(url, method, page);
       assert.equal(statusCode, 204, url);
@@ -54,15 +54,15 @@ describe('pages of other origins', () => {
     }
   });
 
-  test('that it does not know hear nothing, and nobody at the other endpoints', async () => {
+  test('of unknown sites fail the preflight, and all origins fail it at other endpoints', async () => {
     const cases = [
-      ...forPages().map((endpoint) => [...endpoint, stranger] as const),
+      ...forPages().map((endpoint) => [...endpoint, unknownOrigin] as const),
       ...forPages().map((endpoint) => [...endpoint, 'null'] as const),
-      ...forNobody().map((endpoint) => [...endpoint, page] as const),
+      ...closedEndpoints().map((endpoint) => [...endpoint, page] as const),
     ];
     for (const [method, url, origin] of cases) {
-      const asked = await preflight(url, method, origin);
-      assert.equal(asked.headers['access-control-allow-origin'], undefined, `${url} ${origin}`);
+      const response = await preflight(url, method, origin);
+      assert.equal(response.headers['access-control-allow-origin'], undefined, `${url} ${origin}`);
       const { headers } = await flow.realm.app.inject({
         method: method as 'GET',
         url,
@@ -72,7 +72,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  test('read the answers that are for them', async () => {
+  test('of registered applications may read the responses', async () => {
     const { client, realm } = flow;
     for (const [method, url] of forPages()) {
       if (method === 'POST') continue;
@@ -89,7 +89,7 @@ describe('pages of other origins', () => {
       redirect_uri: 'https://shop.example/callback',
       code,
     };
-    const foreign = await realm.post(realm.tokenPath, form, { origin: stranger });
+    const foreign = await realm.post(realm.tokenPath, form, { origin: unknownOrigin });
     assert.deepEqual([foreign.status, foreign.body['error']], [400, 'invalid_request']);
     assert.equal(foreign.headers['access-control-allow-origin'], undefined);
     const { status, headers } = await realm.post(realm.tokenPath, form, { origin: page });
@@ -97,7 +97,7 @@ describe('pages of other origins', () => {
     assert.equal(headers['access-control-allow-origin'], page);
   });
 
-  test('is what our own are not: the API reference gets a token for any application', async () => {
+  test('do not include the platform’s own: the API reference gets a token for any application', async () => {
     const { realm } = flow;
     const { clientId, clientSecret } = await realm.createApplication();
     const form = {

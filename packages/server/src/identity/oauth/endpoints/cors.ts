@@ -1,4 +1,4 @@
-// Which pages of other sites may call the realm by script: those at the origins that its applications registered.
+// CORS: scripts of the origins that applications registered may call the endpoints of the realm.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Database } from '../../../platform/index.ts';
 import { applicationCacheTtlMs } from '../../clients/applications.ts';
@@ -7,7 +7,7 @@ import type { Realm } from '../../realms-and-keys/realm.ts';
 
 const maxCachedOrigins = 10_000;
 const maxOriginLength = 512;
-/** How long a browser may remember the answer to its question. */
+/** How long a browser may cache a preflight response. */
 const preflightCacheSeconds = 600;
 
 type OriginKey = { readonly organizationId: string; readonly origin: string };
@@ -50,7 +50,7 @@ type CorsContext = {
   readonly allowsCors: boolean;
 };
 
-/** The answer to a browser that asks before it sends: nothing but the methods for a page unknown. */
+/** Answers a CORS preflight; an unknown origin gets only the Allow header. */
 export async function sendPreflight(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -70,7 +70,7 @@ export async function sendPreflight(
     .send();
 }
 
-/** Lets the page of a registered origin read the answer; any other page may not. */
+/** Allows a page of a registered origin to read the response. */
 export async function allowRegisteredOrigin(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-// Gives a merchant's user the token of one of the merchant's devices, without the device: demo only.
+// Issues a token of a merchant's device to a user of that merchant, without the device; demo only.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
@@ -37,21 +37,21 @@ export type DemoDeviceTokenDeps = {
   clock: Clock;
 };
 
-/** Who asks: a user of a merchant, signed in at an application. */
+/** The user of a merchant who requests the token, and the sign-in. */
 type MerchantSignIn = {
   readonly realm: Realm;
   readonly application: Application;
   readonly user: User;
   readonly signIn: TokenFamily;
-  /** Of the token itself, which may have less than the sign-in it comes from. */
+  /** The scope of the token, which may be narrower than that of the sign-in. */
   readonly scope: string;
-  /** Epoch milliseconds, of before it was looked at. */
+  /** Epoch milliseconds, before the token was checked. */
   readonly requestedAt: number;
 };
 type Form = Readonly<Record<string, string>>;
 type CustomTokenRequest = FastifyRequest<{ Params: { realm: string }; Body: Form | undefined }>;
 
-/** A refusal in the shape of RFC 6749; with RFC 6750's challenge where it is about the token. */
+/** An error in the form of RFC 6749, with a challenge of RFC 6750 for token errors. */
 class DemoTokenError extends Error {
   override name = 'Refused';
   readonly status: number;
@@ -66,13 +66,9 @@ class DemoTokenError extends Error {
 const invalidToken = () =>
   new DemoTokenError(401, 'invalid_token', 'the access token is not valid');
 const notMerchant = () =>
-  new DemoTokenError(
-    403,
-    'insufficient_scope',
-    'only a user of a merchant can ask for a device token',
-  );
+  new DemoTokenError(403, 'insufficient_scope', 'only a user of a merchant can get a device token');
 const unknownDevice = () =>
-  new DemoTokenError(400, 'invalid_grant', 'the merchant has no such device in use');
+  new DemoTokenError(400, 'invalid_grant', 'the merchant has no active device of this name');
 
 function sendError(reply: FastifyReply, { status, error, message }: DemoTokenError): FastifyReply {
   if (status === 401 || status === 403) {
@@ -88,7 +84,7 @@ function parseMethods(text: string): readonly DeviceMethod[] {
     throw new DemoTokenError(
       400,
       'invalid_request',
-      `method is a list of ${deviceMethods.join(', ')}`,
+      `method must be a list of ${deviceMethods.join(', ')}`,
     );
   }
   return methods;
@@ -103,7 +99,7 @@ function readForm(form: Form) {
   return { deviceId, methods: parseMethods(method ?? 'api') };
 }
 
-/** What the device is comes with each; of the user no more is told than the token may tell. */
+/** Always grants `auth`; other scopes only if the token of the user has them. */
 function limitScope(userScope: string): string {
   const all = new Set(userScope.split(' '));
   return defaultDeviceScope
@@ -119,13 +115,13 @@ export function createDemoDeviceTokenIssuer(deps: DemoDeviceTokenDeps) {
     try {
       return await verifyToken(token);
     } catch (error) {
-      // A database that is away is no fault of the token.
+      // An unavailable database does not make the token invalid.
       if (error instanceof Refusal && errorCodes[error.code].status === 401) throw invalidToken();
       throw error;
     }
   }
 
-  /** @throws Refused unless the token is one that a user of a merchant got by signing in */
+  /** @throws DemoTokenError unless the token belongs to a sign-in of a merchant's user */
   async function findMerchantSignIn(request: CustomTokenRequest): Promise<MerchantSignIn> {
     const requestedAt = deps.clock.now();
     const realm = await findRealm(request.params.realm);
@@ -136,7 +132,7 @@ export function createDemoDeviceTokenIssuer(deps: DemoDeviceTokenDeps) {
     const caller = await findCaller(token);
     if (caller.realm !== realm.userDomainId) throw invalidToken();
     const { organizationId } = realm;
-    // A device token is no way to another device.
+    // A device token must not give access to other devices.
     if (caller.deviceId !== undefined) throw notMerchant();
     const user = await findUser(organizationId, caller.subject);
     if (user?.entityType !== 'merchant') throw notMerchant();
@@ -147,7 +143,10 @@ export function createDemoDeviceTokenIssuer(deps: DemoDeviceTokenDeps) {
     return { realm, user, signIn, application, scope, requestedAt };
   }
 
-  /** Unknown, another merchant's, and one beyond the application's store are the same to everybody. */
+  /**
+   * The same error for an unknown device, another merchant's device, and a device outside the
+   * application's store.
+   */
   async function requireDevice({ realm, user, application }: MerchantSignIn, name: string) {
     const device: FoundDevice | undefined = await findDevice(
       realm.organizationId,
@@ -190,7 +189,7 @@ export function createDemoDeviceTokenIssuer(deps: DemoDeviceTokenDeps) {
   };
 }
 
-/** A scope of its own: forms are read here, and refusals have the shape of the token endpoint. */
+/** A separate Fastify scope, which reads forms and answers errors in the form of RFC 6749. */
 export async function registerDemoDeviceToken(
   app: FastifyInstance,
   deps: DemoDeviceTokenDeps,
@@ -209,7 +208,7 @@ export async function registerDemoDeviceToken(
       url,
       {
         config: { described: { ...customTokenEndpoint, url } },
-        // Who asks comes before what they say.
+        // The caller is checked before the body is read.
         onRequest: async (request, reply) => {
           const wait = deps.limits.checkAddress(request.ip);
           if (wait !== undefined) {
@@ -221,7 +220,7 @@ export async function registerDemoDeviceToken(
       },
       async (request, reply) => {
         const merchant = signIns.get(request);
-        if (merchant === undefined) throw new Error('a request that nobody looked at');
+        if (merchant === undefined) throw new Error('the onRequest hook did not run');
         const answer = await issuer.issue(merchant, request.body ?? {});
         return reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache').send(answer);
       },

@@ -18,7 +18,10 @@ type DeviceTokenRouteDeps = {
   findListener(realm: Realm): ProviderListener;
 };
 
-/** The certificate is the client's, as RFC 8705, 2, has it; a device that may not act is no fault of it. */
+/**
+ * By RFC 8705, 2, the certificate authenticates the client; a device without permission is a
+ * different error.
+ */
 function oauthErrorOf({ code }: Refusal): { status: number; error: string } | undefined {
   const { status } = errorCodes[code];
   if (status === 401) return { status, error: 'invalid_client' };
@@ -32,12 +35,12 @@ export async function registerDeviceTokenRoute(
 ): Promise<void> {
   const { devices, findRealm, findListener, limits } = deps;
 
-  /** Of the organisation that the certificate belongs to: no path names it. */
+  /** The realm of the organisation that owns the certificate; the path names no realm. */
   async function authenticateRequest(request: FastifyRequest): Promise<Realm> {
     const device = await devices.findAuthenticatedDevice(await devices.reader.demand(request));
     const realm = await findRealm(await devices.userDomainOf(device.organizationId));
     if (realm === undefined) {
-      throw new Refusal('device_not_active', 'The user domain of the device is not in use.');
+      throw new Refusal('device_not_active', 'The user domain of the device is disabled.');
     }
     setRequestDevice(request.raw, device);
     return realm;
@@ -46,7 +49,12 @@ export async function registerDeviceTokenRoute(
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (request.method !== 'POST') {
       reply.header('Allow', 'POST');
-      return sendOauthError(reply, 405, 'invalid_request', 'this method is not allowed here');
+      return sendOauthError(
+        reply,
+        405,
+        'invalid_request',
+        'the method is not allowed for this path',
+      );
     }
     const wait = limits.checkAddress(request.ip);
     if (wait !== undefined) {

@@ -1,4 +1,4 @@
-// What the OpenAPI document tells of the other endpoints of a user domain, and of the one for devices.
+// OpenAPI descriptions of the OAuth endpoints except the token endpoint of a realm.
 import { type TProperties, Type } from 'typebox';
 import type { RouteFacts } from '../../../http/index.ts';
 import { defaultScope, scopes } from '../scopes.ts';
@@ -19,55 +19,59 @@ const common = {
 } as const satisfies Partial<RouteFacts>;
 
 const tooManyRequests = errorResponse(
-  '`temporarily_unavailable`: wait as long as `Retry-After` says.',
+  '`temporarily_unavailable`: retry after the seconds in `Retry-After`.',
 );
-const unknownRealm = errorResponse('`invalid_request`: no such user domain.');
-const invalidClient = errorResponse('`invalid_client`: unknown, disabled, or another secret.');
+const unknownRealm = errorResponse('`invalid_request`: the user domain does not exist.');
+const invalidClient = errorResponse(
+  '`invalid_client`: the client is unknown or disabled, or the secret is wrong.',
+);
 const invalidRequest = errorResponse(
-  '`invalid_request`: a parameter is missing, twice or not as it should be.',
+  '`invalid_request`: a parameter is missing, repeated or malformed.',
 );
 
-const pageNote = (why: string) => `A page for the person who came: ${why}.`;
+const pageNote = (reason: string) => `An HTML page for the user: ${reason}.`;
 
-/** The same once more under Keycloak's spelling, with an operationId of its own. */
+/** The same endpoint under the path of Keycloak, with its own operationId. */
 const inRealm = (described: EndpointDescription): EndpointDescription => ({
   ...described,
   operationId: `${described.operationId}InRealm`,
-  description: 'The same as under /oauth2/v1, in the spelling of Keycloak.',
+  description: 'The same endpoint as under /oauth2/v1, with the path of Keycloak.',
 });
 
 const authorize: EndpointDescription = {
   ...common,
   method: 'POST',
   operationId: 'authorize',
-  summary: 'Send a person to sign in',
+  summary: 'Start a sign-in',
   description:
-    'The authorization endpoint of RFC 6749, for the browser of a person. The parameters stand in the address; by POST some may come in a form instead. An application without a secret needs PKCE. On failure or denial the callback gets `error`, `error_code` (the HTTP error code) and `state`; an unknown `client_id` or `redirect_uri` is never sent on.',
+    'The authorization endpoint of RFC 6749, for the browser of a user. The parameters are in the URL; with POST they may be in a form. An application without a secret needs PKCE. After a failure or denial the callback gets `error`, `error_code` (the HTTP status) and `state`. With an unknown `client_id` or `redirect_uri` the server does not redirect.',
   permission: 'public',
   query: Type.Object({
     client_id: Type.String({ description: 'The application.' }),
-    client_secret: optionalText('Its secret, where it has one; read here and in no other address.'),
+    client_secret: optionalText(
+      'Its client secret, if it has one. Only this endpoint accepts it in the URL.',
+    ),
     redirect_uri: Type.String({
-      description: 'Where the person comes back to: one that is registered, letter by letter.',
+      description: 'The URI to which the browser returns; it must equal a registered one exactly.',
     }),
-    response_type: Type.Enum(['code'], { description: 'A code for the token endpoint.' }),
+    response_type: Type.Enum(['code'], { description: 'The authorization code flow.' }),
     scope: optionalText(
-      `Some of ${scopes.join(', ')}, with blanks between; left out: ${defaultScope}.`,
+      `Scopes of ${scopes.join(', ')}, separated by spaces; default: ${defaultScope}.`,
     ),
     state: optionalText(
-      'Comes back as it was; the application compares it against forged callbacks.',
+      'Returned unchanged; the application compares it to detect forged callbacks.',
     ),
-    nonce: optionalText('Comes back in the ID token.'),
-    code_challenge: optionalText('Of PKCE (RFC 7636).'),
+    nonce: optionalText('Returned in the ID token.'),
+    code_challenge: optionalText('The PKCE code challenge (RFC 7636).'),
     code_challenge_method: Type.Optional(Type.Enum(['S256'])),
   }),
   response: { 303: null, 400: null, 401: null, 404: null, 429: null },
   notes: {
-    303: 'Onward by `Location`: to the sign-in, or to redirect_uri with code and state, or with error, error_code and state.',
-    400: pageNote('the application or its redirect_uri is not known'),
-    401: pageNote('the secret is another one'),
-    404: pageNote('there is no such user domain'),
-    429: pageNote('there were too many requests'),
+    303: '`Location` leads to the sign-in page, or to redirect_uri with code and state, or with error, error_code and state.',
+    400: pageNote('the application or its redirect_uri is unknown'),
+    401: pageNote('the client secret is wrong'),
+    404: pageNote('the user domain does not exist'),
+    429: pageNote('too many requests'),
   },
 };
 const authorizeByGet: EndpointDescription = {
@@ -80,26 +84,26 @@ export const authorizationEndpoints = [authorize, authorizeByGet];
 export const authorizationInRealm = authorizationEndpoints.map(inRealm);
 export const tokenInRealm = inRealm(tokenEndpoint);
 
-/** A client proves itself in the form or by HTTP Basic. */
+/** Adds the client credentials, which may come in the form or by HTTP Basic. */
 const withClientCredentials = (members: TProperties) =>
   Type.Object({
     ...members,
-    client_id: optionalText('The application. It may come by HTTP Basic, with its secret.'),
-    client_secret: optionalText('Its secret.'),
+    client_id: optionalText('The client id; may be sent by HTTP Basic, with the secret.'),
+    client_secret: optionalText('The client secret.'),
   });
 
 const tokenForm = withClientCredentials({
   token: Type.String({ description: 'An access token or a refresh token.' }),
-  token_type_hint: optionalText('access_token or refresh_token; not needed.'),
+  token_type_hint: optionalText('access_token or refresh_token; optional.'),
 });
 
 export const introspectionEndpoint: EndpointDescription = {
   ...common,
   method: 'POST',
   operationId: 'introspectToken',
-  summary: 'Look into a token',
+  summary: 'Introspect a token',
   description:
-    'RFC 7662, for applications with a secret: of their own tokens and those meant for them; whoever administers the applications of the organisation looks into all.',
+    'RFC 7662, for applications with a secret: their own tokens, and tokens with them as audience. Applications with app.read for the organisation can introspect all tokens.',
   permission: 'public',
   body: tokenForm,
   readsForm: true,
@@ -107,15 +111,15 @@ export const introspectionEndpoint: EndpointDescription = {
     200: Type.Object(
       {
         active: Type.Boolean({
-          description: 'Whether it is good; without any other member if not.',
+          description: 'Whether the token is valid; if false, the only member.',
         }),
-        client_id: optionalText('Whose refresh token it is.'),
-        token_type: optionalText('Bearer, of an access token.'),
-        scope: optionalText('With blanks between.'),
-        sub: optionalText('Whom it speaks of.'),
-        exp: Type.Optional(Type.Integer({ description: 'When it ends, seconds since 1970.' })),
+        client_id: optionalText('The client of a refresh token.'),
+        token_type: optionalText('Bearer, for an access token.'),
+        scope: optionalText('Separated by spaces.'),
+        sub: optionalText('The subject of the token.'),
+        exp: Type.Optional(Type.Integer({ description: 'Expiry, seconds since 1970.' })),
       },
-      { description: 'What the token says: its other claims stand beside these.' },
+      { description: 'The claims of the token; other claims are included.' },
     ),
     400: invalidRequest,
     401: invalidClient,
@@ -130,45 +134,45 @@ export const revocationEndpoint: EndpointDescription = {
   operationId: 'revokeToken',
   summary: 'Revoke a token',
   description:
-    'RFC 7009: a refresh token goes with its whole family. What is dead already counts as revoked.',
+    'RFC 7009. Revoking a refresh token revokes its whole family. An expired token counts as revoked.',
   permission: 'public',
   body: tokenForm,
   readsForm: true,
   response: {
     200: null,
-    400: errorResponse('`unauthorized_client`: the token of another application.'),
+    400: errorResponse('`unauthorized_client`: the token belongs to another application.'),
     401: invalidClient,
     404: unknownRealm,
     429: tooManyRequests,
   },
-  notes: { 200: 'It is revoked.' },
+  notes: { 200: 'The token is revoked.' },
 };
 
 const userInfo: EndpointDescription = {
   ...common,
   method: 'GET',
   operationId: 'readUserInfo',
-  summary: 'Read who has signed in',
+  summary: 'Get the signed-in user',
   description:
-    'The user of the access token (OpenID Connect Core, 5.3), as far as its scope tells. By POST the token may come as access_token in a form.',
+    'The claims of the user of the access token, by its scope (OpenID Connect Core, 5.3). With POST the token may be sent as access_token in a form.',
   permission: 'token',
   response: {
     200: Type.Object(
       {
         sub: Type.String({ description: 'The user.' }),
-        name: optionalText('With profile.'),
-        preferred_username: optionalText('With profile.'),
-        locale: optionalText('With profile.'),
-        zoneinfo: optionalText('With profile.'),
-        datetimeformat: optionalText('With profile.'),
-        email: optionalText('With email.'),
-        phone_number: optionalText('With phone.'),
+        name: optionalText('With scope profile.'),
+        preferred_username: optionalText('With scope profile.'),
+        locale: optionalText('With scope profile.'),
+        zoneinfo: optionalText('With scope profile.'),
+        datetimeformat: optionalText('With scope profile.'),
+        email: optionalText('With scope email.'),
+        phone_number: optionalText('With scope phone.'),
       },
       { description: 'The claims of the user.' },
     ),
-    400: errorResponse('`invalid_request`: the token comes by two ways.'),
-    401: errorResponse('`invalid_token`; `WWW-Authenticate` says the same.'),
-    403: errorResponse('`insufficient_scope`: the token has no scope openid.'),
+    400: errorResponse('`invalid_request`: the token was sent twice.'),
+    401: errorResponse('`invalid_token`, also in `WWW-Authenticate`.'),
+    403: errorResponse('`insufficient_scope`: the token lacks the scope openid.'),
     404: unknownRealm,
     429: tooManyRequests,
   },
@@ -180,25 +184,29 @@ export const userInfoEndpoints: readonly EndpointDescription[] = [
 ];
 
 const logoutParams = {
-  id_token_hint: optionalText('The ID token of the sign-in: whoever sends it is not asked again.'),
+  id_token_hint: optionalText(
+    'The ID token of the sign-in; with it the server does not ask for confirmation.',
+  ),
   client_id: optionalText('The application.'),
-  post_logout_redirect_uri: optionalText('Where the person goes then: one that is registered.'),
-  state: optionalText('Comes back as it was.'),
+  post_logout_redirect_uri: optionalText(
+    'The URI to which the browser goes afterwards; it must be registered.',
+  ),
+  state: optionalText('Returned unchanged.'),
 };
 const signOut: EndpointDescription = {
   ...common,
   method: 'GET',
   operationId: 'signOut',
-  summary: 'Send a person to sign out',
-  description: 'RP-initiated sign-out of OpenID Connect, for the browser of a person.',
+  summary: 'Start a sign-out',
+  description: 'RP-Initiated Logout of OpenID Connect, for the browser of a user.',
   permission: 'public',
   query: Type.Object(logoutParams),
   response: { 200: null, 303: null, 400: null, 404: null, 429: tooManyRequests },
   notes: {
-    200: pageNote('asked whether to sign out, or told that it is done'),
-    303: 'Onward by `Location`, to post_logout_redirect_uri with state.',
-    400: pageNote('what was asked for is not allowed'),
-    404: pageNote('there is no such user domain'),
+    200: pageNote('asks for confirmation, or confirms the sign-out'),
+    303: '`Location` leads to post_logout_redirect_uri with state.',
+    400: pageNote('the request is not allowed'),
+    404: pageNote('the user domain does not exist'),
   },
 };
 
@@ -210,9 +218,9 @@ export const logoutEndpoints: readonly EndpointDescription[] = [
     operationId: 'signOutByForm',
     summary: 'Sign out',
     description:
-      'As by GET; or, of an application with the refresh_token of the sign-in, without a browser, as clients of Keycloak do.',
+      'The same as GET; or, without a browser, by an application that sends the refresh_token of the sign-in, as in Keycloak.',
     body: withClientCredentials({
-      refresh_token: optionalText('Ends the sign-in that it belongs to.'),
+      refresh_token: optionalText('The refresh token of the sign-in to end.'),
       ...logoutParams,
     }),
     readsForm: true,
@@ -225,23 +233,23 @@ export const customTokenEndpoint: EndpointDescription = {
   ...common,
   method: 'POST',
   operationId: 'createCustomToken',
-  summary: 'Get a device token without a device',
+  summary: 'Create a device token without a device',
   description:
-    'In the demo environment alone: a user of a merchant, by the token of his sign-in, gets the token of one of the merchant’s devices.',
+    'Only in the demo environment: with an access token of a merchant’s user, issues a token of one of the merchant’s devices.',
   permission: 'token',
   body: Type.Object({
     device_id: Type.String({ description: 'A device of the merchant.' }),
     device_model: optionalText('At most 64 characters.'),
-    method: optionalText('A list of api and device_flow; left out: api.'),
+    method: optionalText('A list of api and device_flow; default: api.'),
   }),
   readsForm: true,
   response: {
     200: TokenResponseSchema,
     400: errorResponse(
-      '`invalid_request`; `invalid_grant`: the merchant has no such device in use.',
+      '`invalid_request`; `invalid_grant`: the merchant has no active device of this name.',
     ),
-    401: errorResponse('`invalid_token`: no token of a sign-in in this user domain.'),
-    403: errorResponse('`insufficient_scope`: no user of a merchant.'),
+    401: errorResponse('`invalid_token`: not an access token of a sign-in in this user domain.'),
+    403: errorResponse('`insufficient_scope`: the user belongs to no merchant.'),
     404: unknownRealm,
     429: tooManyRequests,
   },
@@ -252,29 +260,33 @@ export const deviceTokenEndpoint: EndpointDescription = {
   operationId: 'getDeviceToken',
   summary: 'Get the token of a device',
   description:
-    'On the listener for devices, which asks for their certificates. A machine proves itself with the credentials that were looked up; with a person, the password grant has the client_id of the device application. The token is bound to the certificate (RFC 8705).',
+    'On the device listener, which requires client certificates. A device uses the credentials from merchants-credentials; with a user, the password grant uses the client_id of the device application. The token is bound to the certificate (RFC 8705).',
   tags: ['Device security'],
   permission: 'certificate',
   onDevices: true,
   body: Type.Object({
     grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token'], {
-      description: 'A machine for itself, a person at it, or the next token of that person.',
+      description: 'The device itself, a user at it, or the next token of that user.',
     }),
-    client_id: optionalText('Of the credentials, or of the device application.'),
-    client_secret: optionalText('Of client_credentials: the secret of the last look-up.'),
-    scope: optionalText(`Some of ${scopes.join(', ')}, with blanks between.`),
-    username: optionalText('Of password.'),
-    password: optionalText('Of password.'),
-    totp: optionalText('Of password: the one-time password of now, of users who have one.'),
-    refresh_token: optionalText('Of refresh_token: the one of the last answer, good once.'),
+    client_id: optionalText('The client id of the credentials, or of the device application.'),
+    client_secret: optionalText('For client_credentials: the secret of the latest credentials.'),
+    scope: optionalText(`Scopes of ${scopes.join(', ')}, separated by spaces.`),
+    username: optionalText('For password.'),
+    password: optionalText('For password.'),
+    totp: optionalText(
+      'For password: the current one-time password, if the user has a second factor.',
+    ),
+    refresh_token: optionalText(
+      'For refresh_token: the refresh token of the latest response; valid once.',
+    ),
   }),
   readsForm: true,
   response: {
     200: TokenResponseSchema,
     400: errorResponse(
-      '`invalid_request`, `invalid_grant`, `invalid_scope`, `unsupported_grant_type`; `unauthorized_client`: the device or the application may not.',
+      '`invalid_request`, `invalid_grant`, `invalid_scope`, `unsupported_grant_type`; `unauthorized_client`: the device or the application is not allowed.',
     ),
-    401: errorResponse('`invalid_client`: the certificate or the credentials are not good.'),
+    401: errorResponse('`invalid_client`: the certificate or the credentials are not valid.'),
     429: tooManyRequests,
   },
   hasOwnErrors: true,

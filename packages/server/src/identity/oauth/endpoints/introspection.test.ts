@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type Credentials, type Flow, openFlow } from '../../../../test/flow.ts';
 
-describe('tokens are looked into', () => {
+describe('token introspection', () => {
   let flow: Flow;
 
   before(async () => {
@@ -38,7 +38,7 @@ describe('tokens are looked into', () => {
     flow.clock.advance(2000);
   });
 
-  test('by those who administer the organisation, and by nobody else', async () => {
+  test('by applications with app.read for the organisation, and by no other', async () => {
     const tokens = await flow.tokens();
     const asClient = (facts: object): Promise<Credentials> =>
       flow.realm.createApplication({ securityFlows: ['ClientCredentials'], ...facts });
@@ -57,7 +57,7 @@ describe('tokens are looked into', () => {
     }
   });
 
-  test('by no client that is not authenticated, and no garbage is alive', async () => {
+  test('not by unauthenticated clients, and malformed tokens are inactive', async () => {
     const { realm, base, client } = flow;
     const tokens = await flow.tokens();
     const path = `${base}/token/introspect`;
@@ -81,7 +81,7 @@ describe('tokens are looked into', () => {
   });
 });
 
-describe('tokens are revoked', () => {
+describe('token revocation', () => {
   let flow: Flow;
 
   before(async () => {
@@ -89,12 +89,12 @@ describe('tokens are revoked', () => {
   });
   after(() => flow.close());
 
-  const revoke = (token: string, by: Record<string, string> = {}) =>
+  const revoke = (token: string, otherCredentials: Record<string, string> = {}) =>
     flow.realm.post(`${flow.base}/revoke`, {
       client_id: flow.client.clientId,
       client_secret: flow.client.clientSecret,
       token,
-      ...by,
+      ...otherCredentials,
     });
   const isGood = (token: string) =>
     flow.realm.identity.verifyToken(token).then(
@@ -121,9 +121,9 @@ describe('tokens are revoked', () => {
   test('by their own client alone', async () => {
     const tokens = await flow.tokens();
     const other = await flow.createClient();
-    const by = { client_id: other.clientId, client_secret: other.clientSecret };
+    const otherCredentials = { client_id: other.clientId, client_secret: other.clientSecret };
     for (const token of [tokens.access_token, tokens.refresh_token]) {
-      const { status, body } = await revoke(token, by);
+      const { status, body } = await revoke(token, otherCredentials);
       assert.deepEqual([status, body['error']], [400, 'unauthorized_client']);
     }
     assert.equal(await isGood(tokens.access_token), true);
@@ -142,39 +142,39 @@ describe('userinfo', () => {
   after(() => flow.close());
 
   const url = () => `${flow.base}/userinfo`;
-  const ask = (token?: string, given: { method?: 'GET' | 'POST'; payload?: string } = {}) =>
+  const userInfo = (token?: string, options: { method?: 'GET' | 'POST'; payload?: string } = {}) =>
     flow.realm.app.inject({
       method: 'GET',
       url: url(),
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      ...given,
+      ...options,
     });
 
-  test('tells what the scope covers, by GET and by POST', async () => {
+  test('returns the claims of the scope, by GET and by POST', async () => {
     const { user } = flow;
     const { access_token: token } = await flow.tokens({ scope: 'openid email phone' });
-    const told = {
+    const expected = {
       sub: user.userId,
       email: 'ada@shop.example',
       email_verified: true,
       phone_number: '+4930123456',
       phone_number_verified: false,
     };
-    const byGet = await ask(token);
-    assert.deepEqual(byGet.json(), told);
+    const byGet = await userInfo(token);
+    assert.deepEqual(byGet.json(), expected);
     assert.equal(byGet.headers['cache-control'], 'no-store');
-    assert.deepEqual((await ask(token, { method: 'POST' })).json(), told);
+    assert.deepEqual((await userInfo(token, { method: 'POST' })).json(), expected);
     const inForm = await flow.realm.post(url(), { access_token: token });
-    assert.deepEqual(inForm.body, told);
+    assert.deepEqual(inForm.body, expected);
   });
 
-  test('says after RFC 6750 what is wrong with the token', async () => {
+  test('describes a token error as RFC 6750 requires', async () => {
     const tokens = await flow.tokens();
-    const bare = await ask();
-    assert.equal(bare.statusCode, 401);
-    assert.equal(bare.headers['www-authenticate'], `Bearer realm="${issuer()}"`);
+    const response = await userInfo();
+    assert.equal(response.statusCode, 401);
+    assert.equal(response.headers['www-authenticate'], `Bearer realm="${issuer()}"`);
     for (const wrong of ['nonsense', tokens.refresh_token, tokens.id_token]) {
-      const { statusCode, headers } = await ask(wrong);
+      const { statusCode, headers } = await userInfo(wrong);
       assert.equal(statusCode, 401);
       assert.match(String(headers['www-authenticate']), /^Bearer .*error="invalid_token"/);
     }
@@ -194,7 +194,7 @@ describe('userinfo', () => {
     const { access_token: narrow } = await flow.tokens({ scope: 'email' });
     const machine = await flow.realm.getToken(flow.client);
     for (const token of [narrow, machine]) {
-      const { statusCode, headers } = await ask(token);
+      const { statusCode, headers } = await userInfo(token);
       assert.equal(statusCode, 403);
       assert.match(
         String(headers['www-authenticate']),
@@ -202,10 +202,10 @@ describe('userinfo', () => {
       );
     }
     flow.clock.advance(301_000);
-    assert.equal((await ask(tokens.access_token)).statusCode, 401);
+    assert.equal((await userInfo(tokens.access_token)).statusCode, 401);
   });
 
-  test('of another realm is nobody’s business', async () => {
+  test('refuses a token of another realm', async () => {
     const { access_token: token } = await flow.tokens();
     const { identity, userDomainId, app } = flow.realm;
     const other = `realm-${randomUUID()}`;

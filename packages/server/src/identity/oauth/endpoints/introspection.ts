@@ -1,4 +1,5 @@
-// Introspection (RFC 7662) and revocation (RFC 7009) of the tokens of a realm, all of them JWTs.
+// Introspection (RFC 7662) and revocation (RFC 7009) of the tokens of a realm, all of which are
+// JWTs.
 import { defined, errorCodes, Refusal } from '@switchyard/contract';
 import { decodeJwt } from 'jose';
 import type { Caller, VerifyToken } from '../../../http/index.ts';
@@ -23,15 +24,15 @@ export type Introspection = ReturnType<typeof createIntrospection>;
 
 const inactive = { active: false } as const;
 
-/** The one who introspects or revokes shows no certificate for a token that is bound to one. */
+/** A client that introspects or revokes a bound token need not present its certificate. */
 const acceptAnyCertificate = (token: string) => ({
   certificateThumbprint: async () =>
     decodeJwt<{ cnf?: { 'x5t#S256'?: string } }>(token).cnf?.['x5t#S256'],
 });
 
 /**
- * A client looks into its own tokens and those that are meant for it. Who administers the
- * applications of the organisation looks into all of them.
+ * A client may introspect its own tokens and those issued for it. A client with app.read for the
+ * organisation may introspect all tokens.
  */
 function isVisibleTo(application: Application, { aud, azp }: Claims): boolean {
   const { clientId, entityType, permissions } = application;
@@ -77,8 +78,8 @@ export function createIntrospection(deps: Deps) {
     },
 
     /**
-     * False where the token is another client's; one that is dead already counts as revoked. A
-     * refresh token takes its whole family with it, whichever of the family it is.
+     * False if the token belongs to another client; an expired token counts as revoked. Any refresh
+     * token of a family revokes the whole family.
      */
     async revoke(realm: Realm, clientId: string, token: string): Promise<boolean> {
       const refresh = readRefreshToken(realm, token);

@@ -1,4 +1,4 @@
-// Where browsers and applications come to sign out.
+// The routes of the logout endpoint, for browsers and for back ends.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, readForms } from '../../../http/index.ts';
@@ -37,12 +37,12 @@ const unknownRealm: OauthError = {
 const repeatedParameter: OauthError = {
   status: 400,
   error: 'invalid_request',
-  description: 'a parameter is there twice',
+  description: 'a parameter is repeated',
 };
 const unknownConfirmation: OauthError = {
   status: 400,
   error: 'invalid_request',
-  description: 'this sign-out was not asked for in this browser',
+  description: 'this browser did not start the sign-out, or the confirmation has expired',
 };
 
 function oauthErrorOf(error: unknown): OauthError {
@@ -56,7 +56,7 @@ function oauthErrorOf(error: unknown): OauthError {
   return { status: statusCode, error: 'invalid_request', description: message };
 }
 
-/** Undefined where a parameter is there twice. */
+/** Undefined if a parameter is repeated. */
 function queryParams(request: FastifyRequest): Form | undefined {
   const { url = '' } = request.raw;
   const start = url.indexOf('?');
@@ -128,7 +128,7 @@ export async function registerLogoutRoutes(
     return reply.headers({ ...page.headers, ...noStore }).send(page.html);
   }
 
-  /** The realm, once the request may go on; what stops it was shown. */
+  /** The realm; undefined after a response was sent (rate limit, unknown realm). */
   async function findRealmOrReply(
     request: RealmRequest,
     reply: FastifyReply,
@@ -166,7 +166,7 @@ export async function registerLogoutRoutes(
     return reply.headers({ ...page.headers, ...noStore }).send(page.html);
   }
 
-  /** As clients of Keycloak do from their back end. */
+  /** Logout from a back end, as in Keycloak. */
   async function logoutClient(
     request: RealmRequest,
     reply: FastifyReply,
@@ -216,7 +216,7 @@ export async function registerLogoutRoutes(
       sendErrorPage(request, reply, oauthErrorOf(error)),
     );
     const url = `/auth/realms/:realm${logoutPath}`;
-    const config = { described: logoutEndpoints.map((each) => ({ ...each, url })) };
+    const config = { described: logoutEndpoints.map((endpoint) => ({ ...endpoint, url })) };
     scope.route({
       method: ['GET', 'POST'],
       url,

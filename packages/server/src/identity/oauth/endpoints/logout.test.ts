@@ -15,8 +15,8 @@ describe('sign-out', () => {
   });
   after(() => flow.close());
 
-  const address = (wanted: Record<string, string>) =>
-    `${flow.base}/logout?${new URLSearchParams(wanted)}`;
+  const address = (params: Record<string, string>) =>
+    `${flow.base}/logout?${new URLSearchParams(params)}`;
   const isSignedIn = async (browser: Browser) =>
     (await browser.visit(flow.link())).location?.searchParams.has('code') === true;
   const isGood = (token: string) =>
@@ -25,7 +25,7 @@ describe('sign-out', () => {
       () => false,
     );
 
-  test('with the ID token of the sign-in needs no question and goes back', async () => {
+  test('with the ID token of the sign-in needs no confirmation and redirects back', async () => {
     for (const uri of [redirectUri, frontPage, `${frontPage}/`]) {
       const browser = flow.openBrowser();
       const tokens = await flow.tokens({}, browser);
@@ -51,32 +51,32 @@ describe('sign-out', () => {
     }
   });
 
-  test('with an old hint still works, also where the browser has forgotten the session', async () => {
+  test('with an expired ID token works, also without the session cookie', async () => {
     const browser = flow.openBrowser();
     const tokens = await flow.tokens({}, browser);
     flow.clock.advance(10 * 60_000);
-    const stranger = flow.openBrowser();
+    const otherBrowser = flow.openBrowser();
     const hint = { id_token_hint: tokens.id_token, post_logout_redirect_uri: redirectUri };
-    const { status, location } = await stranger.visit(address(hint));
+    const { status, location } = await otherBrowser.visit(address(hint));
     assert.deepEqual([status, location?.href], [303, redirectUri]);
     assert.equal((await flow.refresh(tokens.refresh_token)).body['error'], 'invalid_grant');
     assert.equal(await isSignedIn(browser), false);
   });
 
-  test('without a hint asks first, and only this browser can answer', async () => {
+  test('without a hint asks for confirmation, and only this browser can answer', async () => {
     const browser = flow.openBrowser();
     const tokens = await flow.tokens({}, browser);
     const { client } = flow;
-    const wanted = {
+    const params = {
       client_id: client.clientId,
       post_logout_redirect_uri: redirectUri,
       state: 'back',
     };
-    const asked = await browser.visit(address(wanted));
-    assert.equal(asked.status, 200);
-    assert.match(asked.text, /id="op.logoutForm"/);
+    const response = await browser.visit(address(params));
+    assert.equal(response.status, 200);
+    assert.match(response.text, /id="op.logoutForm"/);
     assert.equal(await isSignedIn(browser), true, 'nothing happened yet');
-    const question = /name="question" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
+    const question = /name="question" value="([^"]+)"/.exec(response.text)?.[1] ?? '';
     const action = `${flow.base}/logout/confirm`;
 
     const attacker = flow.openBrowser();
@@ -107,22 +107,22 @@ describe('sign-out', () => {
     assert.equal((await late.visit(action, { form: { question: old } })).status, 400);
   });
 
-  test('of somebody else is not done by a hint', async () => {
+  test('of another user is not done by a hint', async () => {
     const browser = flow.openBrowser();
     await flow.tokens({}, browser);
     const other = await flow.createUser();
-    const theirs = flow.openBrowser();
-    const callback = await signIn(flow.realm.identity, theirs, flow.link(), {
+    const otherBrowser = flow.openBrowser();
+    const callback = await signIn(flow.realm.identity, otherBrowser, flow.link(), {
       userId: other.userId,
     });
     const { body } = await flow.redeem(String(callback.searchParams.get('code')));
-    const seen = await browser.visit(address({ id_token_hint: String(body['id_token']) }));
-    assert.equal(seen.status, 200, 'it asks');
+    const response = await browser.visit(address({ id_token_hint: String(body['id_token']) }));
+    assert.equal(response.status, 200, 'it asks');
     assert.equal(await isSignedIn(browser), true);
-    assert.equal(await isSignedIn(theirs), true);
+    assert.equal(await isSignedIn(otherBrowser), true);
   });
 
-  test('is no way to anywhere else', async () => {
+  test('does not redirect to unregistered URIs', async () => {
     const browser = flow.openBrowser();
     const tokens = await flow.tokens({}, browser);
     for (const uri of [
@@ -133,14 +133,14 @@ describe('sign-out', () => {
       'javascript:alert(1)',
       '',
     ]) {
-      for (const who of [
+      for (const client of [
         { id_token_hint: tokens.id_token },
         { client_id: flow.client.clientId },
         {},
       ] as Record<string, string>[]) {
-        const wanted = address({ ...who, post_logout_redirect_uri: uri });
-        const { status, location } = await browser.visit(wanted);
-        assert.deepEqual([status, location], [400, undefined], `${uri} ${Object.keys(who)}`);
+        const params = address({ ...client, post_logout_redirect_uri: uri });
+        const { status, location } = await browser.visit(params);
+        assert.deepEqual([status, location], [400, undefined], `${uri} ${Object.keys(client)}`);
       }
     }
     for (const wrong of [
@@ -157,7 +157,7 @@ describe('sign-out', () => {
     assert.equal((await browser.visit(nowhere)).status, 404);
   });
 
-  test('of nobody shows that nobody is signed in', async () => {
+  test('without a session shows the signed-out page', async () => {
     const { status, headers, text } = await flow.openBrowser().visit(address({}));
     assert.equal(status, 200);
     assert.match(String(headers['content-type']), /text\/html/);
@@ -186,8 +186,8 @@ describe('sign-out', () => {
       assert.deepEqual([got, body['error']], [status, error]);
     }
     const secret = Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64');
-    const both = await realm.post(path, form, { authorization: `Basic ${secret}` });
-    assert.equal(both.status, 401, 'two ways at once');
+    const response = await realm.post(path, form, { authorization: `Basic ${secret}` });
+    assert.equal(response.status, 401, 'two ways at once');
     assert.equal(await isSignedIn(browser), true);
     const done = await realm.post(
       path,

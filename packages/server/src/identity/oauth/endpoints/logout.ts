@@ -1,4 +1,4 @@
-// Signs a user out at an application's wish: OpenID Connect RP-Initiated Logout, and Keycloak's POST.
+// Logout: OpenID Connect RP-Initiated Logout, and the POST with a refresh token as in Keycloak.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Clock, deriveKey } from '../../../platform/index.ts';
 import type { Application } from '../../clients/application.ts';
@@ -10,7 +10,7 @@ import { readRefreshToken } from '../../tokens/refresh-token.ts';
 import type { TokenFamilies } from '../../tokens/refresh-token-families.ts';
 import { idTokenTypClaim } from '../../tokens/token-claims.ts';
 
-/** How long the question may stand in the browser. */
+/** How long the user may take to confirm the logout. */
 const confirmationTtlMs = 600_000;
 
 export type LogoutRequest = {
@@ -20,16 +20,16 @@ export type LogoutRequest = {
   readonly state?: string | undefined;
 };
 
-/** Where the browser goes afterwards: back to the application, or to the last page of ours. */
+/** The page after the logout: the application, or the signed-out page. */
 export type LogoutDestination = {
   readonly redirectUri?: string | undefined;
-  /** The person thought better of it. */
+  /** The user chose to stay signed in. */
   readonly isStillSignedIn?: boolean;
 };
 export type LogoutPlan =
   | { readonly kind: 'refused'; readonly description: string }
   | ({ readonly kind: 'done' } & LogoutDestination)
-  /** `question` comes back with the answer; nobody else can make one. */
+  /** The form returns `confirmation`, which only the server can sign. */
   | ({ readonly kind: 'ask'; readonly confirmation: string } & LogoutDestination);
 
 export type Logout = ReturnType<typeof createLogout>;
@@ -49,14 +49,14 @@ type LogoutConfirmation = LogoutDestination & {
   readonly expiresAt: number;
 };
 
-/** At any age: it says who is to be signed out, and is no key to anything. */
+/** Accepts expired ID tokens: the hint names the user and authorises nothing. */
 function verifyIdTokenHint(realm: Realm, token: string): IdTokenHint | undefined {
   const claims = verifyJwt(realm, token);
-  // What the realm signed as an ID token has these claims.
+  // Every ID token that the realm signed has these claims.
   return claims?.['typ'] === idTokenTypClaim ? (claims as IdTokenHint) : undefined;
 }
 
-/** Exactly one that is registered for coming back, or the front page of a registered origin. */
+/** A registered redirect URI, or the root page of a registered origin. */
 function isAllowedRedirect({ redirectUris, webOrigins }: Application, uri: string): boolean {
   if (redirectUris.includes(uri)) return true;
   return webOrigins.some((origin) => uri === origin || uri === `${origin}/`);
@@ -87,7 +87,7 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as LogoutConfirmation;
   }
 
-  /** The client that asks; undefined where it is not known or the two names of it differ. */
+  /** The client of the request; undefined if unknown, or if `client_id` and the hint differ. */
   async function findClient(
     { organizationId }: Realm,
     hint: IdTokenHint | undefined,
@@ -103,7 +103,7 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
     return application?.status === 'Enabled' ? application : undefined;
   }
 
-  /** The sign-in that the hint speaks of, also where its browser has forgotten it. */
+  /** Ends the sign-in of the hint, even if its browser has lost the cookie. */
   async function endByHint({ organizationId }: Realm, hint: IdTokenHint): Promise<void> {
     const family = await families.find(organizationId, hint.sid);
     if (family?.userId !== hint.sub) return;
@@ -119,14 +119,20 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
       const { idTokenHint, clientId, redirectUri, state } = request;
       const hint = idTokenHint === undefined ? undefined : verifyIdTokenHint(realm, idTokenHint);
       if (idTokenHint !== undefined && hint === undefined) {
-        return { kind: 'refused', description: 'the id_token_hint is not one of this user domain' };
+        return {
+          kind: 'refused',
+          description: 'the id_token_hint is not an ID token of this user domain',
+        };
       }
       const client = await findClient(realm, hint, clientId);
       if (client === undefined && (hint !== undefined || clientId !== undefined)) {
-        return { kind: 'refused', description: 'the application is not known' };
+        return { kind: 'refused', description: 'the application is unknown or disabled' };
       }
       if (redirectUri !== undefined && client === undefined) {
-        return { kind: 'refused', description: 'nobody says which application this is for' };
+        return {
+          kind: 'refused',
+          description: 'client_id or id_token_hint is needed with post_logout_redirect_uri',
+        };
       }
       if (
         client !== undefined &&
@@ -153,7 +159,7 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
       return { kind: 'ask', confirmation, ...destination };
     },
 
-    /** What the person said; undefined where the question was not put to this browser just now. */
+    /** The destination after the answer of the user; undefined if this browser was not asked. */
     async confirm(
       realm: Realm,
       answer: { readonly confirmation: string; readonly isYes: boolean },
@@ -163,7 +169,7 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
       if (confirmation?.realm !== realm.userDomainId || confirmation.expiresAt < clock.now()) {
         return undefined;
       }
-      // Signed out meanwhile, by another tab.
+      // Another tab has signed out already.
       if (current === undefined) return confirmation;
       if (confirmation.sessionId !== current.sessionId) return undefined;
       if (!answer.isYes) return { ...confirmation, isStillSignedIn: true };
@@ -171,7 +177,7 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
       return confirmation;
     },
 
-    /** Without a browser: the application shows its refresh token. False where that is no good. */
+    /** Logout without a browser, by refresh token. False if the token is not valid. */
     async endByRefreshToken(realm: Realm, client: Application, token: string): Promise<boolean> {
       const refresh = readRefreshToken(realm, token);
       if (refresh?.azp !== client.clientId) return false;

@@ -1,4 +1,5 @@
-// Mounts the authorization server: both spellings of its paths, into the realm's own provider.
+// Registers the token, introspection, revocation, JWKS and discovery endpoints, which oidc-provider
+// serves.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
@@ -21,9 +22,9 @@ type Endpoint = {
   readonly url: string;
   readonly providerPath: string;
   readonly methods: readonly string[];
-  /** Whether pages of registered origins may call it by script; they ask first, with OPTIONS. */
+  /** Whether scripts of registered origins may call it (CORS). */
   readonly allowsCors: boolean;
-  /** For the OpenAPI document; the others are told by discovery. */
+  /** For the OpenAPI document; clients find the others by discovery. */
   readonly description?: EndpointDescription;
 };
 
@@ -66,7 +67,7 @@ const endpoints: readonly Endpoint[] = [
   })),
 ];
 
-/** RFC 6749's error body, for what is refused before the library sees it. */
+/** Sends an error in the form of RFC 6749, for requests that do not reach oidc-provider. */
 export function sendOauthError(
   reply: FastifyReply,
   status: number,
@@ -85,7 +86,12 @@ function createHandler({ findRealm, findListener, limits, origins }: Deps, endpo
     const isPreflight = request.method === 'OPTIONS';
     if (!isPreflight && !endpoint.methods.includes(request.method)) {
       reply.header('Allow', [...endpoint.methods, 'OPTIONS'].join(', '));
-      return sendOauthError(reply, 405, 'invalid_request', 'this method is not allowed here');
+      return sendOauthError(
+        reply,
+        405,
+        'invalid_request',
+        'the method is not allowed for this path',
+      );
     }
     const wait = limits.checkAddress(request.ip);
     if (wait !== undefined) {
@@ -103,7 +109,10 @@ function createHandler({ findRealm, findListener, limits, origins }: Deps, endpo
   };
 }
 
-/** What fails before the library sees it, in RFC 6749's body too; faults are the house's to report. */
+/**
+ * Answers errors before oidc-provider in the form of RFC 6749; faults go to the error handler of
+ * the server.
+ */
 export function handleOauthError(error: unknown, _request: FastifyRequest, reply: FastifyReply) {
   if (error instanceof Refusal) {
     const { status } = errorCodes[error.code];
@@ -118,7 +127,7 @@ export function handleOauthError(error: unknown, _request: FastifyRequest, reply
   return sendOauthError(reply, statusCode, 'invalid_request', message);
 }
 
-/** A scope of its own: the library reads the bodies, so here nothing else may. */
+/** A separate Fastify scope, because oidc-provider reads the request bodies itself. */
 export async function registerOauthRoutes(app: FastifyInstance, deps: Deps): Promise<void> {
   await app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();

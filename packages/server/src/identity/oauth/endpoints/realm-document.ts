@@ -1,11 +1,11 @@
-// What a realm says of itself to clients of Keycloak: its key and where its services are.
+// The realm document of Keycloak: public key and service URLs.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
 import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
-/** Far shorter than the lead that a new signing key has. */
+/** Much shorter than the time between publication and use of a new signing key. */
 const cacheSeconds = 300;
 
 type Deps = {
@@ -13,7 +13,7 @@ type Deps = {
   limits: RateLimits;
 };
 
-/** The key is the one that signs the tokens of users: RS256, which those clients expect. */
+/** The RS256 key, which signs user tokens and which Keycloak clients expect. */
 export function realmDocument({ userDomainId, issuer, signing }: Realm): Record<string, unknown> {
   return {
     realm: userDomainId,

@@ -1,4 +1,4 @@
-// What the OpenAPI document tells of the token endpoint, which the authorization library answers.
+// OpenAPI description of the token endpoint, which oidc-provider serves.
 import { Type } from 'typebox';
 import type { RouteFacts } from '../../../http/index.ts';
 import { scopes } from '../scopes.ts';
@@ -7,20 +7,24 @@ export const optionalText = (description: string) => Type.Optional(Type.String({
 
 const TokenRequest = Type.Object({
   grant_type: Type.Enum(['client_credentials', 'authorization_code', 'refresh_token', 'password'], {
-    description: 'One of the flows that the application was registered with.',
+    description: 'A grant type of a security flow of the application.',
   }),
-  client_id: optionalText('The application. It may come by HTTP Basic, with its secret.'),
-  client_secret: optionalText('Its secret. An application without one sends none.'),
-  scope: optionalText(`Some of ${scopes.join(', ')}, with blanks between.`),
-  code: optionalText(
-    'Of authorization_code: the code of the callback, good once and for a minute.',
+  client_id: optionalText('The client id; may be sent by HTTP Basic, with the secret.'),
+  client_secret: optionalText('The client secret; not for public applications.'),
+  scope: optionalText(`Scopes of ${scopes.join(', ')}, separated by spaces.`),
+  code: optionalText('For authorization_code: the code of the callback; valid once, for a minute.'),
+  redirect_uri: optionalText(
+    'For authorization_code: the redirect URI of the authorization request.',
   ),
-  redirect_uri: optionalText('Of authorization_code: the address that the code came to.'),
-  code_verifier: optionalText('Of authorization_code: what the code_challenge was made of.'),
-  refresh_token: optionalText('Of refresh_token: the one of the last answer, good once.'),
-  username: optionalText('Of password.'),
-  password: optionalText('Of password.'),
-  totp: optionalText('Of password: the one-time password of now, of users who have one.'),
+  code_verifier: optionalText('For authorization_code: the verifier of the code_challenge.'),
+  refresh_token: optionalText(
+    'For refresh_token: the refresh token of the latest response; valid once.',
+  ),
+  username: optionalText('For password.'),
+  password: optionalText('For password.'),
+  totp: optionalText(
+    'For password: the current one-time password, if the user has a second factor.',
+  ),
 });
 
 export const TokenResponseSchema = Type.Object(
@@ -28,16 +32,14 @@ export const TokenResponseSchema = Type.Object(
     access_token: Type.String({ description: 'A JWT, for `Authorization: Bearer`.' }),
     token_type: Type.Enum(['Bearer']),
     expires_in: Type.Integer({ description: 'Seconds.' }),
-    scope: optionalText('What was granted of the scope, with blanks between.'),
+    scope: optionalText('The granted scopes, separated by spaces.'),
     refresh_token: optionalText('Not with client_credentials.'),
     refresh_expires_in: Type.Integer({
-      description: 'Seconds that the refresh token is good for; 0 where there is none.',
+      description: 'Lifetime of the refresh token in seconds; 0 without one.',
     }),
-    id_token: optionalText('Where openid was asked for, by a person or a device.'),
-    'not-before-policy': Type.Integer({ description: 'A time, as Keycloak tells it: always 0.' }),
-    session_state: optionalText(
-      'The sign-in that the tokens belong to. Not with client_credentials.',
-    ),
+    id_token: optionalText('With scope openid, for a user or a device.'),
+    'not-before-policy': Type.Integer({ description: 'As in Keycloak; always 0.' }),
+    session_state: optionalText('The sign-in of the tokens. Not with client_credentials.'),
   },
   { description: 'The tokens.' },
 );
@@ -45,14 +47,14 @@ export const TokenResponseSchema = Type.Object(
 export function errorResponse(description: string) {
   return Type.Object(
     {
-      error: Type.String({ description: 'The word of RFC 6749.' }),
+      error: Type.String({ description: 'The error code of RFC 6749.' }),
       error_description: Type.Optional(Type.String()),
     },
     { description },
   );
 }
 
-/** The address stands where the endpoint is mounted. */
+/** Without the URL, which the registration adds. */
 export type EndpointDescription = Omit<RouteFacts, 'url'>;
 
 export const realmParams = Type.Object({
@@ -66,7 +68,7 @@ export const tokenEndpoint: EndpointDescription = {
   operationId: 'getToken',
   summary: 'Get a token',
   description:
-    'The token endpoint of RFC 6749, for applications and people of one user domain. It reads a ' +
+    'The token endpoint of RFC 6749, for applications and users of one user domain. It reads a ' +
     'form, not JSON. `/auth/realms/{realm}/protocol/openid-connect/token` is the same, and ' +
     '`/auth/realms/{realm}/.well-known/openid-configuration` names all endpoints of the realm.',
   tags: ['Sign-in'],
@@ -75,24 +77,24 @@ export const tokenEndpoint: EndpointDescription = {
   body: TokenRequest,
   readsForm: true,
   examples: {
-    'An application for itself': {
+    'An application without a user': {
       grant_type: 'client_credentials',
       client_id: 'till-7',
-      client_secret: 'the secret that it was registered with',
+      client_secret: 'the client secret',
     },
-    'A person in a browser': {
+    'A user in a browser': {
       grant_type: 'authorization_code',
       client_id: 'back-office',
-      client_secret: 'the secret that it was registered with',
+      client_secret: 'the client secret',
       code: 'the code of the callback',
       redirect_uri: 'https://office.example/callback',
-      code_verifier: 'what the code_challenge was made of',
+      code_verifier: 'the PKCE code verifier',
     },
-    'The next tokens': {
+    'A refresh': {
       grant_type: 'refresh_token',
       client_id: 'back-office',
-      client_secret: 'the secret that it was registered with',
-      refresh_token: 'the one of the last answer',
+      client_secret: 'the client secret',
+      refresh_token: 'the refresh token of the latest response',
     },
   },
   response: {
@@ -100,9 +102,11 @@ export const tokenEndpoint: EndpointDescription = {
     400: errorResponse(
       '`invalid_request`, `invalid_grant`, `invalid_scope`, `unauthorized_client`, `unsupported_grant_type`.',
     ),
-    401: errorResponse('`invalid_client`: unknown, disabled, or another secret.'),
-    404: errorResponse('`invalid_request`: no such user domain.'),
-    429: errorResponse('`temporarily_unavailable`: wait as long as `Retry-After` says.'),
+    401: errorResponse(
+      '`invalid_client`: the client is unknown or disabled, or the secret is wrong.',
+    ),
+    404: errorResponse('`invalid_request`: the user domain does not exist.'),
+    429: errorResponse('`temporarily_unavailable`: retry after the seconds in `Retry-After`.'),
   },
   hasOwnErrors: true,
   errors: [],

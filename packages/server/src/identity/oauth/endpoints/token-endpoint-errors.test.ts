@@ -216,7 +216,7 @@ describe('the token endpoint refuses', () => {
     assert.match(String(headers['content-type']), /^application\/json/);
   });
 
-  test('an unknown realm is 404, whatever it is called', async () => {
+  test('an unknown realm answers 404, with any name', async () => {
     for (const name of ['nobody', '..%2f..%2fetc', '%00', 'A'.repeat(90), "x'--", '__proto__']) {
       for (const url of [
         `/oauth2/v1/${name}/token`,
@@ -254,7 +254,7 @@ describe('the token endpoint refuses', () => {
     await other.close();
   });
 
-  test('a body without end, and the process lives on', async () => {
+  test('an endless body, and keeps running', async () => {
     await realm.app.listen({ host: '127.0.0.1', port: 0 });
     const address = realm.app.server.address();
     assert.ok(typeof address === 'object' && address !== null);
@@ -278,7 +278,7 @@ describe('the token endpoint refuses', () => {
 });
 
 describe('while the database is away', () => {
-  test('known clients are served, of others it says 503 and nothing worse', async () => {
+  test('cached clients are served, others get 503', async () => {
     const clock = movableClock();
     const database = await testDatabase();
     let isAway = false;
@@ -291,7 +291,7 @@ describe('while the database is away', () => {
     };
     const realm = await openTestRealm({ database: flaky, clock });
     const [known, unknown] = [await realm.createApplication(), await realm.createApplication()];
-    const ask = (client: Client, path = realm.tokenPath) =>
+    const requestToken = (client: Client, path = realm.tokenPath) =>
       realm.post(path, {
         grant_type: 'client_credentials',
         client_id: client.clientId,
@@ -302,15 +302,18 @@ describe('while the database is away', () => {
 
     isAway = true;
     clock.advance(120_000);
-    assert.equal((await ask(known)).status, 200);
+    assert.equal((await requestToken(known)).status, 200);
     assert.equal((await realm.identity.verifyToken(token)).clientId, known.clientId);
-    for (const answer of [await ask(unknown), await ask(known, '/oauth2/v1/elsewhere/token')]) {
+    for (const answer of [
+      await requestToken(unknown),
+      await requestToken(known, '/oauth2/v1/elsewhere/token'),
+    ]) {
       assert.equal(answer.status, 503);
       assert.equal(answer.headers['retry-after'], '2');
       assert.equal(answer.body['error'], 'temporarily_unavailable');
     }
     isAway = false;
-    assert.equal((await ask(unknown)).status, 200);
+    assert.equal((await requestToken(unknown)).status, 200);
     await realm.close();
   });
 });

@@ -1,4 +1,4 @@
-// What is told of the user to whom an access token belongs (OpenID Connect Core, 5.3; RFC 6750).
+// The userinfo endpoint (OpenID Connect Core, 5.3; RFC 6750).
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
@@ -14,7 +14,7 @@ import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
 export type UserInfoDeps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
-  /** With what the connection proves, for tokens that are bound to a certificate. */
+  /** Verifies the token, and the client certificate if the token is bound to one. */
   verifyRequest(request: FastifyRequest, token: string): Promise<Caller>;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   origins: RegisteredOrigins;
@@ -41,15 +41,15 @@ const invalidToken: BearerError = {
 const twoTokens: BearerError = {
   status: 400,
   error: 'invalid_request',
-  description: 'the access token comes by one way alone',
+  description: 'send the access token once, in the header or in the form',
 };
 const missingScope: BearerError = {
   status: 403,
   error: 'insufficient_scope',
-  description: 'the access token has no scope openid',
+  description: 'the access token lacks the scope openid',
 };
 
-/** RFC 6750, 3: without a token there is no word about what was wrong with it. */
+/** RFC 6750, 3: a request without a token gets no error code. */
 function challenge({ issuer }: Realm, { error, description }: BearerError): string {
   const parts = [`realm="${issuer}"`];
   if (error !== undefined) parts.push(`error="${error}"`, `error_description="${description}"`);
@@ -57,7 +57,7 @@ function challenge({ issuer }: Realm, { error, description }: BearerError): stri
   return `Bearer ${parts.join(', ')}`;
 }
 
-/** The token of the header or of the form, never of the address. */
+/** The token from the header or the form, never from the URL. */
 function requestToken(request: FastifyRequest): string | BearerError {
   const { authorization } = request.headers;
   const inForm = (request.body as Form | undefined)?.['access_token'];
@@ -79,7 +79,7 @@ export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps)
     try {
       caller = await verifyRequest(request, token);
     } catch (error) {
-      // A database that is away is no fault of the token.
+      // An unavailable database does not make the token invalid.
       if (error instanceof Refusal && errorCodes[error.code].status === 401) return invalidToken;
       throw error;
     }
@@ -126,7 +126,7 @@ export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps)
     readForms(scope);
     scope.setErrorHandler(handleOauthError);
     const url = `/auth/realms/:realm${userInfoPath}`;
-    const config = { described: userInfoEndpoints.map((each) => ({ ...each, url })) };
+    const config = { described: userInfoEndpoints.map((endpoint) => ({ ...endpoint, url })) };
     scope.route({ method: [...methods, 'OPTIONS'], url, config, handler: handle });
     done();
   });

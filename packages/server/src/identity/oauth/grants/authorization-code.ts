@@ -1,4 +1,4 @@
-// The authorization code grant (RFC 6749, 4.1.3): what a browser brought back becomes tokens, once.
+// The authorization code grant (RFC 6749, 4.1.3): redeems a code for tokens, once.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type AuthorizationCode, errors } from 'oidc-provider';
 import type { Method } from '../../accounts/types.ts';
@@ -13,7 +13,7 @@ import type { Grant, GrantDeps } from './grant.ts';
 /** RFC 7636, 4.1. */
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 
-/** RFC 7636, 4.6; also where a challenge is missing: then a verifier would protect nobody. */
+/** RFC 7636, 4.6. A verifier without a challenge is refused too: it would protect nothing. */
 function requireMatchingVerifier(code: AuthorizationCode, verifier: string | undefined): void {
   const { codeChallenge: challenge } = code;
   if (challenge === undefined && verifier === undefined) return;
@@ -24,7 +24,7 @@ function requireMatchingVerifier(code: AuthorizationCode, verifier: string | und
   const computed = hash('sha256', verifier, 'buffer');
   const expected = Buffer.from(challenge, 'base64url');
   if (computed.length !== expected.length || !timingSafeEqual(computed, expected)) {
-    throw new errors.InvalidGrant('the code verifier does not fit');
+    throw new errors.InvalidGrant('the code verifier does not match the code challenge');
   }
 }
 
@@ -34,8 +34,10 @@ function requireMatchingRequest(
   { clientId }: Application,
   { redirectUri, verifier }: Omit<CodeRedemption, 'code'>,
 ): void {
-  if (code.clientId !== clientId) throw new errors.InvalidGrant('another client’s code');
-  if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
+  if (code.clientId !== clientId)
+    throw new errors.InvalidGrant('the code belongs to another client');
+  if (code.redirectUri !== redirectUri)
+    throw new errors.InvalidGrant('redirect_uri differs from that of the authorization request');
   requireMatchingVerifier(code, verifier);
 }
 
@@ -46,7 +48,7 @@ export type CodeRedemption = {
   readonly verifier: string | undefined;
 };
 
-/** The tokens of a code that was given to this application; throws `InvalidGrant` for any other. */
+/** Redeems a code of this application; throws `InvalidGrant` for any other. */
 export async function redeemCode(
   { provider, realm, findUser, userTokens }: RedeemPorts,
   application: Application,
@@ -57,14 +59,14 @@ export async function redeemCode(
   try {
     requireMatchingRequest(code, application, { redirectUri, verifier });
   } catch (error) {
-    // A code that came with the wrong proof may have been stolen: its holder gets no second try.
+    // A code with wrong parameters may be stolen: it cannot be tried again.
     await code.consume();
     throw error;
   }
   const authenticatedAt = loginTsToMs(code.authTime ?? 0);
   const user = await findUser(code.accountId ?? '');
   if (!isUserSessionValid(user, authenticatedAt))
-    throw new errors.InvalidGrant('the user is not in');
+    throw new errors.InvalidGrant('the user is disabled, or its sessions have ended');
   const response = await userTokens.issueForCode(
     realm,
     {
@@ -80,7 +82,7 @@ export async function redeemCode(
     },
     hashBearerValue(value),
   );
-  if (response === 'used') throw new errors.InvalidGrant('the code was redeemed already');
+  if (response === 'used') throw new errors.InvalidGrant('the code was redeemed before');
   if (response === 'over') throw new errors.InvalidGrant('the session has ended');
   return response;
 }
@@ -92,9 +94,9 @@ export const authorizationCode: Grant = {
   handle: (deps) => async (ctx) => {
     const { client, params } = ctx.oidc;
     await deps.limitClient(ctx, client.clientId);
-    // There a certificate stands in for the secret: of a device's own sign-ins, never of a browser's.
+    // On the device listener a certificate replaces the secret, for sign-ins at the device only.
     if (requestDevice(ctx.req) !== undefined) {
-      throw new errors.UnauthorizedClient('codes are not redeemed by devices');
+      throw new errors.UnauthorizedClient('devices cannot redeem authorization codes');
     }
     const { code, redirect_uri: redirectUri, code_verifier: verifier } = params;
     if (code === undefined) throw new errors.InvalidRequest('missing required parameter: code');
@@ -102,7 +104,8 @@ export const authorizationCode: Grant = {
       throw new errors.InvalidRequest('missing required parameter: redirect_uri');
     }
     const application = await deps.findApplication(client.clientId);
-    if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+    if (application === undefined)
+      throw new errors.InvalidClientAuth('the application was disabled during the request');
     ctx.body = await redeemCode(deps, application, {
       code: String(code),
       redirectUri: String(redirectUri),

@@ -90,7 +90,7 @@ describe('client credentials', () => {
     });
   });
 
-  test('with scope auth it says that no device of ours asks', async () => {
+  test('with scope auth it has the device type ExternalMachine', async () => {
     const { clientId, clientSecret } = await realm.createApplication();
     const { status, body } = await realm.post(realm.tokenPath, {
       grant_type: 'client_credentials',

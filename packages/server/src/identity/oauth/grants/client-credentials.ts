@@ -1,4 +1,4 @@
-// The client credentials grant (RFC 6749, 4.4): an application gets a token for itself.
+// The client credentials grant (RFC 6749, 4.4): an application or a device gets a token for itself.
 import { errors } from 'oidc-provider';
 import { requestDevice } from '../../devices/authenticated-device.ts';
 import { defaultDeviceScope } from '../../devices/device-tokens.ts';
@@ -19,7 +19,8 @@ export const clientCredentials: Grant = {
       const { client, params } = ctx.oidc;
       await limitClient(ctx, client.clientId);
       const application = await findApplication(client.clientId);
-      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+      if (application === undefined)
+        throw new errors.InvalidClientAuth('the application was disabled during the request');
       const device = requestDevice(ctx.req);
       const scope =
         device === undefined

@@ -1,4 +1,4 @@
-// Whether somebody may be signed in at the device that a request comes from, where it stands now.
+// Whether a user may sign in at the device of a request, at its current location.
 import { errors } from 'oidc-provider';
 import type { User } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
@@ -8,7 +8,7 @@ import type { SignInDevice } from '../../tokens/authentication-claims.ts';
 
 const invalidGrant = (detail: string) => new errors.InvalidGrant(detail);
 
-/** A device is its merchant's, and so is who signs in at it: never somebody of the organisation. */
+/** Only users of the device's merchant may sign in at it, no users of the organisation. */
 export function requireDeviceLocation(
   device: AuthenticatedDevice,
   realm: Realm,
@@ -16,18 +16,19 @@ export function requireDeviceLocation(
 ): void {
   const { merchantId, storeId } = device.location;
   if (device.organizationId !== realm.organizationId)
-    throw invalidGrant('a device of another realm');
-  if (user.entityType !== 'merchant') throw invalidGrant('a user of the organisation at a device');
-  if (user.entityId !== merchantId) throw invalidGrant('a device of another merchant');
+    throw invalidGrant('the device belongs to another realm');
+  if (user.entityType !== 'merchant')
+    throw invalidGrant('users of the organisation cannot sign in at a device');
+  if (user.entityId !== merchantId) throw invalidGrant('the device belongs to another merchant');
   if (application.entityType === 'merchant' && application.entityId !== merchantId) {
-    throw invalidGrant('an application of another merchant');
+    throw invalidGrant('the application belongs to another merchant');
   }
   if ((application.storeId ?? storeId) !== storeId) {
-    throw invalidGrant('an application of another store');
+    throw invalidGrant('the application belongs to another store');
   }
 }
 
-/** What a sign-in keeps of its device. */
+/** The facts about the device that a sign-in stores. */
 export const signInDeviceOf = ({ tsn, location }: AuthenticatedDevice): SignInDevice => ({
   type: 'ConfidentialDevice',
   id: tsn,

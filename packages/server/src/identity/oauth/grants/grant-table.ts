@@ -1,4 +1,4 @@
-// The table of grants: to add one, write its file and name it here.
+// The table of grants. To add one, write its file and list it here.
 import type { SecurityFlow } from '../../clients/application.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';

@@ -1,4 +1,4 @@
-// A grant of the token endpoint (RFC 6749, 1.3), and the ports that it works with.
+// The type of a grant of the token endpoint (RFC 6749, 1.3), and its ports.
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
 import type { Clock, Ids } from '../../../platform/index.ts';
@@ -15,19 +15,19 @@ export type GrantDeps = {
   readonly ids: Ids;
   readonly userTokens: UserTokenIssuer;
   readonly deviceTokens: DeviceTokenIssuer;
-  /** Of this realm, and undefined where it is disabled. */
+  /** Of this realm; undefined if disabled. */
   findApplication(clientId: string): Promise<Application | undefined>;
-  /** Of this realm, enabled or not. */
+  /** Of this realm, enabled or disabled. */
   findUser(userId: string): Promise<User | undefined>;
-  /** The one door for passwords and codes. */
+  /** Checks password and one-time password; all grants and pages use it. */
   authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn>;
-  /** Rejects where the client asks too often. */
+  /** Rejects if the client exceeds its rate limit. */
   limitClient(ctx: KoaContextWithOIDC, clientId: string): Promise<void>;
 };
 
 export type Grant = {
   readonly grantType: string;
-  /** The settings of the application that allow it, each by itself. */
+  /** The security flows of an application that allow it; one is enough. */
   readonly securityFlows: readonly SecurityFlow[];
   readonly parameters: readonly string[];
   handle(deps: GrantDeps): (ctx: TokenEndpointGrantContext) => Promise<void>;

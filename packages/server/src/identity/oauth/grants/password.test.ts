@@ -29,25 +29,25 @@ describe('the password grant', () => {
   });
   after(() => realm.close());
 
-  const ask = (form: Record<string, string>, headers = {}): Promise<Answer> =>
+  const requestToken = (form: Record<string, string>, headers = {}): Promise<Answer> =>
     realm.post(realm.tokenPath, form, headers);
   const signIn = (person: Person, more: Record<string, string> = {}) =>
-    ask({ ...passwordForm(person, clientId), ...more });
+    requestToken({ ...passwordForm(person, clientId), ...more });
   const code = (person: Person) => codeAt(person.otpSecret ?? '', clock.now());
 
-  async function answered(asked: Promise<Answer>): Promise<Record<string, string>> {
-    const { status, body } = await asked;
+  async function answered(request: Promise<Answer>): Promise<Record<string, string>> {
+    const { status, body } = await request;
     assert.equal(status, 200, JSON.stringify(body));
     return body as Record<string, string>;
   }
 
-  test('an application that has signed the user in before is counted apart from others', async () => {
+  test('an application that has signed the user in before has its own attempt limit', async () => {
     const person = await createPerson(realm);
-    const known = await realm.createApplication({ securityFlows: ['Password'] });
+    const client = await realm.createApplication({ securityFlows: ['Password'] });
     const asKnown = () =>
-      ask({
-        ...passwordForm(person, known.clientId),
-        client_secret: known.clientSecret,
+      requestToken({
+        ...passwordForm(person, client.clientId),
+        client_secret: client.clientSecret,
       });
     assert.equal((await asKnown()).status, 200);
     const wrong = { password: 'wrong' };
@@ -56,10 +56,10 @@ describe('the password grant', () => {
     assert.equal((await asKnown()).status, 200);
     const fresh = await realm.createApplication({ securityFlows: ['Password'] });
     const form = { ...passwordForm(person, fresh.clientId), client_secret: fresh.clientSecret };
-    assert.equal((await ask(form)).status, 400, 'it has not signed the user in before');
+    assert.equal((await requestToken(form)).status, 400, 'it has not signed the user in before');
   });
 
-  test('answers with every member of the token response, and no copy is kept of it', async () => {
+  test('answers with every member of the token response, which is not cached', async () => {
     const { status, headers, body } = await signIn(ada);
     assert.equal(status, 200);
     assert.equal(headers['cache-control'], 'no-store');
@@ -96,7 +96,7 @@ describe('the password grant', () => {
     assert.match(String(sub), uuidForm);
   });
 
-  test('an ID token comes with openid alone; scopes give their claims', async () => {
+  test('an ID token comes only with openid; scopes add their claims', async () => {
     const narrow = await answered(signIn(ada, { scope: 'email auth' }));
     assert.equal('id_token' in narrow, false);
     assert.equal(narrow['scope'], 'email auth');
@@ -120,25 +120,28 @@ describe('the password grant', () => {
     );
   });
 
-  test('a confidential application shows its secret, in the form or by Basic', async () => {
+  test('a confidential application sends its secret, in the form or by Basic', async () => {
     const { clientId: id, clientSecret } = await realm.createApplication({
       securityFlows: ['Password'],
     });
     const form = { ...passwordForm(ada, id) };
-    await answered(ask({ ...form, client_secret: clientSecret }));
+    await answered(requestToken({ ...form, client_secret: clientSecret }));
     const basic = `Basic ${Buffer.from(`${id}:${clientSecret}`).toString('base64')}`;
     const { client_id: _, ...withoutClient } = form;
-    await answered(ask(withoutClient, { authorization: basic }));
+    await answered(requestToken(withoutClient, { authorization: basic }));
     for (const wrong of [form, { ...form, client_secret: 'x'.repeat(43) }]) {
-      const { status, body } = await ask(wrong);
+      const { status, body } = await requestToken(wrong);
       assert.deepEqual([status, body['error']], [401, 'invalid_client']);
     }
   });
 
-  test('is off unless the application is allowed it', async () => {
+  test('is refused unless the application has this flow', async () => {
     for (const securityFlows of [['ClientCredentials'], ['AuthorizationCode']] as const) {
       const { clientId: id, clientSecret } = await realm.createApplication({ securityFlows });
-      const { status, body } = await ask({ ...passwordForm(ada, id), client_secret: clientSecret });
+      const { status, body } = await requestToken({
+        ...passwordForm(ada, id),
+        client_secret: clientSecret,
+      });
       assert.deepEqual([status, body['error']], [400, 'unauthorized_client'], securityFlows[0]);
     }
   });
@@ -154,7 +157,7 @@ describe('the password grant', () => {
 
   describe('refuses alike', () => {
     let reference: Answer;
-    const told = ({ status, headers, body }: Answer) => {
+    const comparableParts = ({ status, headers, body }: Answer) => {
       const { date: _, 'x-request-id': __, ...same } = headers;
       return { status, headers: same, body };
     };
@@ -197,9 +200,9 @@ describe('the password grant', () => {
         signIn({ ...(await createPerson(realm, { password: undefined })), password: 'x' }),
       'a user of another realm': async () => {
         const other = await openTestRealm({ database: await testDatabase(), clock });
-        const stranger = await createPerson(other, { group: 'org_dev' });
+        const otherUser = await createPerson(other, { group: 'org_dev' });
         await other.close();
-        return signIn(stranger);
+        return signIn(otherUser);
       },
       'a user who is locked': async () => {
         const eva = await createPerson(realm);
@@ -209,17 +212,17 @@ describe('the password grant', () => {
     };
     for (const [name, attempt] of Object.entries(cases)) {
       test(name, async () => {
-        assert.deepEqual(told(await attempt()), told(reference));
+        assert.deepEqual(comparableParts(await attempt()), comparableParts(reference));
       });
     }
   });
 
-  test('fields that are missing, empty, doubled or unknown scopes are named', async () => {
+  test('missing, empty or repeated fields and unknown scopes are named', async () => {
     const form = passwordForm(ada, clientId);
     for (const name of ['username', 'password'] as const) {
       const { [name]: _, ...lacking } = form;
       for (const wrong of [lacking, { ...form, [name]: '' }]) {
-        const { status, body } = await ask(wrong as Record<string, string>);
+        const { status, body } = await requestToken(wrong as Record<string, string>);
         assert.deepEqual([status, body['error']], [400, 'invalid_request'], name);
         assert.match(String(body['error_description']), new RegExp(name));
       }
@@ -244,14 +247,14 @@ describe('the password grant', () => {
 
   describe('with its refresh token', () => {
     const refresh = (refreshToken: string, more: Record<string, string> = {}) =>
-      ask({
+      requestToken({
         grant_type: 'refresh_token',
         client_id: clientId,
         refresh_token: refreshToken,
         ...more,
       });
 
-    test('the next tokens come, narrower where asked and never wider', async () => {
+    test('new tokens are issued, with a narrower scope on request, never a wider one', async () => {
       const first = await answered(signIn(ada));
       const second = await answered(refresh(first['refresh_token'] ?? '', { scope: 'openid' }));
       assert.equal(second['scope'], 'openid');
@@ -276,7 +279,7 @@ describe('the password grant', () => {
       }
     });
 
-    test('of a user who was disabled nothing comes', async () => {
+    test('a disabled user gets no tokens', async () => {
       const eva = await createPerson(realm);
       const { refresh_token: token = '' } = await answered(signIn(eva));
       const { organizationId, userId } = eva.user;
@@ -295,7 +298,7 @@ describe('the password grant', () => {
     });
   });
 
-  test('an address that failed too often waits, and is told how long', async () => {
+  test('an address with too many failures gets 429 with Retry-After', async () => {
     const limits = { failures: 2, mails: 1, windowSeconds: 60 };
     const limited = await openTestRealm({
       database: await testDatabase(),
@@ -320,7 +323,7 @@ describe('the password grant', () => {
     await limited.close();
   });
 
-  test('one name in two realms is two people', async () => {
+  test('the same name in two realms is two users', async () => {
     const other = await openTestRealm({ database: await testDatabase(), clock });
     const twin = await createPerson(other, {
       username: ada.user.username,

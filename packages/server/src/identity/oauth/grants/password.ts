@@ -1,4 +1,4 @@
-// The password grant (RFC 6749, 4.3), for applications that are allowed it; on the device listener too.
+// The password grant (RFC 6749, 4.3), for applications with this flow; also on the device listener.
 import { defined } from '@switchyard/contract';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { NotSignedIn, SignedIn } from '../../accounts/types.ts';
@@ -11,7 +11,7 @@ import type { Grant } from './grant.ts';
 
 type Parameters = { username?: string; password?: string; totp?: string; scope?: string };
 
-/** One refusal for whatever is wrong with the user, so that nobody learns what it was. */
+/** The same error for all user faults, so that the response reveals nothing about the user. */
 const invalidGrant = (detail: string) => new errors.InvalidGrant(detail);
 
 function requireParameter(params: Parameters, name: 'username' | 'password'): string {
@@ -22,7 +22,9 @@ function requireParameter(params: Parameters, name: 'username' | 'password'): st
   return value;
 }
 
-/** From this address nobody gets in for a while, whoever it is: that tells nothing of the user. */
+/**
+ * The limit applies to the address, whichever user it names, so it reveals nothing about the user.
+ */
 function throwTooManyAttempts(ctx: KoaContextWithOIDC, seconds: number): never {
   ctx.set('Retry-After', String(seconds));
   throw Object.assign(
@@ -33,7 +35,7 @@ function throwTooManyAttempts(ctx: KoaContextWithOIDC, seconds: number): never {
 
 function requireSignedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): SignedIn {
   if (answer.ok) {
-    // What is left to do needs a page; and no token is issued for an unverified address.
+    // Remaining steps need a login page, and an unverified address gets no token.
     if (answer.needs !== undefined) throw invalidGrant(answer.needs);
     if (!answer.user.emailVerified) throw invalidGrant('the address is not verified');
     return answer;
@@ -42,7 +44,7 @@ function requireSignedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn
   throw invalidGrant('invalid user credentials');
 }
 
-/** A public application proves no identity: everybody can name it. */
+/** A public application does not authenticate, so it identifies no source. */
 function authenticatedSource(
   { clientId, secretHash }: Application,
   device: AuthenticatedDevice | undefined,
@@ -62,7 +64,8 @@ export const password: Grant = {
       const params = ctx.oidc.params as Parameters;
       await limitClient(ctx, client.clientId);
       const application = await findApplication(client.clientId);
-      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+      if (application === undefined)
+        throw new errors.InvalidClientAuth('the application was disabled during the request');
       const username = requireParameter(params, 'username');
       const givenPassword = requireParameter(params, 'password');
       const scope = grantUserScope(params.scope);
@@ -97,7 +100,7 @@ export const password: Grant = {
       const signIn = { ...grantedSignIn, authenticatedAt: provenAt, ...deviceMembers };
       const response = await userTokens.issue(realm, signIn, provenAt);
       if (response === undefined)
-        throw invalidGrant('all sessions of the user were ended meanwhile');
+        throw invalidGrant('the sessions of the user ended during the request');
       ctx.body = response;
     },
 };

@@ -1,4 +1,4 @@
-// The platform's own rules for a request to sign in, and what its callback says of a failure.
+// The platform's rules for authorization requests, and the error parameters of failed callbacks.
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { grantUserScope } from '../scopes.ts';
@@ -6,7 +6,9 @@ import { callbackErrorMember } from './client-metadata.ts';
 
 const responseModes: ReadonlySet<unknown> = new Set([undefined, 'query', 'fragment']);
 
-/** Applications are the organisation's own: nobody is asked for consent, and there is no list of accounts. */
+/**
+ * The applications belong to the organisation: there is no consent page and no account selection.
+ */
 const replacedPrompts: Readonly<Record<string, string | undefined>> = {
   consent: undefined,
   select_account: 'login',
@@ -15,9 +17,9 @@ const replacedPrompts: Readonly<Record<string, string | undefined>> = {
 type Params = Record<string, unknown>;
 
 function checkParams(params: Params): void {
-  // They are kept until the person has signed in, and the database can hold no U+0000.
+  // The parameters are stored until the user has signed in, and PostgreSQL cannot store U+0000.
   if (Object.values(params).some((value) => String(value).includes('\u0000'))) {
-    throw new errors.InvalidRequest('a parameter holds U+0000');
+    throw new errors.InvalidRequest('a parameter contains U+0000');
   }
   const { scope, response_mode: mode, prompt } = params;
   if (!responseModes.has(mode)) {
@@ -39,8 +41,8 @@ function checkParams(params: Params): void {
 }
 
 /**
- * As soon as the client is known, like the library's own rule for origins: what is thrown there is
- * taken back to the application, unless its redirect URI is wrong.
+ * Runs as soon as the client is known: errors thrown here are sent to the redirect URI, unless that
+ * is wrong.
  */
 export function checkAuthorizationRequest(provider: Provider): void {
   const { prototype } = provider.OIDCContext;
@@ -53,7 +55,7 @@ export function checkAuthorizationRequest(provider: Provider): void {
   };
 }
 
-/** What a person or a fault did has a code that the library does not give it. */
+/** HTTP statuses for errors that oidc-provider sends without one. */
 const httpStatuses: Readonly<Record<string, number>> = {
   access_denied: 403,
   unauthorized_client: 403,
@@ -66,7 +68,7 @@ const httpStatuses: Readonly<Record<string, number>> = {
 
 const failedRequests = new WeakMap<object, number>();
 
-/** Remembers that the request failed, since a redirect does not show it. */
+/** Remembers that the request failed, because a redirect does not show it. */
 export function rememberCallbackErrors(provider: Provider): void {
   const rememberFailure = (ctx: KoaContextWithOIDC, error: Error & { statusCode?: number }) => {
     failedRequests.set(ctx.req, error.statusCode ?? 500);
@@ -75,7 +77,9 @@ export function rememberCallbackErrors(provider: Provider): void {
   provider.on('server_error', rememberFailure);
 }
 
-/** The callback with `error_code`, in the form that the application is set to (ADR 0019). */
+/**
+ * Adds `error_code` to the callback, in the form that the application has configured (ADR 0019).
+ */
 export function addCallbackErrorCode(ctx: KoaContextWithOIDC): void {
   const status = failedRequests.get(ctx.req);
   const location = ctx.response.get('Location');

@@ -60,7 +60,7 @@ const inputs: [ApplicationInput, boolean][] = [
   ],
 ];
 
-test('whatever may be registered becomes a client, which is made once', async () => {
+test('every registered application becomes a client, which is created once', async () => {
   const provider = new Provider('https://localhost/auth/realms/test', {
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],

@@ -1,16 +1,16 @@
-// How the authorization server sees an application: as client metadata of OpenID registration.
+// Converts applications to the client metadata of oidc-provider, and provides them as its clients.
 import type Provider from 'oidc-provider';
 import type { AdapterPayload, Client } from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
 import { grantTypesOf } from '../grants/grant-table.ts';
 
-/** Our own members: the origins whose scripts may call, and the word of a failed callback. */
+/** Metadata members of the platform: web origins, and the error form of failed callbacks. */
 export const webOriginsMember = 'web_origins';
 export const callbackErrorMember = 'callback_error';
 
 const isWebAddress = (uri: string) => /^https?:/.test(uri);
 
-/** The library refuses a client as a whole that has a response type and no redirect URI. */
+/** oidc-provider rejects a client that has a response type but no redirect URI. */
 function redirects({ securityFlows, redirectUris }: Application): AdapterPayload {
   if (!securityFlows.includes('AuthorizationCode') || redirectUris.length === 0) {
     return { response_types: [], redirect_uris: [] };
@@ -35,18 +35,19 @@ function clientMetadata(application: Application): AdapterPayload {
       ? { token_endpoint_auth_method: 'none' }
       : {
           token_endpoint_auth_method: 'client_secret_basic',
-          // The library wants one; ours never compares it in clear (see provider.ts).
+          // oidc-provider requires a value; the platform compares the hash instead
+          // (create-realm-provider.ts).
           client_secret: secretHash.toString('base64url'),
         }),
   };
 }
 
-/** The published types leave out what it is made from. */
+/** The published types of oidc-provider omit the constructor parameter. */
 type MakeClient = new (metadata: AdapterPayload) => Client;
 
 /**
- * Checking the metadata costs more than the rest of a token: it is done once, not for each. A client
- * holds its provider, so it goes with that one, and with the application as the cache has it.
+ * Validating the metadata costs more than the rest of a token request, so each client is created
+ * once. A client belongs to its provider and to the cached application.
  */
 export function provideClients(
   provider: Provider,

@@ -1,4 +1,4 @@
-// The authorization server of one realm: oidc-provider with the platform's rules.
+// Creates the oidc-provider instance of one realm with the rules of the platform.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import Provider, {
   errors,
@@ -50,7 +50,7 @@ export type RealmProviderDeps = {
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   authenticate: GrantDeps['authenticate'];
   verifyDeviceSecret: DeviceSecrets['verify'];
-  /** An application got a token. */
+  /** Called when an application got a token. */
   recordUse(organizationId: string, clientId: string): void;
 };
 
@@ -58,7 +58,8 @@ export type FindApplication = (clientId: string) => Promise<Application | undefi
 
 function createClientLimit(limits: RateLimits, realm: Realm): GrantDeps['limitClient'] {
   return async (ctx, clientId) => {
-    // The devices of a merchant share a client: one that never stops asking must not stop the others.
+    // The devices of a merchant share a client: limiting by certificate keeps one device from
+    // blocking the others.
     const rateLimitKey = requestDevice(ctx.req)?.thumbprint ?? clientId;
     const wait = limits.checkClient(realm.userDomainId, rateLimitKey);
     if (wait === undefined) return;
@@ -70,7 +71,7 @@ function createClientLimit(limits: RateLimits, realm: Realm): GrantDeps['limitCl
   };
 }
 
-/** A database that is away is no fault, and the client may come again. */
+/** An unavailable database is answered with 503 and Retry-After, not reported as a fault. */
 function respondToServerError(
   ctx: KoaContextWithOIDC,
   error: Error,
@@ -85,7 +86,9 @@ function respondToServerError(
   ctx.body = { error: 'temporarily_unavailable', error_description: error.detail };
 }
 
-/** Where the library asks the request, or compares, ours goes by what is registered. */
+/**
+ * Replaces methods of oidc-provider that would trust the request or compare secrets in clear text.
+ */
 function overrideProviderMethods(
   provider: Provider,
   realm: Realm,
@@ -95,18 +98,22 @@ function overrideProviderMethods(
   Client.prototype.compareClientSecret = function compareHash(actual: string) {
     return applications.verifySecret(realm.organizationId, this.clientId, actual);
   };
-  // The library lets native clients come back to any port of the loopback.
+  // oidc-provider allows any port of localhost for native clients; the platform requires an exact
+  // match.
   Client.prototype.redirectUriAllowed = function isRegistered(uri: string) {
     return this.redirectUris?.includes(uri) === true;
   };
-  // The library builds addresses from the Host header; ours do not depend on who asks.
+  // oidc-provider builds URLs from the Host header; the platform uses the issuer.
   OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options);
-  // The proxy that may end TLS is known to the server alone; to people all of this is https.
+  // A proxy may terminate TLS; the issuer tells the protocol that clients use.
   const { protocol } = new URL(realm.issuer);
   Object.defineProperty(provider.request, 'protocol', { value: protocol.slice(0, -1) });
 }
 
-/** At the token endpoint an application that waits for approval proves itself, so that it hears the reason. */
+/**
+ * At the token endpoint, an application that waits for approval can authenticate, so that the
+ * response states the reason.
+ */
 async function findClient(
   applications: Applications,
   realm: Realm,
@@ -128,7 +135,7 @@ async function requireApproved(
   const application = await applications.find(realm.organizationId, clientId);
   if (application?.status !== 'PendingApproval') return;
   throw new errors.UnauthorizedClient(
-    'the application waits for the approval of an administrator or of the manager of its merchant',
+    'the application waits for the approval of an administrator or of a manager of its merchant',
   );
 }
 
@@ -185,7 +192,7 @@ export function createRealmProvider(deps: RealmProviderDeps, realm: Realm): Real
         error: error.error,
         detail: error.error_detail ?? error.error_description,
       },
-      'token refused',
+      'token request refused',
     );
   provider.onerror = logError;
   provider.on('server_error', (ctx, error) => respondToServerError(ctx, error, logError));

@@ -1,9 +1,10 @@
-// How a device proves itself at the token endpoint: by its certificate, and where it sends one by a bound secret.
+// Authenticates devices at the token endpoint: by certificate, and by a bound secret if they send
+// one.
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import { type AuthenticatedDevice, requestDevice } from '../../devices/authenticated-device.ts';
 import type { DeviceSecrets } from '../../devices/device-secrets.ts';
 
-/** The device behind what the library is doing at this moment. */
+/** The device of the request that oidc-provider handles now. */
 export function currentDevice(): AuthenticatedDevice | undefined {
   return requestDevice(currentContext()?.req);
 }
@@ -12,10 +13,12 @@ function currentContext(): KoaContextWithOIDC | undefined {
   return Provider.ctx;
 }
 
-/** Whether the library answers a request to the token endpoint at this moment. */
+/** Whether oidc-provider handles a token request now. */
 export const isTokenRequest = (): boolean => currentContext()?.oidc?.route === 'token';
 
-/** A device that acts for itself needs the secret as well; with a user the certificate is enough. */
+/**
+ * A device that acts for itself needs the secret as well; with a user, the certificate is enough.
+ */
 function needsSecret({ oidc, headers }: KoaContextWithOIDC): boolean {
   const { grant_type: grantType, client_secret: secret } = oidc.params ?? {};
   return (
@@ -24,8 +27,8 @@ function needsSecret({ oidc, headers }: KoaContextWithOIDC): boolean {
 }
 
 /**
- * On the device listener a client is authenticated by the certificate (RFC 8705, 2), whatever it is
- * registered with, and a secret is good there only if it is bound to that certificate.
+ * On the device listener, the certificate authenticates the client (RFC 8705, 2), whatever method
+ * it is registered with. A secret must be bound to that certificate.
  */
 export function authenticateDeviceClients(
   provider: Provider,

@@ -1,4 +1,4 @@
-// What the realm's discovery document says besides what the library writes of itself.
+// Adds the endpoints and methods to the discovery document that oidc-provider does not serve.
 import { defined } from '@switchyard/contract';
 import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
@@ -7,7 +7,7 @@ import { userInfoPath } from '../endpoints/userinfo.ts';
 
 const secretMethods = ['client_secret_basic', 'client_secret_post'] as const;
 
-/** `deviceAuthUrl` is left out where no device listener is told of. */
+/** `deviceAuthUrl` is undefined if no device listener is configured. */
 export function discoveryAdditions(
   { issuer }: Realm,
   deviceAuthUrl: string | undefined,

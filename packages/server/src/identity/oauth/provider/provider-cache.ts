@@ -1,11 +1,11 @@
-// The providers in use: one per realm, built on demand, thrown away when its signing keys change.
+// Caches one oidc-provider instance for each realm; a change of signing keys replaces it.
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../platform/index.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import { createRealmProvider, type RealmProviderDeps } from './create-realm-provider.ts';
 
-/** 50 KB each; one that was let go is made again in less than a millisecond. */
+/** About 50 KB each; creating one again takes less than a millisecond. */
 const maxCachedProviders = 500;
 
 type RequestListener = ReturnType<RealmProvider['provider']['callback']>;

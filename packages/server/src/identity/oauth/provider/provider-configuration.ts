@@ -1,4 +1,4 @@
-// What the library is told: endpoints, cookies, times, who signs in where.
+// The configuration of oidc-provider: paths, cookies, lifetimes, login policy.
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
@@ -13,7 +13,7 @@ import { scopes } from '../scopes.ts';
 import { callbackErrorMember, webOriginsMember } from './client-metadata.ts';
 import { createStorageAdapter } from './storage-adapter.ts';
 
-/** Keycloak's paths below the issuer, which clients in this field have built in. */
+/** The paths of Keycloak below the issuer, which many clients have built in. */
 export const providerPaths = {
   authorization: '/protocol/openid-connect/auth',
   token: '/protocol/openid-connect/token',
@@ -35,7 +35,7 @@ type ConfigurationInput = {
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
 };
 
-/** One question to the person, and it comes again where the session's user may not go on. */
+/** The only prompt is `login`; it repeats if the user of the session was disabled. */
 function loginPolicy() {
   const { base, Check } = interactionPolicy;
   const prompts = base();
@@ -45,7 +45,7 @@ function loginPolicy() {
     ?.checks.add(
       new Check(
         'no_account',
-        'the user may not go on',
+        'the user is disabled or signed out',
         ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
       ),
     );
@@ -64,7 +64,10 @@ function sessionConfiguration({ realm, clock, ids, findUser }: ConfigurationInpu
       if (!isUserSessionValid(user, begunAt)) return undefined;
       return { accountId, claims: () => ({ sub: accountId }) };
     },
-    /** Of each request its own, kept nowhere: its id becomes that of the family of tokens. */
+    /**
+     * A new grant for each request, which is not stored; its id becomes the id of the refresh-token
+     * family.
+     */
     async loadExistingGrant(ctx) {
       const { account, client, provider, requestParamOIDCScopes } = ctx.oidc;
       if (account === undefined || client === undefined) return undefined;
@@ -83,7 +86,7 @@ function sessionConfiguration({ realm, clock, ids, findUser }: ConfigurationInpu
   };
 }
 
-/** For the discovery document: the library itself writes none of these. */
+/** Only for the discovery document: oidc-provider itself writes none of these claims. */
 const discoveryClaims = {
   openid: ['sub', 'sid', 'auth_time', 'nonce', 'at_hash'],
   profile: [
@@ -108,7 +111,7 @@ const discoveryClaims = {
 
 const pageRoutes: ReadonlySet<string> = new Set(['authorization', 'resume']);
 
-/** People get a page; a program gets JSON, also one that sends a browser's Accept header. */
+/** Browser routes show a page; all others answer JSON, whatever the Accept header. */
 function renderError(
   ctx: KoaContextWithOIDC,
   out: object,
@@ -133,13 +136,13 @@ function renderError(
 export function providerConfiguration(input: ConfigurationInput): Configuration {
   const { realm, entities, clock, cookies } = input;
   const { signing, keys } = realm;
-  // The library signs with the first key that fits.
+  // oidc-provider signs with the first suitable key.
   const ordered = new Set([signing.ES256, signing.RS256, ...keys.values()]);
   return {
     ...sessionConfiguration(input),
     adapter: createStorageAdapter({ entities, clock, organizationId: realm.organizationId }),
     jwks: { keys: [...ordered].map((key) => key.privateJwk) },
-    // No method with a key derived from the secret: we have its hash alone.
+    // No method that needs the secret itself: the platform stores its hash only.
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     responseTypes: ['code'],
     allowOmittingSingleRegisteredRedirectUri: false,
@@ -160,7 +163,7 @@ export function providerConfiguration(input: ConfigurationInput): Configuration 
     },
     extraClientMetadata: { properties: [webOriginsMember, callbackErrorMember] },
     clientBasedCORS: (_ctx, origin, client) => {
-      // Our own pages, such as the API reference: browsers send the origin there too.
+      // The platform's own pages, such as the API reference: browsers send their origin too.
       if (origin === new URL(realm.issuer).origin) return true;
       const origins = client[webOriginsMember];
       return Array.isArray(origins) && origins.includes(origin);

@@ -1,4 +1,4 @@
-// Hands a request to the authorization server of its realm, under the address that it has there.
+// Passes a request to the oidc-provider instance of its realm, under the path that it has there.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Origin } from '../../accounts/types.ts';
@@ -23,7 +23,7 @@ export function requestOrigin(raw: IncomingMessage): Origin {
   return origin;
 }
 
-/** The realm answers by itself; what the house has set by then stays. */
+/** oidc-provider writes the response; headers that were set before are kept. */
 export async function dispatchToProvider(
   listener: ProviderListener,
   providerPath: string,

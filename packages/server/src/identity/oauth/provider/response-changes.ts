@@ -1,4 +1,5 @@
-// What is added to the library's answers: members of the token response, challenges, our JWTs.
+// Changes the responses of oidc-provider: token response members, error codes, CORS, introspection
+// and revocation of JWTs.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
@@ -8,7 +9,7 @@ import type { Introspection } from '../endpoints/introspection.ts';
 import { addCallbackErrorCode } from './authorize-request-checks.ts';
 import { discoveryAdditions } from './discovery-additions.ts';
 
-/** Far shorter than the lead that a new signing key has. */
+/** Much shorter than the time between publication and use of a new signing key. */
 const cacheSeconds = 300;
 
 type Body = Record<string, unknown>;
@@ -21,14 +22,17 @@ type Deps = {
   findApplication(clientId: string): Promise<Application | undefined>;
 };
 
-/** `oidc` is only there where one of the library's routes matched. */
+/** `oidc` is missing if no route of oidc-provider matched. */
 type MaybeRouted = { oidc?: KoaContextWithOIDC['oidc'] };
 
 function completeTokenResponse(body: Body): Body {
   return { ...body, refresh_expires_in: body['refresh_expires_in'] ?? 0, 'not-before-policy': 0 };
 }
 
-/** RFC 6749, 5.2, has words of its own for two things that the library calls an invalid request. */
+/**
+ * RFC 6749, 5.2, defines specific error codes for two cases that oidc-provider answers with
+ * invalid_request.
+ */
 const errorCodeCorrections: Readonly<Record<string, { status: number; error: string }>> = {
   'requested grant type is not allowed for this client': {
     status: 400,
@@ -66,8 +70,8 @@ const foreignToken: JwtResponse = {
 };
 
 /**
- * Of JWTs the library authenticates the client and then says `unsupported_token_type`: exactly
- * there our own answer belongs. A client without a secret may revoke, and look into nothing.
+ * For JWTs, oidc-provider authenticates the client and then answers `unsupported_token_type`; here
+ * the platform answers instead. A client without a secret may revoke, but not introspect.
  */
 async function respondForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<JwtResponse> {
   const { realm, introspection, findApplication } = deps;
@@ -83,7 +87,10 @@ async function respondForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<JwtRe
   return isRevoked ? { status: 200, body: '' } : foreignToken;
 }
 
-/** RFC 6749, 5.2: a client hears of HTTP Basic where it used it. To others a browser would show a dialogue. */
+/**
+ * RFC 6749, 5.2: only clients that used HTTP Basic get its challenge; for others a browser would
+ * show a dialogue.
+ */
 function challenge(ctx: KoaContextWithOIDC, { issuer }: Realm): void {
   if (ctx.status !== 401) return;
   if (ctx.get('Authorization') === '') ctx.remove('WWW-Authenticate');
@@ -92,7 +99,10 @@ function challenge(ctx: KoaContextWithOIDC, { issuer }: Realm): void {
 
 const corsRoutes: ReadonlySet<unknown> = new Set(['token', 'revocation', 'discovery', 'jwks']);
 
-/** The library lets every page read what it does not know better: here a page has to be known. */
+/**
+ * oidc-provider allows every origin when it does not know the client; here only registered origins
+ * may read the response.
+ */
 async function restrictCors(ctx: KoaContextWithOIDC, { realm, origins }: Deps): Promise<void> {
   const origin = ctx.get('Origin');
   const isAllowed =

@@ -23,7 +23,7 @@ describe('the adapter', () => {
     return createStorageAdapter({ entities, clock, organizationId })(model);
   }
 
-  test('of 20 parallel redemptions exactly one wins, 20 times over', async () => {
+  test('of 20 parallel redemptions exactly one succeeds, 20 times', async () => {
     for (let round = 0; round < 20; round += 1) {
       const adapter = adapterOf(round % 2 === 0 ? 'AuthorizationCode' : 'RefreshToken');
       await adapter.upsert('code', { grantId: 'g', clientId: 'c' }, 60);
@@ -37,18 +37,18 @@ describe('the adapter', () => {
     }
   });
 
-  test('a second save does not make a redeemed one good again', async () => {
+  test('a second save does not make a redeemed code valid again', async () => {
     const adapter = adapterOf('RefreshToken');
     await adapter.upsert('token', { grantId: 'g' }, 60);
     await adapter.consume('token');
     await adapter.upsert('token', { grantId: 'g', scope: 'email' }, 60);
-    const found = await adapter.find('token');
-    assert.equal(found?.scope, 'email');
-    assert.equal(typeof found?.consumed, 'number');
+    const entity = await adapter.find('token');
+    assert.equal(entity?.scope, 'email');
+    assert.equal(typeof entity?.consumed, 'number');
     await assert.rejects(adapter.consume('token'));
   });
 
-  test('bearer values are not in the database and come back whole', async () => {
+  test('bearer values are not in the database and are returned complete', async () => {
     const organizationId = randomUUID();
     const secret = randomUUID();
     const adapter = adapterOf('RefreshToken', organizationId);
@@ -59,19 +59,19 @@ describe('the adapter', () => {
     );
     assert.equal(rows.length, 1);
     assert.equal(JSON.stringify(rows).includes(secret), false);
-    const { exp, ...found } = (await adapter.find(secret)) ?? {};
-    assert.deepEqual(found, { jti: secret, kind: 'RefreshToken', accountId: 'a' });
+    const { exp, ...entity } = (await adapter.find(secret)) ?? {};
+    assert.deepEqual(entity, { jti: secret, kind: 'RefreshToken', accountId: 'a' });
     assert.equal(typeof exp, 'number');
   });
 
-  test('a request to sign in keeps nothing of the session that it came from', async () => {
+  test('a login request does not store the session at its start', async () => {
     const organizationId = randomUUID();
     const adapter = adapterOf('Interaction', organizationId);
     const session = { uid: 'u', cookie: 'the cookie', accountId: 'a' };
     await adapter.upsert('i', { jti: 'i', session, params: { scope: 'openid' } }, 60);
-    const found = await adapter.find('i');
-    assert.deepEqual([found?.jti, found?.['session']], ['i', undefined]);
-    assert.deepEqual(found?.['params'], { scope: 'openid' });
+    const entity = await adapter.find('i');
+    assert.deepEqual([entity?.jti, entity?.['session']], ['i', undefined]);
+    assert.deepEqual(entity?.['params'], { scope: 'openid' });
   });
 
   test('a session is found by its uid, a device code by the user code', async () => {
@@ -85,18 +85,18 @@ describe('the adapter', () => {
     assert.equal(await codes.findByUserCode('ABD'), undefined);
   });
 
-  test('realms do not meet, nor do models', async () => {
-    const one = randomUUID();
-    await adapterOf('AuthorizationCode', one).upsert('x', { grantId: 'g' }, 60);
+  test('realms and models are separate', async () => {
+    const userId = randomUUID();
+    await adapterOf('AuthorizationCode', userId).upsert('x', { grantId: 'g' }, 60);
     assert.equal(await adapterOf('AuthorizationCode').find('x'), undefined);
-    assert.equal(await adapterOf('RefreshToken', one).find('x'), undefined);
+    assert.equal(await adapterOf('RefreshToken', userId).find('x'), undefined);
     await adapterOf('AuthorizationCode').revokeByGrantId('g');
-    assert.ok(await adapterOf('AuthorizationCode', one).find('x'));
-    await adapterOf('RefreshToken', one).revokeByGrantId('g');
-    assert.equal(await adapterOf('AuthorizationCode', one).find('x'), undefined, 'whole family');
+    assert.ok(await adapterOf('AuthorizationCode', userId).find('x'));
+    await adapterOf('RefreshToken', userId).revokeByGrantId('g');
+    assert.equal(await adapterOf('AuthorizationCode', userId).find('x'), undefined, 'whole family');
   });
 
-  test('what has expired is not found, and the sweep takes it and nothing else', async () => {
+  test('expired entities are not found, and only they are deleted', async () => {
     const organizationId = randomUUID();
     const adapter = adapterOf('DeviceCode', organizationId);
     const many = Array.from({ length: 700 }, (_, count) => adapter.upsert(`i${count}`, {}, 60));
@@ -125,7 +125,7 @@ describe('the adapter', () => {
     assert.ok(await adapter.find('for ever'));
   });
 
-  test('one run of the sweep leaves nothing, however much strangers made expire', async () => {
+  test('one run deletes all expired rows, however many there are', async () => {
     const organizationId = randomUUID();
     await database.query(
       `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, created_at, expires_at)
@@ -141,7 +141,7 @@ describe('the adapter', () => {
       log: createLog({ logLevel: 'silent', instanceName: 'test' }),
     });
     assert.ok((await sweep.run()) >= 25_000);
-    const left = 'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 LIMIT 1';
-    assert.deepEqual(await database.query(left, [organizationId]), []);
+    const remainingText = 'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 LIMIT 1';
+    assert.deepEqual(await database.query(remainingText, [organizationId]), []);
   });
 });

@@ -1,4 +1,5 @@
-// Where oidc-provider keeps its entities: PostgreSQL, with bearer values hashed and consume atomic.
+// The storage adapter of oidc-provider: stores entities in PostgreSQL, hashes bearer values,
+// consumes codes atomically.
 import { hash } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
@@ -15,7 +16,7 @@ type AdapterDeps = {
   organizationId: string;
 };
 
-/** Whoever reads the database must not be able to redeem these. */
+/** Stored as a hash, so that a reader of the database cannot use them. */
 const hashedModels: ReadonlySet<string> = new Set([
   'AccessToken',
   'AuthorizationCode',
@@ -24,12 +25,12 @@ const hashedModels: ReadonlySet<string> = new Set([
   'Interaction',
 ]);
 
-/** Under what a bearer value is kept. */
+/** The key under which a bearer value is stored. */
 export const hashBearerValue = (value: string): string => hash('sha256', value, 'base64url');
 
 /**
- * The row says when it is over, since a session lives on with the tokens that came out of it. The
- * library compares with the clock of the system.
+ * The row determines the expiry, because refreshes extend a session. oidc-provider compares with
+ * the system clock.
  */
 function payloadOf(row: StoredEntity | undefined, now: number): AdapterPayload | undefined {
   if (row === undefined) return undefined;
@@ -47,8 +48,8 @@ function payloadOf(row: StoredEntity | undefined, now: number): AdapterPayload |
 }
 
 /**
- * The session inside a request to sign in holds that session's cookie, and would bind the request
- * to it: the request's own cookies bind it to the browser, and another user may sign in.
+ * A login request embeds the id of the session at its start, which would bind it to that session.
+ * Its own cookies bind it to the browser, and another user may sign in.
  */
 function storablePayload(model: string, payload: AdapterPayload): AdapterPayload {
   const { jti, session, ...others } = payload;
@@ -62,7 +63,10 @@ type Authentication = {
   readonly provenAt?: number | undefined;
 };
 
-/** Whom the entity lets in, and when that was proven. A sign-in may be proven and not yet taken up. */
+/**
+ * The account of an entity and the time of its authentication. A login result may exist before the
+ * session uses it.
+ */
 function authenticationOf(model: string, payload: AdapterPayload): Authentication {
   const login = (payload['result'] as { readonly login?: LoginResult } | undefined)?.login;
   const { accountId = login?.accountId } = payload;
@@ -76,10 +80,14 @@ function authenticationOf(model: string, payload: AdapterPayload): Authenticatio
   return { accountId, provenAt: Math.round(seconds * 1000) };
 }
 
-/** What was ended meanwhile is not begun again; a session that is not kept needs no word. */
+/**
+ * Throws if the sessions of the user ended during the request; a session that is not stored needs
+ * no error.
+ */
 function throwSessionEnded(model: string): void {
   if (model === 'AuthorizationCode') throw new errors.LoginRequired('the session has ended');
-  if (model === 'Interaction') throw new errors.SessionNotFound('the sign-in was ended');
+  if (model === 'Interaction')
+    throw new errors.SessionNotFound('the sessions of the user have ended');
 }
 
 function createEntityAdapter(
@@ -98,7 +106,7 @@ function createEntityAdapter(
           entityId: keyOf(id),
           payload: storablePayload(model, payload),
           grantId: payload.grantId,
-          // A code goes with the session that it was given in.
+          // A code is deleted together with its session.
           uid: payload.uid ?? payload.sessionUid,
           userCode: payload.userCode,
           ...authenticationOf(model, payload),
@@ -112,7 +120,7 @@ function createEntityAdapter(
     async find(id) {
       const now = clock.now();
       const row = await entities.find(organizationId, model, keyOf(id), now);
-      // Of a session that was ended there is the mark alone.
+      // An ended session has only its marked row.
       if (model === sessionModel && row?.consumedAt !== undefined) return undefined;
       const payload = payloadOf(row, now);
       return payload === undefined || !hashed ? payload : { ...payload, jti: id };
@@ -129,9 +137,9 @@ function createEntityAdapter(
       );
     },
     async consume(id) {
-      // Of two parallel redemptions only one may go on: the library itself would let both.
+      // Only one of two concurrent redemptions may continue; oidc-provider itself would allow both.
       if (!(await entities.consume(organizationId, model, keyOf(id), clock.now()))) {
-        throw new errors.InvalidGrant('redeemed already');
+        throw new errors.InvalidGrant('the code was redeemed before');
       }
     },
     destroy: (id) => entities.delete(organizationId, model, keyOf(id)),
@@ -140,8 +148,8 @@ function createEntityAdapter(
 }
 
 /**
- * The adapter of one realm: the organisation leads every key, so realms cannot meet. Clients are
- * none of its entities: library-clients.ts has them.
+ * The adapter of one realm: every key starts with the organisation. Clients are not stored here:
+ * client-metadata.ts provides them.
  */
 export function createStorageAdapter(deps: AdapterDeps): (model: string) => Adapter {
   return (model) => createEntityAdapter(deps, model);
