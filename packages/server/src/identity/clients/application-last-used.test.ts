@@ -1,4 +1,4 @@
-// The last uses of applications: written together, for those that there are, and kept over a fault.
+// Tests the last uses of applications: written in batches, for existing applications, and retried after an error.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -19,7 +19,7 @@ describe('the last uses of applications', () => {
   });
   after(() => realm.close());
 
-  /** With how often the database was asked to write, and a switch that makes it fail. */
+  /** Counts the write statements, and can make them fail. */
   function createRecorder() {
     const observed = { writes: 0, isAway: false };
     const uses = createApplicationLastUsed({
@@ -50,7 +50,7 @@ describe('the last uses of applications', () => {
     const first = clock.now();
     clock.advance(1_000);
     uses.record(organizationId, other);
-    uses.record(organizationId, 'nobody-has-this-name');
+    uses.record(organizationId, 'unknown-client-id');
     uses.record(randomUUID(), clientId);
     assert.equal(observed.writes, 0, 'nothing is written at a call');
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe('the last uses of applications', () => {
     );
     await uses.close();
     assert.equal(observed.writes, 1);
-    const all = await written([clientId, other, 'nobody-has-this-name']);
+    const all = await written([clientId, other, 'unknown-client-id']);
     assert.deepEqual(
       all,
       new Map([

@@ -1,4 +1,4 @@
-// Applications: secrets shown once and kept as hashes, renewed, and what cannot be registered.
+// Tests applications: hashed secrets, rotation of secrets, and refused registrations.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

@@ -26,7 +26,7 @@ export type DeviceAuthorities = {
   findSigner(): Promise<SigningAuthority>;
   /** All trusted authorities: the platform's and those of the operator. */
   trustedAuthorities(): Promise<readonly X509Certificate[]>;
-  /** The authorities of the operator, who issues certificates outside the platform. */
+  /** The authorities of the operator, which issue certificates outside the platform. */
   operatorAuthorities(): Promise<readonly X509Certificate[]>;
 };
 
@@ -102,7 +102,7 @@ function parseAuthorities(text: string): X509Certificate[] {
   return certificates;
 }
 
-/** The authority whose key verifies the signature of the certificate. */
+/** The authority that signed the certificate. */
 export function findIssuer(
   certificate: X509Certificate,
   authorities: readonly X509Certificate[],

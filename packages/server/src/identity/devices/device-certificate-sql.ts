@@ -83,7 +83,7 @@ export function createDeviceCertificateStore(database: Database) {
     findAuthority,
     find,
 
-    /** The thumbprints whose certificates are neither revoked nor expired. */
+    /** The thumbprints of certificates that are neither revoked nor expired. */
     async findActive(
       organizationIds: readonly string[],
       thumbprints: readonly string[],

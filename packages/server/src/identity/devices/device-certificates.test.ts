@@ -33,7 +33,7 @@ describe('device certificates', () => {
   for (const kind of ['P-256', 'P-384', 'RSA-2048'] as const satisfies KeyKind[]) {
     it(`are signed for a request with a key of ${kind}`, async () => {
       const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-      const { csr, key } = await makeRequest(kind, 'CN=somebody else, 2.5.4.5=666');
+      const { csr, key } = await makeRequest(kind, 'CN=another name, 2.5.4.5=666');
       const answer = await post(physicalDeviceId, { json: { certificateRequest: csr } });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       const made: DeviceCertificate = answer.body;

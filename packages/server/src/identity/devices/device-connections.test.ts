@@ -39,7 +39,7 @@ describe('connections of devices', () => {
 
   const store = () => createDeviceCertificateStore(scene.database);
 
-  /** Of the platform's own authority, for a time that the platform would not choose. */
+  /** Signed by the platform's authority, with a validity that the platform would not issue. */
   async function certifyFor(from: number, to: number, isKept = true): Promise<Shown> {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -73,7 +73,7 @@ describe('connections of devices', () => {
     return { cert: pem, key };
   }
 
-  /** From an authority that looks like the platform's own, with its very name. */
+  /** From another authority with the same name as the platform's. */
   async function certifyRogue(): Promise<Shown> {
     const { serialNumber, tsn } = await scene.place();
     const [pem = ''] = await scene.identity.devices.authorities();
@@ -167,7 +167,7 @@ describe('connections of devices', () => {
         token: scene.token,
       });
       assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
-      // The connection that is open, and the next one, which takes up its session.
+      // The open connection, and the next one, which resumes its TLS session.
       assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
       closeIdle(agent);
       assertRefused(await scene.device(path, { agent }), 'certificate_revoked');

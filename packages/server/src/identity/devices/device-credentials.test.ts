@@ -21,7 +21,7 @@ describe('merchants-credentials', () => {
   const requestCredentials = (certificate: Shown | undefined, query = '') =>
     scene.device(`${path}${query}`, { shown: certificate });
 
-  /** The secrets of a device that are alive, the youngest first. */
+  /** The valid secrets of a device, newest first. */
   async function aliveSecrets(thumbprint: string) {
     return scene.database.query<{ client_id: string; expires_at: Date | null }>(
       `SELECT client_id, expires_at FROM device_secrets
@@ -196,7 +196,7 @@ describe('merchants-credentials', () => {
     );
   });
 
-  // The last one: it moves the clock, and OpenSSL's own does not follow.
+  // Runs last: it moves the test clock, which OpenSSL does not use.
   it('keeps at most two secrets valid, the older one for ten minutes', async () => {
     const { physicalDeviceId } = await scene.place();
     const certificate = await scene.certify(physicalDeviceId);

@@ -90,7 +90,7 @@ export function createDeviceCredentials(deps: Deps) {
   return {
     userDomainOf: findUserDomain,
 
-    /** Returns one entry: the merchant in whose store the device is. */
+    /** Returns one entry: the merchant of the store of the device. */
     async issue(
       certificate: GoodCertificate<CertificateHolder>,
       serialNumber: string | undefined,

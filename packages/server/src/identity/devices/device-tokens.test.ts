@@ -37,7 +37,7 @@ describe('device tokens', () => {
     more: Ask = {},
   ) => scene.device(tokenPath, { form, shown: presented, ...more });
 
-  /** Signed by the realm, and to be shown to the application that asked. */
+  /** Verifies the signature of the realm and the audience. */
   async function claimsOf(token: string, audience: string): Promise<JWTPayload> {
     const issuer = `https://localhost:8443/auth/realms/${scene.userDomainId}`;
     const path = `/auth/realms/${scene.userDomainId}/protocol/openid-connect/certs`;
@@ -46,7 +46,7 @@ describe('device tokens', () => {
     return payload;
   }
 
-  /** What the API says to a token, shown with a certificate or without. */
+  /** The response of the API to a token, with or without a certificate. */
   const atApi = (token: string, presented?: Shown, headers = {}) =>
     scene.api(`/provisioning/v2/physical-devices/${location.physicalDeviceId}/certificates`, {
       token,
@@ -119,7 +119,7 @@ describe('device tokens', () => {
       const ownClaims = { grant_type, client_id: credentials.client_id };
       assertError(await requestToken(ownClaims), 401, 'invalid_client');
       assertError(await requestToken({ ...ownClaims, client_secret: 'x' }), 401, 'invalid_client');
-      const unknown = { grant_type, client_id: 'nobody', client_secret: 'x' };
+      const unknown = { grant_type, client_id: 'unknown', client_secret: 'x' };
       assertError(await requestToken(unknown), 401, 'invalid_client');
       const elsewhere = await scene.api(`/oauth2/v1/${scene.userDomainId}/token`, {
         form: { grant_type, ...credentials },
@@ -179,7 +179,7 @@ describe('device tokens', () => {
           { grant_type, ...(await scene.credentials(shown)) },
           foreign,
         );
-        // Of another installation's authority, too: the certificate itself is unknown here.
+        // Also with the authority of another installation: the certificate is not registered here.
         assertError(answer, 401, 'invalid_client');
       } finally {
         await otherOrganization.close();
@@ -277,7 +277,7 @@ describe('device tokens', () => {
         ...formOf(operator),
         password: 'a wrong one, and long enough',
       });
-      const unknownUser = await requestToken({ ...formOf(operator), username: 'nobody' });
+      const unknownUser = await requestToken({ ...formOf(operator), username: 'unknown' });
       for (const { body } of [wrong, unknownUser]) bodies.push(body);
       for (const body of bodies) assert.deepEqual(body, bodies[0]);
     });
@@ -305,13 +305,13 @@ describe('device tokens', () => {
 
   it('of sign-ins elsewhere cannot be refreshed with a certificate instead of a secret', async () => {
     const { organizationId, userDomainId, identity } = scene;
-    const username = 'somebody-elsewhere';
+    const username = 'user-elsewhere';
     await identity.accounts.create({
       organizationId,
       userDomainId,
       username,
       password,
-      email: 'somebody@shop.example',
+      email: 'jane@shop.example',
       emailVerified: true,
       groups: [],
       secondFactor: 'Off',

@@ -73,7 +73,7 @@ export type Devices = {
   readonly reader: CertificateReader<CertificateHolder>;
   readonly certificates: DeviceCertificates;
   readonly verifySecret: DeviceSecrets['verify'];
-  /** The thumbprints whose certificates are neither revoked nor expired. */
+  /** The thumbprints of certificates that are neither revoked nor expired. */
   findActiveCertificates(holders: readonly CertificateKey[]): Promise<ReadonlySet<string>>;
   /** PEM certificates of all trusted authorities; creates the platform's authority on first use. */
   authorities(): Promise<string[]>;

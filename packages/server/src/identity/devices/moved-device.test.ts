@@ -1,4 +1,4 @@
-// Somebody is signed in at a terminal where it stands: moved elsewhere, it asks for the password again.
+// Tests that a user must sign in again after the terminal has moved to another location.
 import assert from 'node:assert/strict';
 import { hash, X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -92,7 +92,7 @@ describe('a terminal with a signed-in user', () => {
     assert.deepEqual(placeIn(renewed.access_token), [next.logicalDeviceId, next.storeId]);
     assert.equal(await isGood(renewed.access_token), true);
 
-    // The sign-in of before is over for good.
+    // The former sign-in stays ended.
     await move(next, origin);
     assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
   });

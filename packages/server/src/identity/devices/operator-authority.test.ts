@@ -86,7 +86,7 @@ describe('a proxy that terminates TLS', () => {
   });
   after(() => scene.close());
 
-  /** As the proxy hands it on (RFC 9440); injected requests have no TLS of their own. */
+  /** The header of the proxy (RFC 9440); injected requests have no TLS. */
   async function pass(cert: string | undefined, remoteAddress = proxy): Promise<Answer> {
     const header = cert && `:${new X509Certificate(cert).raw.toString('base64')}:`;
     const answer = await scene.app.inject({

@@ -1,4 +1,4 @@
-// Terminals are claimed before they connect in production, and no answer tells about another organisation.
+// Tests terminal claims: required in production, and no response reveals another organisation.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ClaimConflict } from '@switchyard/contract';
@@ -24,7 +24,7 @@ type Hardware = Pick<Place, 'physicalDeviceId' | 'serialNumber' | 'tsn'>;
 
 const facts = ({ status, body }: Answer) => [status, body.code ?? body.claimStatus];
 
-/** Everything of an answer but what names the request. */
+/** The response without the members that identify the request. */
 function comparable({ status, headers, body }: Answer) {
   const { requestId: _request, instance: _instance, ...rest } = body;
   return { status, headers: Object.keys(headers).sort(), body: rest };
@@ -73,7 +73,7 @@ describe('a claim of a terminal, in production', () => {
   });
   after(() => scene.close());
 
-  /** The same terminal, provisioned and placed by the other organisation too. */
+  /** The same terminal, provisioned by the other organisation too. */
   async function provisionElsewhere({ serialNumber }: Hardware): Promise<Hardware> {
     const scope = { organizationId: other.organizationId };
     const { merchants, stores, logicalDevices, physicalDevices } = scene.provisioning;
@@ -355,7 +355,7 @@ describe('a claim of a terminal, in production', () => {
       assert.equal(last?.action, action);
       assert.equal(last?.text.includes(otherOrganization.organizationId), false);
     }
-    // The new holder's terminal comes with the same certificate.
+    // The terminal of the new holder presents the same certificate.
     await send(certificate, { userDomain: other.userDomainId });
     const { body } = await scene.device(credentialsPath, { shown: certificate });
     assert.equal(body[0].userDomain, other.userDomainId);
@@ -401,7 +401,7 @@ describe('a claim of a terminal, in production', () => {
     }
   });
 
-  it('needs a certificate of a maker whose authority the operator has loaded', async () => {
+  it('needs a certificate of a configured manufacturer authority', async () => {
     const location = await scene.place();
     const rogue = await makeMaker('Terminals Ltd');
     const userDomain = ownParty.userDomainId;

@@ -1,4 +1,4 @@
-// The cache of realms and applications: fresh in time, kind to an absent database, never a wrong "no".
+// Tests the cache of realms and applications: cache lifetime, concurrent look-ups, and a database that is down.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';

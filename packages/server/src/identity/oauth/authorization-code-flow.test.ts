@@ -1,4 +1,4 @@
-// The authorization code flow from the application's link to its tokens, at both spellings.
+// Tests the authorization code flow from the link of the application to its tokens, at both paths.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';

@@ -1,4 +1,4 @@
-// Applications that show credentials and do not say whose they are.
+// Tests the client verifier: applications that authenticate without naming their organisation.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
@@ -103,7 +103,7 @@ describe('a client that is found by its credentials', () => {
     assert.deepEqual(await verify(), []);
   });
 
-  it('has no permissions by a token whose key was replaced at once', async () => {
+  it('has no permissions after the key of its token was replaced at once', async () => {
     const { applications, clients, keys } = opened();
     const organizationId = randomUUID();
     const { clientId } = await applications.create({
@@ -120,7 +120,7 @@ describe('a client that is found by its credentials', () => {
     );
     keys.clear();
     assert.equal(await clients.currentPermissionsOfToken({ ...token, keyId: 'key' }), undefined);
-    // A node of the release before does not tell the key.
+    // A node of the previous release does not send the key id.
     assert.ok((await clients.currentPermissionsOfToken(token))?.includes('cc.pos'));
   });
 

@@ -38,7 +38,7 @@ export type ClientVerifier = {
     clientId: string,
     secret: string,
   ): Promise<boolean>;
-  /** The thumbprints whose certificates are active, in one query. */
+  /** The thumbprints of active certificates, in one query. */
   findActiveCertificates(
     holders: readonly { readonly organizationId: string; readonly thumbprint: string }[],
   ): Promise<ReadonlySet<string>>;

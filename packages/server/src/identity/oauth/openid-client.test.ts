@@ -15,7 +15,7 @@ import { patientLimits } from '../../../test/load-limits.ts';
 import { createHttp, type Http } from '../../http/index.ts';
 import { createLog, ensureCertificates, systemClock, systemIds } from '../../platform/index.ts';
 
-/** `fetch` that trusts the local authority: the built-in one cannot be told without changing everybody's. */
+/** A `fetch` that trusts the local authority; the built-in one can only be configured for the whole process. */
 function trustingFetch(agent: Agent) {
   return (url: string, init: { method?: string; headers?: object; body?: unknown }) =>
     new Promise<Response>((resolve, reject) => {
@@ -136,7 +136,7 @@ describe('openid-client over TLS', () => {
   test('gets errors in the form of OAuth', async () => {
     const { configuration } = await discover(() => openid.ClientSecretPost('wrong'));
     await assert.rejects(openid.clientCredentialsGrant(configuration), (error) => {
-      // A challenge in the answer would hide the error code from the client.
+      // With a challenge in the response, the client library would not read the error code.
       return error instanceof openid.ResponseBodyError && error.error === 'invalid_client';
     });
     const { configuration: good } = await discover(openid.ClientSecretPost);

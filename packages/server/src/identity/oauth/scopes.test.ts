@@ -1,4 +1,4 @@
-// Scopes as they are asked for and granted: the default, repetitions, unknown ones.
+// Tests requested and granted scopes: defaults, repetitions, unknown scopes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { grantMachineScope, grantUserScope } from './scopes.ts';

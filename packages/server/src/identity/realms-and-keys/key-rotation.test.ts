@@ -1,4 +1,4 @@
-// Signing keys replaced: by the job when they are old, by command, and at once when one was stolen.
+// Tests the rotation of signing keys: by the job, by command, and at once after a theft.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -47,7 +47,7 @@ describe('the job that rotates keys', () => {
   const jobs: Job[] = [];
   let handler: JobHandler = async () => {};
 
-  /** Notes the jobs and lets the test do them. */
+  /** Records the jobs, so that the test can run them. */
   const noted = {
     handle(kind: string, jobHandler: JobHandler) {
       if (kind === 'rotate-realm-keys') handler = jobHandler;
@@ -149,7 +149,7 @@ describe('the job that rotates keys', () => {
     const job = jobs.at(-1);
     assert.ok(job);
     own.advance(90 * dayMs - 5000);
-    // Five seconds ahead, the jobs call it due now; what it asks for has to be to come for them.
+    // The clock of the jobs is five seconds ahead; the next run must be in its future.
     const { retryAt } = (await handler(job)) as Later;
     assert.ok(retryAt >= own.now() + 60_000, `${retryAt - own.now()}`);
     assert.equal((await behind.identity.listSigningKeys(behind.userDomainId)).length, 2);
@@ -163,7 +163,7 @@ describe('the job that rotates keys', () => {
   });
 });
 
-/** The jobs, and how many of them this process did at once. */
+/** The jobs, and how many of them this process ran at the same time. */
 function counted(jobs: Jobs): { jobs: Jobs; atOnce(): number } {
   let running = 0;
   let atOnce = 0;
@@ -184,7 +184,7 @@ function counted(jobs: Jobs): { jobs: Jobs; atOnce(): number } {
 
 test('rotation jobs are enqueued with their realm and run one at a time', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  // A database of its own: this clock would call every realm's keys old.
+  // A separate database: with this clock, the keys of every realm would be due.
   const database = openDatabase({ url: await testCopyUrl(), log });
   const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url));
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });

@@ -1,4 +1,4 @@
-// Signing keys: sealed in the database, bound to their realm, replaced without breaking old tokens.
+// Tests signing keys: encrypted in the database, bound to their realm, rotated without breaking old tokens.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

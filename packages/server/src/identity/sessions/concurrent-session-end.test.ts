@@ -1,4 +1,4 @@
-// What is under way, or proven and not yet taken up, while somebody's sessions end: it ends with them.
+// Tests requests that run while the sessions of the user end: their logins and codes end too.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -23,7 +23,7 @@ describe('while sessions end', () => {
   });
   after(() => flow.close());
 
-  /** Up to where the password was right; the browser does not follow the way back yet. */
+  /** Up to the correct password; the browser does not follow the redirect yet. */
   async function answeredBy(userId: string) {
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.link())).location as URL;
@@ -35,7 +35,7 @@ describe('while sessions end', () => {
     return { back: response, takeUp };
   }
 
-  /** A browser that is signed in, and the id of its session. */
+  /** A signed-in browser, and the id of its session. */
   async function signedIn() {
     const { identity, organizationId } = flow.realm;
     await identity.sessions.endAll(organizationId, flow.user.userId);
@@ -64,7 +64,7 @@ describe('while sessions end', () => {
   test('a finished login step ends with a change of the password', async () => {
     const { identity, organizationId } = flow.realm;
     const { userId } = await flow.createUser();
-    // Early in one second, and late in the next.
+    // Once early in a second, and once late in the next.
     flow.clock.advance(1000 - (flow.clock.now() % 1000) + 200);
     const { takeUp } = await answeredBy(userId);
     flow.clock.advance(1500);
@@ -134,7 +134,7 @@ describe('while sessions end', () => {
       assert.deepEqual(await sessions(), [], model);
       const code = location?.searchParams.get('code') ?? 'none';
       assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant', model);
-      // The browser goes on as one that nobody has signed in at, and somebody can.
+      // The browser continues without a session, and a new sign-in works.
       await flow.code({}, browser);
       assert.equal((await sessions()).length, 1);
     }

@@ -1,4 +1,4 @@
-// What a user is signed in to: listed, ended one by one, ended all at once.
+// Tests the sessions of a user: listed, ended one by one, ended all at once.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from '../../../test/browser.ts';
@@ -57,7 +57,7 @@ describe('sessions', () => {
     const { sessionId = '' } = (await current(theirs)) ?? {};
     const otherUser = await flow.createUser();
     await sessions.end(flow.realm.organizationId, otherUser.userId, sessionId);
-    assert.equal(await isSignedIn(theirs), true, 'nobody ends what is another’s');
+    assert.equal(await isSignedIn(theirs), true, 'a user cannot end sessions of another user');
     await sessions.end(...ownIds(), sessionId);
     assert.equal(await current(theirs), undefined);
     assert.equal(await isSignedIn(theirs), false);

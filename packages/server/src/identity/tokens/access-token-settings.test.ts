@@ -1,4 +1,4 @@
-// The form of access tokens as an application is set to: the algorithm of the signature, and `typ` in the header.
+// Tests the access token settings of an application: signature algorithm and `typ` header.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {

@@ -1,4 +1,4 @@
-// Two processes of one platform whose clocks are half a minute apart: what one gives the other takes.
+// Tests two processes whose clocks differ by half a minute: each accepts the tokens of the other.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -59,7 +59,7 @@ describe('two processes, one with its clock ahead and one behind', () => {
     await behind.close();
   });
 
-  /** Both serve the realm of the first. */
+  /** Both processes serve the realm of the first. */
   const post = (realm: TestRealm, form: Record<string, string>): Promise<Answer> =>
     realm.post(behind.tokenPath, {
       client_id: client.clientId,
@@ -123,7 +123,7 @@ describe('two processes, one with its clock ahead and one behind', () => {
 
 describe('processes with clocks that differ by seconds, which use the clock of the database', () => {
   const apartMs = 10_000;
-  /** Not even one that asks at no distance sees parts of a millisecond. */
+  /** The clock has a resolution of one millisecond. */
   const leftOpenMs = 2;
   let ahead: TestRealm;
   let behind: TestRealm;

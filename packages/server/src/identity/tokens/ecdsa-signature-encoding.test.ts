@@ -1,4 +1,4 @@
-// Both forms of a signature mean the same to the system, whatever zeros they begin with.
+// Tests that both encodings of a signature verify in node:crypto, with leading zeros too.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Codes and refresh tokens: redeemed once, by one, and ended together when somebody comes twice.
+// Tests authorization codes and refresh tokens: redeemed once, and revoked as a family after a second use.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
@@ -31,7 +31,7 @@ describe('a code', () => {
       for (const { status, body } of answers) {
         if (status !== 200) assert.deepEqual([status, body['error']], [400, 'invalid_grant']);
       }
-      // One of them was a thief, and nobody knows which.
+      // One of the two may be a thief, so both lose their tokens.
       const tokens = won[0]?.body as Tokens;
       assert.equal((await flow.refresh(tokens.refresh_token)).body['error'], 'invalid_grant');
       assert.equal(await isGood(tokens.access_token), false);
@@ -222,7 +222,11 @@ describe('a refresh token', () => {
     } finally {
       await elsewhere.close();
     }
-    assert.equal((await flow.refresh(tokens.refresh_token)).status, 200, 'nobody has used it up');
+    assert.equal(
+      (await flow.refresh(tokens.refresh_token)).status,
+      200,
+      'the refresh token is still valid',
+    );
     await assert.rejects(flow.realm.identity.verifyToken(tokens.refresh_token), /token_invalid/);
   });
 

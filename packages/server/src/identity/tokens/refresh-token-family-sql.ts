@@ -174,7 +174,7 @@ export function createTokenFamilyStore(database: Database) {
 
     /**
      * Redeems the code and inserts the family in one statement. A second redemption finds the
-     * family and ends it, so the code is kept as long as the family. A code whose session has ended
+     * family and ends it, so the code is kept as long as the family. A code of an ended session
      * is not valid.
      */
     async insertFromCode(family: TokenFamily, codeId: string): Promise<'made' | 'used' | 'over'> {

@@ -1,4 +1,4 @@
-// Revoked is revoked, however much else of the realm was: also what no list has room for.
+// Tests that revocations work when the list in memory is full.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
@@ -22,7 +22,7 @@ describe('a realm that has revoked more than its list holds', () => {
       () => false,
     );
 
-  /** All of them end later than the tokens of this test, so the list has room for nothing else. */
+  /** All of them expire later than the tokens of this test, so the list contains nothing else. */
   async function fill(model: string): Promise<void> {
     const { organizationId } = flow.realm;
     await (await testDatabase()).query(
@@ -48,7 +48,7 @@ describe('a realm that has revoked more than its list holds', () => {
     await revoke(ownTokens.access_token);
     assert.equal(await isGood(ownTokens.access_token), false);
     assert.equal(await isGood(other.access_token), true);
-    // The other tokens of the sign-in live.
+    // The other tokens of the sign-in stay valid.
     const next = (await flow.refresh(ownTokens.refresh_token)).body as Tokens;
     assert.equal(await isGood(next.access_token), true);
   });

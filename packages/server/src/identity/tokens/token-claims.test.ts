@@ -1,4 +1,4 @@
-// Every claim of the specification, by scope: of people, of people at a device, and of applications.
+// Tests every claim of the specification by scope: for users, for users at a device, and for applications.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupPermissions } from '@switchyard/contract';

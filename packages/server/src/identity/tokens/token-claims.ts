@@ -84,7 +84,7 @@ function machineAuthenticationClaims({
   };
 }
 
-/** Every machine token has entityId, permissions and user_domain, whatever its scope. */
+/** Every machine token has entityId, permissions and user_domain, in every scope. */
 export function machineAccessTokenClaims(input: MachineTokenInput): Record<string, unknown> {
   const { realm, application, scope } = input;
   const { entityId, entityType } = application;

@@ -1,4 +1,4 @@
-// Which tokens are believed: forged, foreign, expired, revoked and switched-off ones are not.
+// Tests the verification of access tokens: forged, foreign, expired and revoked tokens are refused.
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -46,7 +46,7 @@ describe('an access token', () => {
 
   const verify = (text: string) => realm.identity.verifyToken(text);
 
-  /** The realm's own keys, as only the platform can have them. */
+  /** The private keys of the realm, which only the platform has. */
   async function keysOf(algorithm: string): Promise<RealmKey> {
     const sealed = await createRealmStore(database).listKeys(realm.organizationId, clock.now());
     const key = sealed.find((sealedKey) => sealedKey.algorithm === algorithm);
@@ -238,7 +238,7 @@ describe('an access token', () => {
 });
 
 describe('after disabling', () => {
-  /** Two processes over one database: what one does the other learns in time. */
+  /** Two processes with one database: each sees the changes of the other within the cache time. */
   async function twoProcesses() {
     const clock = movableClock();
     const database = await testDatabase();

@@ -1,4 +1,4 @@
-// Which tokens of people and of devices are believed, what they allow, and how fast they end.
+// Tests access tokens of users and devices: which are accepted, their permissions, and how fast they end.
 import assert from 'node:assert/strict';
 import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -67,7 +67,7 @@ describe('the token of a person', () => {
     return createKeyRing(masterKey).openKey(realm.organizationId, key);
   }
 
-  /** As only the platform can sign it. */
+  /** Signs a token with the key of the realm, as only the platform can. */
   async function sign(claims: JWTPayload, algorithm = 'RS256'): Promise<string> {
     const { privateJwk, keyId } = await keyOf(algorithm);
     return new SignJWT({ ...decodeJwt(tokens.access), jti: randomUUID(), ...claims })
@@ -219,7 +219,7 @@ describe('the token of a person', () => {
 });
 
 describe('a disabled user', () => {
-  /** Two processes over one database: what one does the other learns in time. */
+  /** Two processes with one database: each sees the changes of the other within the cache time. */
   async function twoProcesses() {
     const clock = movableClock();
     const database = await testDatabase();

@@ -73,7 +73,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
       'Sorted by client id; stable while applications are added. `status=PendingApproval` lists those ' +
       'that wait for approval.',
     tags,
-    // Callers who approve applications may also read them.
+    // Callers with the right to approve applications may also read them.
     permission: ['app.read', 'um.write'],
     params: domainParams,
     query: Type.Object({ ...pageQuery, ...applicationFilters }, { additionalProperties: false }),
@@ -96,7 +96,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     operationId: 'getApplication',
     summary: 'Get an application',
     tags,
-    // Callers who approve applications may also read them.
+    // Callers with the right to approve applications may also read them.
     permission: ['app.read', 'um.write'],
     params: applicationParams,
     response: { 200: Application },

@@ -1,4 +1,4 @@
-// Which addresses an application may register, and which roles somebody may give.
+// Tests which redirect URIs an application may register, and which roles a caller may assign.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -185,7 +185,7 @@ describe('roles that a caller may assign', () => {
   test('a developer assigns operational roles, but no administrative ones', () => {
     assert.deepEqual(allowedRoles(groupPermissions.org_dev), working);
     assert.deepEqual(allowedRoles(groupPermissions.merchant_dev), working);
-    // Who registers applications or approves them may give the role; a payment alone does not.
+    // app.write or um.write is needed to assign the role; pay.write is not enough.
     assert.equal(
       allowedRoles(groupPermissions.merchant_manager).includes('MerchantDeveloper'),
       true,

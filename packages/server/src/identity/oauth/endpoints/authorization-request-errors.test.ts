@@ -1,4 +1,4 @@
-// What a request to sign in is refused for: on a page of ours, or back at the application.
+// Tests the errors of authorization requests: on an error page, or by redirect to the application.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -42,13 +42,13 @@ describe('a request to sign in', () => {
       '',
     ];
     for (const uri of evil) isOnPage(await visit(flow.link({ redirect_uri: uri })), 400);
-    for (const clientId of ['nobody', '', '\u0000', 'x'.repeat(500)]) {
+    for (const clientId of ['unknown', '', '\u0000', 'x'.repeat(500)]) {
       isOnPage(await visit(flow.link({ client_id: clientId })), 400);
     }
-    // Twice the client, twice the address to come back to: which of the two was meant?
+    // A repeated client id or redirect URI is ambiguous.
     isOnPage(await visit(`${flow.link()}&redirect_uri=https%3A%2F%2Fevil.example`), 400);
     isOnPage(await visit(`${flow.link()}&client_id=${client.clientId}`), 400);
-    // Wrong in other ways too: still no way out.
+    // With further errors: still no redirect.
     isOnPage(
       await visit(flow.link({ redirect_uri: 'https://evil.example', response_type: 'token' })),
       400,
@@ -107,7 +107,7 @@ describe('a request to sign in', () => {
       assert.equal(status, 303, text);
       assert.ok(location !== undefined);
       assert.equal(location.origin + location.pathname, redirectUri);
-      // What would have come back in a fragment fails in one.
+      // With response_mode=fragment the error is in the fragment.
       const inFragment = location.hash === '' ? undefined : location.hash.slice(1);
       const callbackParams = Object.fromEntries(new URLSearchParams(inFragment ?? location.search));
       assert.deepEqual(
@@ -143,7 +143,7 @@ describe('a request to sign in', () => {
     const page = (await mine.visit(flow.link())).location as URL;
     const otherPage = (await theirs.visit(flow.link())).location as URL;
 
-    // Somebody else's link, without a cookie and with that of another request.
+    // The link of another browser, without a cookie and with the cookie of another request.
     assert.equal(await answerPage(identity, theirs, page, proof()), undefined);
     const [cookie] = mine.cookiesFor(page);
     assert.ok(cookie !== undefined);
@@ -153,7 +153,7 @@ describe('a request to sign in', () => {
       await identity.interactions.details(userDomainId, moved.raw, moved.rawReply),
       undefined,
     );
-    // A cookie that was changed, or comes without its signature.
+    // A changed cookie, or a cookie without its signature.
     const forged = createBrowser(authUrl, overInjection(realm.app));
     for (const cookie of mine.cookiesFor(page))
       forged.plant({ ...cookie, value: `${cookie.value}x` });
@@ -168,7 +168,7 @@ describe('a request to sign in', () => {
     assert.ok(returnTo !== undefined);
     assert.equal(await answerPage(identity, mine, page, proof()), undefined, 'answered already');
     assert.equal(await denyPage(identity, mine, page), undefined);
-    // The way back is the first browser's too.
+    // Only the first browser can continue.
     isOnPage(await theirs.visit(returnTo), 400);
     assert.ok((await mine.visit(returnTo)).location?.searchParams.get('code'));
     isOnPage(await mine.visit(returnTo), 400);
@@ -197,7 +197,7 @@ describe('a request to sign in', () => {
     const { raw, rawReply } = rawRequest(browser, page);
     raw.url = page.pathname.replace(flow.realm.userDomainId, userDomainId);
     assert.equal(await identity.interactions.details(userDomainId, raw, rawReply), undefined);
-    // Nor is the client known there.
+    // The client is unknown there too.
     isOnPage(await visit(flow.link().replace(flow.realm.userDomainId, userDomainId)), 400);
   });
 });
@@ -226,7 +226,7 @@ describe('the session of a browser', () => {
     });
     assert.ok(sessionOf(victim) !== undefined);
     assert.notEqual(sessionOf(victim), sessionOf(attacker));
-    // Whoever sat there before is signed out, and does not sit in the new session.
+    // The former user is signed out and has no access to the new session.
     const response = await attacker.visit(flow.link());
     assert.match(String(response.location?.pathname), /\/sign-in\//);
 

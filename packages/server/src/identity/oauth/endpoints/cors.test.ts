@@ -1,4 +1,4 @@
-// Scripts of pages elsewhere: which origins may call what, and that no other page reads an answer.
+// Tests CORS: which origins may call which endpoints, and that no other page reads a response.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Flow, openFlow } from '../../../../test/flow.ts';

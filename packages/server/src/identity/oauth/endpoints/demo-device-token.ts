@@ -37,7 +37,7 @@ export type DemoDeviceTokenDeps = {
   clock: Clock;
 };
 
-/** The user of a merchant who requests the token, and the sign-in. */
+/** The requesting user of a merchant, and the sign-in. */
 type MerchantSignIn = {
   readonly realm: Realm;
   readonly application: Application;

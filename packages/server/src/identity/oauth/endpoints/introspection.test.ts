@@ -1,4 +1,4 @@
-// Introspection, revocation and userinfo: who is told what of which token.
+// Tests introspection, revocation and userinfo: which caller gets which facts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -109,7 +109,7 @@ describe('token revocation', () => {
     const next = await flow.refresh(tokens.refresh_token);
     assert.equal(next.status, 200, 'the sign-in lives on');
     assert.equal(await isGood(String(next.body['access_token'])), true);
-    // The one before the last says which family as well.
+    // An older refresh token names the family too.
     assert.equal((await revoke(tokens.refresh_token)).status, 200);
     assert.equal(await isGood(String(next.body['access_token'])), false);
     const over = await flow.refresh(String(next.body['refresh_token']));

@@ -1,4 +1,4 @@
-// Signing out: at an application's wish, with and without its hint, and from a back end.
+// Tests logout: by an application, with and without id_token_hint, and from a back end.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from '../../../../test/browser.ts';
@@ -147,7 +147,7 @@ describe('sign-out', () => {
       address({ id_token_hint: 'nonsense' }),
       address({ id_token_hint: tokens.access_token }),
       address({ id_token_hint: tokens.id_token, client_id: 'other' }),
-      address({ client_id: 'nobody' }),
+      address({ client_id: 'unknown' }),
       `${address({ state: 'a' })}&state=b`,
     ]) {
       assert.equal((await browser.visit(wrong)).status, 400, wrong.slice(0, 300));

@@ -1,4 +1,4 @@
-// What the token endpoint refuses: each with RFC 6749's body and its status, never a 5xx.
+// Tests the errors of the token endpoint: the body of RFC 6749 and a 4xx status.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -196,7 +196,7 @@ describe('the token endpoint refuses', () => {
       assert.match(String(response.headers['content-type']), /^application\/json/, call.says);
       assert.equal(response.body.includes(client.clientSecret), false, call.says);
       if (call.status === 401) {
-        // RFC 6749, 5.2: where the client used the header, and nowhere else.
+        // RFC 6749, 5.2: only if the client used the header.
         const challenge = response.headers['www-authenticate'];
         if (call.headers?.['authorization'] === undefined) assert.equal(challenge, undefined);
         else assert.match(String(challenge), /^Basic realm="https:/, call.says);
@@ -217,7 +217,7 @@ describe('the token endpoint refuses', () => {
   });
 
   test('an unknown realm answers 404, with any name', async () => {
-    for (const name of ['nobody', '..%2f..%2fetc', '%00', 'A'.repeat(90), "x'--", '__proto__']) {
+    for (const name of ['unknown', '..%2f..%2fetc', '%00', 'A'.repeat(90), "x'--", '__proto__']) {
       for (const url of [
         `/oauth2/v1/${name}/token`,
         `/auth/realms/${name}/protocol/openid-connect/token`,

@@ -1,4 +1,4 @@
-// Tokens by client credentials: both addresses, both ways to send the secret, every member and claim.
+// Tests the client credentials grant: both paths, both ways to send the secret, every member and claim.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

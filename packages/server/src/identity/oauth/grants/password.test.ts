@@ -1,4 +1,4 @@
-// The password grant: who gets which tokens, and the one answer to everybody who gets none.
+// Tests the password grant: the issued tokens, and the same error for all failures.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -163,7 +163,7 @@ describe('the password grant', () => {
     };
 
     before(async () => {
-      reference = await signIn({ user: { ...ada.user, username: 'nobody' }, password: 'x' });
+      reference = await signIn({ user: { ...ada.user, username: 'unknown' }, password: 'x' });
     });
 
     test('with the shape of RFC 6749', () => {
@@ -176,7 +176,7 @@ describe('the password grant', () => {
     const cases: Record<string, () => Promise<Answer>> = {
       'a wrong password': () => signIn({ ...ada, password: `${ada.password}x` }),
       'a password that is far too long': () => signIn({ ...ada, password: 'x'.repeat(20_000) }),
-      'a name that nobody can have': () =>
+      'an impossible user name': () =>
         signIn({ ...ada, user: { ...ada.user, username: 'no one\u0000' } }),
       'a missing code': async () => signIn(await createPerson(realm, { hasOneTimePassword: true })),
       'a wrong code': async () => {
@@ -188,7 +188,7 @@ describe('the password grant', () => {
         signIn(await createPerson(realm, { hasOneTimePassword: true }), { totp: 'x'.repeat(500) }),
       'a second factor that is required and not set up': async () =>
         signIn(await createPerson(realm, { secondFactor: 'Required' })),
-      'a user who is disabled': async () => {
+      'a disabled user': async () => {
         const eva = await createPerson(realm);
         const { organizationId, userId } = eva.user;
         await realm.identity.accounts.setStatus(organizationId, userId, 'Disabled');
@@ -196,7 +196,7 @@ describe('the password grant', () => {
       },
       'an address that is not verified': async () =>
         signIn(await createPerson(realm, { emailVerified: false })),
-      'a user who never set a password': async () =>
+      'a user without a password': async () =>
         signIn({ ...(await createPerson(realm, { password: undefined })), password: 'x' }),
       'a user of another realm': async () => {
         const other = await openTestRealm({ database: await testDatabase(), clock });
@@ -204,7 +204,7 @@ describe('the password grant', () => {
         await other.close();
         return signIn(otherUser);
       },
-      'a user who is locked': async () => {
+      'a locked user': async () => {
         const eva = await createPerson(realm);
         for (let attempt = 0; attempt < 10; attempt += 1) await signIn({ ...eva, password: 'x' });
         return signIn(eva);
@@ -314,7 +314,7 @@ describe('the password grant', () => {
     for (let failure = 0; failure < limits.failures; failure += 1) {
       assert.equal((await attempt({ password: 'x' })).status, 400);
     }
-    for (const more of [{}, { password: 'x' }, { username: 'nobody' }] as const) {
+    for (const more of [{}, { password: 'x' }, { username: 'unknown' }] as const) {
       const { status, headers, body } = await attempt(more as Record<string, string>);
       assert.deepEqual([status, body['error']], [429, 'temporarily_unavailable']);
       const wait = Number(headers['retry-after']);

@@ -1,4 +1,4 @@
-// Whatever application management lets in, the library takes for a client.
+// Tests that oidc-provider accepts every application that application management accepts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ function applicationOf(input: ApplicationInput, isPublic: boolean): Application 
 const code: ApplicationInput = { name: 'x', securityFlows: ['AuthorizationCode'] };
 const webOrigins = ['https://shop.example'];
 
-/** Every kind of address that is let in, alone and beside the others. */
+/** Every accepted kind of redirect URI, alone and combined. */
 const inputs: [ApplicationInput, boolean][] = [
   [{ name: 'x' }, false],
   [{ name: 'x', type: 'CloudApiApplication' }, false],
@@ -80,5 +80,5 @@ test('every registered application becomes a client, which is created once', asy
     applications.set(clientId, { ...application });
     assert.notEqual(await provider.Client.find(clientId), client, 'it may have changed');
   }
-  assert.equal(await provider.Client.find('nobody'), undefined);
+  assert.equal(await provider.Client.find('unknown'), undefined);
 });

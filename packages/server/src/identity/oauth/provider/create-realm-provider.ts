@@ -105,7 +105,7 @@ function overrideProviderMethods(
   };
   // oidc-provider builds URLs from the Host header; the platform uses the issuer.
   OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options);
-  // A proxy may terminate TLS; the issuer tells the protocol that clients use.
+  // A proxy may terminate TLS; the issuer has the protocol that clients use.
   const { protocol } = new URL(realm.issuer);
   Object.defineProperty(provider.request, 'protocol', { value: protocol.slice(0, -1) });
 }

@@ -111,7 +111,7 @@ const discoveryClaims = {
 
 const pageRoutes: ReadonlySet<string> = new Set(['authorization', 'resume']);
 
-/** Browser routes show a page; all others answer JSON, whatever the Accept header. */
+/** Browser routes show a page; all others answer JSON, with any Accept header. */
 function renderError(
   ctx: KoaContextWithOIDC,
   out: object,

@@ -1,4 +1,4 @@
-// What the authorization server keeps: redeemed once, unreadable, apart by realm, swept when expired.
+// Tests the storage adapter: single redemption, hashed values, separate realms, deletion after expiry.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
