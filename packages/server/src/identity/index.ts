@@ -86,7 +86,7 @@ export type {
   FoundDevice,
   Terminal,
 } from './devices/types.ts';
-export type { AuditContext, Change, RecordChange } from './infrastructure/audit-port.ts';
+export type { AuditChange, AuditContext, RecordChange } from './infrastructure/audit-port.ts';
 export type { TokenLimits } from './infrastructure/rate-limits.ts';
 export type { ClientVerifier, VerifiedClient } from './oauth/client-verifier.ts';
 export type { PortalAuthorization, PortalSignIn, PortalTokens } from './oauth/portal-sign-in.ts';

@@ -32,7 +32,7 @@ export const maxActiveCertificates = 10;
 const certificateSerialBytes = 16;
 const serialNumberPattern = /^serialNumber=(.+)$/m;
 const commonNamePattern = /^CN=(.+)$/m;
-const cursorPattern = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
+export const cursorPattern = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
 type Deps = {
   readonly authorities: DeviceAuthorities;
@@ -47,7 +47,6 @@ type Deps = {
 };
 
 export type DeviceCertificates = ReturnType<typeof createDeviceCertificates>;
-export { cursorPattern };
 
 function summaryOf(certificate: StoredCertificate, now: number): DeviceCertificateSummary {
   const { revokedAt, revocationReason } = certificate;

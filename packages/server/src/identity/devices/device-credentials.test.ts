@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, type DeviceScene, openDevices, type Shown } from '../../../test/devices.ts';
-import type { Change } from '../infrastructure/audit-port.ts';
+import type { AuditChange } from '../infrastructure/audit-port.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 
@@ -11,9 +11,9 @@ function assertRefused({ status, body }: Answer, expected: number, code: string)
 
 describe('merchants-credentials', () => {
   let scene: DeviceScene;
-  const changes: Change[] = [];
+  const changes: AuditChange[] = [];
   before(async () => {
-    const recordChange = async (_trx: unknown, change: Change) => void changes.push(change);
+    const recordChange = async (_trx: unknown, change: AuditChange) => void changes.push(change);
     scene = await openDevices({ recordChange });
   });
   after(() => scene.close());

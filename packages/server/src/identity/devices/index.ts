@@ -41,7 +41,7 @@ export type DeviceSettings = {
   readonly environment?: Environment;
 };
 
-export type DevicesDeps = {
+export type DeviceSecurityDeps = {
   readonly database: Database;
   readonly settings: DeviceSettings;
   readonly clock: Clock;
@@ -82,7 +82,7 @@ export type Devices = {
   register(app: FastifyInstance): Promise<void>;
 };
 
-export function createDevices(deps: DevicesDeps): Devices {
+export function createDevices(deps: DeviceSecurityDeps): Devices {
   const { database, settings, clock, ids, masterKey, findDevice, applications } = deps;
   const { findTerminal = noTerminal, findMerchantName = noMerchantName } = deps;
   const { terminalClaims = noTerminalClaims } = deps;

@@ -5,7 +5,7 @@ import type { Caller } from '../../http/index.ts';
 /** The caller and the request id of a change, for the audit log. A Fastify request has both. */
 export type AuditContext = { readonly caller: Caller; readonly id: string };
 
-export type Change = {
+export type AuditChange = {
   readonly organizationId: string;
   /** Example: `application.created`. */
   readonly action: string;
@@ -17,7 +17,7 @@ export type Change = {
 };
 
 /** Runs as the last statement of the transaction of the change, so that both commit or neither. */
-export type RecordChange = (trx: Kysely<unknown>, change: Change) => Promise<void>;
+export type RecordChange = (trx: Kysely<unknown>, change: AuditChange) => Promise<void>;
 
 /** For tests and tools without an audit log. */
 export const recordNothing: RecordChange = async () => {};

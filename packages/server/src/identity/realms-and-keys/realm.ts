@@ -31,7 +31,7 @@ export type RealmKey = {
 };
 
 /** The access tokens and refresh-token families that were revoked before their expiry. */
-export type Revoked = {
+export type RevocationList = {
   /** Identifiers of access tokens and of refresh-token families. */
   readonly ids: ReadonlySet<string>;
   /** The list is complete for tokens that expire later than this. Epoch milliseconds; 0: complete. */
@@ -46,5 +46,5 @@ export type Realm = UserDomain & {
   readonly signing: Readonly<Record<SigningAlgorithm, RealmKey>>;
   /** The HMAC key of refresh tokens; no JWKS contains it. */
   readonly refreshKey: KeyObject;
-  readonly revoked: Revoked;
+  readonly revoked: RevocationList;
 };

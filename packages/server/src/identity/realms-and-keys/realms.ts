@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
-import type { Realm, RealmKey, Revoked, UserDomain } from './realm.ts';
+import type { Realm, RealmKey, RevocationList, UserDomain } from './realm.ts';
 import type { RealmStore } from './realm-sql.ts';
 import { type KeyRing, selectSigningKey } from './signing-keys.ts';
 
@@ -20,7 +20,7 @@ export type Realms = ReturnType<typeof createRealms>;
 type Deps = {
   store: RealmStore;
   revocations: {
-    list(domain: UserDomain): Promise<Revoked>;
+    list(domain: UserDomain): Promise<RevocationList>;
     add(organizationId: string, tokenId: string, expiresAt: number): Promise<void>;
   };
   keyRing: KeyRing;

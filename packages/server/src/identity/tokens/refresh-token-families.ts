@@ -10,7 +10,7 @@ const hourMs = 60 * minuteMs;
 /** For browser sessions and the tokens that started in them. */
 export const browserSessionLifetime: SessionLifetime = { idleMs: 15 * minuteMs, maxMs: 8 * hourMs };
 /** For sign-ins by password in a device or a program: a shift, and a day at most. */
-export const passwordLifetime: SessionLifetime = { idleMs: 8 * hourMs, maxMs: 24 * hourMs };
+export const passwordSignInLifetime: SessionLifetime = { idleMs: 8 * hourMs, maxMs: 24 * hourMs };
 
 /** oidc-provider deletes a session and inserts it under a new id; this is longer than the gap. */
 const sessionRenameDelayMs = 200;
@@ -47,7 +47,7 @@ type Deps = {
 };
 
 const lifetimeOf = (kind: TokenFamily['kind']) =>
-  kind === 'AuthorizationCode' ? browserSessionLifetime : passwordLifetime;
+  kind === 'AuthorizationCode' ? browserSessionLifetime : passwordSignInLifetime;
 
 export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }: Deps) {
   function buildFamily({

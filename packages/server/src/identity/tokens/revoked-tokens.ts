@@ -2,7 +2,7 @@
 // contain.
 import type { Clock, Log } from '../../platform/index.ts';
 import { maxListedIds, type OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
-import type { Realm, Revoked, UserDomain } from '../realms-and-keys/realm.ts';
+import type { Realm, RevocationList, UserDomain } from '../realms-and-keys/realm.ts';
 import { revokedFamilyModel as familyModel } from './refresh-token-family-sql.ts';
 
 const tokenModel = 'RevokedAccessToken';
@@ -23,7 +23,7 @@ export function createRevokedTokens({ entities, clock, log }: Deps) {
     (await entities.find(organizationId, model, id, clock.now())) !== undefined;
 
   return {
-    async list({ organizationId, userDomainId }: UserDomain): Promise<Revoked> {
+    async list({ organizationId, userDomainId }: UserDomain): Promise<RevocationList> {
       const [families = [], tokens = []] = await Promise.all(
         [familyModel, tokenModel].map((model) =>
           entities.listIds(organizationId, model, clock.now()),

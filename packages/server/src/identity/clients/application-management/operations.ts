@@ -26,12 +26,12 @@ import { isDeviceClientId } from '../device-client.ts';
 import { isPosClientId } from '../pos-clients.ts';
 import {
   type ApplicationDraft,
+  applicationStatusAfter,
   draftFaults,
   draftFromInput,
   findForbiddenRole,
   hasPaymentRights,
   roleScopeFaults,
-  statusAfter,
 } from './rules.ts';
 
 /** Ports of provisioning; each throws if the organisation has no such merchant or store. */
@@ -281,7 +281,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       const newApplication = {
         ...draft,
         ...location,
-        status: statusAfter(caller.permissions, { ...draft, roles: rolesOf(draft) }),
+        status: applicationStatusAfter(caller.permissions, { ...draft, roles: rolesOf(draft) }),
         organizationId: caller.organizationId,
         clientId: input.clientId,
       };
@@ -333,7 +333,10 @@ export function createApplicationManagement(deps: ManagementDeps) {
         requireValid(roleScopeFaults(draft.roles, current));
         requireSettableStatus(draft, current);
         const replaced = { ...current, ...draft, roles: rolesOf(draft) };
-        return { ...replaced, status: statusAfter(caller.permissions, replaced, current) };
+        return {
+          ...replaced,
+          status: applicationStatusAfter(caller.permissions, replaced, current),
+        };
       });
       const [withUse = replaced] = await withLastUse(context.caller, [replaced]);
       return withUse;

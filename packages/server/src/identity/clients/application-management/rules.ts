@@ -254,7 +254,7 @@ function gainsPaymentRights(
  * The status after a registration or a change. If a caller without `um.write` adds rights to
  * payments, the application waits for approval; no other change ends the wait.
  */
-export function statusAfter(
+export function applicationStatusAfter(
   callerPermissions: ReadonlySet<Permission>,
   requested: Pick<Application, 'roles' | 'securityFlows' | 'status'>,
   before?: Application,

@@ -11,7 +11,7 @@ import {
   type RealmRequest,
 } from '../provider/provider-dispatch.ts';
 import type { PageRenderer } from '../rendered-pages.ts';
-import { authorizationEndpoints, authorizationInRealm } from './endpoint-descriptions.ts';
+import { authorizationEndpoints, authorizationEndpointsInRealm } from './endpoint-descriptions.ts';
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
@@ -155,7 +155,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
     const inRealm = `/auth/realms/:realm${providerPaths.authorization}`;
     for (const [url, described] of [
       ['/oauth2/v1/:realm/auth', authorizationEndpoints],
-      [inRealm, authorizationInRealm],
+      [inRealm, authorizationEndpointsInRealm],
     ] as const) {
       const config = { described: described.map((endpoint) => ({ ...endpoint, url })) };
       const shared = { url, exposeHeadRoute: false, handler: authorize };

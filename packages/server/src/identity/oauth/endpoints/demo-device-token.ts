@@ -19,7 +19,7 @@ import {
 import type { NewSignIn, UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';
 import type { TokenFamilies } from '../../tokens/refresh-token-families.ts';
 import type { TokenFamily } from '../../tokens/refresh-token-family-sql.ts';
-import { customTokenEndpoint } from './endpoint-descriptions.ts';
+import { demoDeviceTokenEndpoint } from './endpoint-descriptions.ts';
 import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
 const bearerPattern = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
@@ -207,7 +207,7 @@ export async function registerDemoDeviceToken(
     scope.post<{ Params: { realm: string }; Body: Form | undefined }>(
       url,
       {
-        config: { described: { ...customTokenEndpoint, url } },
+        config: { described: { ...demoDeviceTokenEndpoint, url } },
         // The caller is checked before the body is read.
         onRequest: async (request, reply) => {
           const wait = deps.limits.checkAddress(request.ip);

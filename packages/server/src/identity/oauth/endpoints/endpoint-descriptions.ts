@@ -81,8 +81,8 @@ const authorizeByGet: EndpointDescription = {
 };
 
 export const authorizationEndpoints = [authorize, authorizeByGet];
-export const authorizationInRealm = authorizationEndpoints.map(inRealm);
-export const tokenInRealm = inRealm(tokenEndpoint);
+export const authorizationEndpointsInRealm = authorizationEndpoints.map(inRealm);
+export const tokenEndpointInRealm = inRealm(tokenEndpoint);
 
 /** Adds the client credentials, which may come in the form or by HTTP Basic. */
 const withClientCredentials = (members: TProperties) =>
@@ -229,7 +229,7 @@ export const logoutEndpoints: readonly EndpointDescription[] = [
   },
 ];
 
-export const customTokenEndpoint: EndpointDescription = {
+export const demoDeviceTokenEndpoint: EndpointDescription = {
   ...common,
   method: 'POST',
   operationId: 'createCustomToken',

@@ -14,7 +14,7 @@ import { type RegisteredOrigins, sendPreflight } from './cors.ts';
 import {
   introspectionEndpoint,
   revocationEndpoint,
-  tokenInRealm,
+  tokenEndpointInRealm,
 } from './endpoint-descriptions.ts';
 import { type EndpointDescription, tokenEndpoint } from './token-endpoint-description.ts';
 
@@ -48,7 +48,7 @@ const endpoints: readonly Endpoint[] = [
   },
   ...(
     [
-      ['token', tokenInRealm],
+      ['token', tokenEndpointInRealm],
       ['introspection', introspectionEndpoint],
       ['revocation', revocationEndpoint],
     ] as const

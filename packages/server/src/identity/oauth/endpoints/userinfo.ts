@@ -12,7 +12,7 @@ import { allowRegisteredOrigin, type RegisteredOrigins, sendPreflight } from './
 import { userInfoEndpoints } from './endpoint-descriptions.ts';
 import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
-export type UserInfoDeps = {
+export type UserInfoRouteDeps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
   /** Verifies the token, and the client certificate if the token is bound to one. */
   verifyRequest(request: FastifyRequest, token: string): Promise<Caller>;
@@ -66,7 +66,10 @@ function requestToken(request: FastifyRequest): string | BearerError {
   return bearerPattern.exec(authorization)?.[1] ?? invalidToken;
 }
 
-export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps): Promise<void> {
+export async function registerUserInfo(
+  app: FastifyInstance,
+  deps: UserInfoRouteDeps,
+): Promise<void> {
   const { findRealm, verifyRequest, findUser, origins, limits } = deps;
 
   async function findUserInfo(

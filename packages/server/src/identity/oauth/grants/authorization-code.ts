@@ -87,7 +87,7 @@ export async function redeemCode(
   return response;
 }
 
-export const authorizationCode: Grant = {
+export const authorizationCodeGrant: Grant = {
   grantType: 'authorization_code',
   securityFlows: ['AuthorizationCode'],
   parameters: ['code', 'redirect_uri', 'code_verifier'],

@@ -9,7 +9,7 @@ import type { Grant } from './grant.ts';
 
 const machineTokenSeconds = 3600;
 
-export const clientCredentials: Grant = {
+export const clientCredentialsGrant: Grant = {
   grantType: 'client_credentials',
   securityFlows: ['ClientCredentials'],
   parameters: ['scope'],

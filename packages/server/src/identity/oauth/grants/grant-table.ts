@@ -1,16 +1,16 @@
 // The table of grants. To add one, write its file and list it here.
 import type { SecurityFlow } from '../../clients/application.ts';
-import { authorizationCode } from './authorization-code.ts';
-import { clientCredentials } from './client-credentials.ts';
+import { authorizationCodeGrant } from './authorization-code.ts';
+import { clientCredentialsGrant } from './client-credentials.ts';
 import type { Grant } from './grant.ts';
-import { password } from './password.ts';
-import { refreshToken } from './refresh-token.ts';
+import { passwordGrant } from './password.ts';
+import { refreshTokenGrant } from './refresh-token.ts';
 
 export const grants: readonly Grant[] = [
-  authorizationCode,
-  clientCredentials,
-  password,
-  refreshToken,
+  authorizationCodeGrant,
+  clientCredentialsGrant,
+  passwordGrant,
+  refreshTokenGrant,
 ];
 
 export function grantTypesOf(flows: readonly SecurityFlow[]): string[] {

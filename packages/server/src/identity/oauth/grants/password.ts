@@ -53,7 +53,7 @@ function authenticatedSource(
   return secretHash === undefined ? undefined : `application ${clientId}`;
 }
 
-export const password: Grant = {
+export const passwordGrant: Grant = {
   grantType: 'password',
   securityFlows: ['Password'],
   parameters: ['username', 'password', 'totp', 'scope'],

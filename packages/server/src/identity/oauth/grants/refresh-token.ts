@@ -25,7 +25,7 @@ function narrowScope(granted: string, requested: string | undefined): string {
 const asksForIdToken = (requested: string | undefined) =>
   requested?.split(' ').includes('openid') === true;
 
-export const refreshToken: Grant = {
+export const refreshTokenGrant: Grant = {
   grantType: 'refresh_token',
   securityFlows: ['AuthorizationCode', 'Password'],
   parameters: ['refresh_token', 'scope'],

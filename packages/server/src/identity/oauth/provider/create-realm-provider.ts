@@ -32,7 +32,7 @@ import {
   isTokenRequest,
 } from './device-client-authentication.ts';
 import { providerConfiguration } from './provider-configuration.ts';
-import { createResponseChanges } from './response-changes.ts';
+import { createResponseMiddleware } from './response-changes.ts';
 
 export type RealmProviderDeps = {
   applications: Applications;
@@ -174,7 +174,7 @@ export function createRealmProvider(deps: RealmProviderDeps, realm: Realm): Real
     provider.registerGrantType(grant.grantType, handleApproved, grant.parameters);
   }
   provider.use(
-    createResponseChanges({
+    createResponseMiddleware({
       realm,
       introspection: deps.introspection,
       origins: deps.origins,

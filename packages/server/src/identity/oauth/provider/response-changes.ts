@@ -114,7 +114,7 @@ async function restrictCors(ctx: KoaContextWithOIDC, { realm, origins }: Deps): 
   ctx.remove('Access-Control-Expose-Headers');
 }
 
-export function createResponseChanges(deps: Deps) {
+export function createResponseMiddleware(deps: Deps) {
   return async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     await next();
     const route = (ctx as MaybeRouted).oidc?.route;
