@@ -52,7 +52,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
       settings: { authUrl: 'https://localhost:8443' },
       findDevice: async () => undefined,
     });
-    await identity.createRealm({ userDomainId: domain, organizationId: randomUUID() });
+    await identity.createUserDomain({ userDomainId: domain, organizationId: randomUUID() });
     await identity.close();
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
@@ -96,7 +96,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
   test('fails with 1 where it cannot, says why, and prints no secret', async () => {
     const unknown = await run(['keys', 'no-such-domain'], variables);
     assert.equal(unknown.status, 1);
-    assert.match(unknown.stderr, /no such user domain/);
+    assert.match(unknown.stderr, /user domain does not exist/);
     const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
     const nowhere = await run(['keys', domain], without);
     assert.equal(nowhere.status, 1);

@@ -82,6 +82,17 @@ export const layerTable: Record<string, string[][]> = {
     ['event-streams'],
     ['server'],
   ],
+  identity: [
+    ['infrastructure'],
+    ['realms-and-keys'],
+    ['clients'],
+    ['accounts'],
+    ['tokens'],
+    ['sessions'],
+    ['devices'],
+    ['oauth'],
+    ['login-pages'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 

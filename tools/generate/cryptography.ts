@@ -78,12 +78,12 @@ const certificates: readonly (readonly [string, string, string])[] = [
   [
     'The authority that issues device certificates, one for each organisation',
     'sealed in the database',
-    'packages/server/src/identity/devices/authority.ts',
+    'packages/server/src/identity/devices/certificate-authority.ts',
   ],
   [
     'Device certificates',
     'the key never leaves the device; renewed before they end',
-    'packages/server/src/identity/devices/certificates.ts',
+    'packages/server/src/identity/devices/device-certificates.ts',
   ],
 ];
 

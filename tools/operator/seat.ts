@@ -130,7 +130,7 @@ export async function renewSeat({ house, database }: Open): Promise<Seat> {
   if (standing === undefined)
     throw new SeatFault('the platform has no operator yet: create makes it');
   const { organizationId, clientId } = standing;
-  const { clientSecret } = await house.identity.renewSecret(organizationId, clientId);
-  const userDomainId = (await house.identity.userDomainOf(organizationId)) ?? '';
+  const { clientSecret } = await house.identity.rotateSecret(organizationId, clientId);
+  const userDomainId = (await house.identity.findUserDomain(organizationId)) ?? '';
   return { organizationId, userDomainId, clientId, clientSecret };
 }

@@ -3,7 +3,7 @@ import { createAudit } from '../../packages/server/src/audit/index.ts';
 import {
   createIdentity,
   type Identity,
-  type KeyFacts,
+  type SigningKeySummary,
 } from '../../packages/server/src/identity/index.ts';
 import {
   createJobs,
@@ -50,7 +50,7 @@ export async function withIdentity(work: (identity: Identity) => Promise<void>):
   });
 }
 
-function printKeys(keys: readonly KeyFacts[], json: boolean): void {
+function printKeys(keys: readonly SigningKeySummary[], json: boolean): void {
   const rows = keys.map(({ keyId, algorithm, state, activeFrom, retireAt }) => ({
     keyId,
     algorithm,
@@ -74,13 +74,13 @@ export async function obey(identity: Identity, wanted: Wanted): Promise<void> {
   const { command, domain, now, json } = wanted;
   const say = (text: string) => process.stderr.write(`${domain}: ${text}\n`);
   if (command === 'rotate-keys' && now) {
-    await identity.replaceKeysAtOnce(domain);
+    await identity.replaceSigningKeysAtOnce(domain);
     say('new keys sign at once; tokens of the old ones are refused, everywhere within a minute');
   } else if (command === 'rotate-keys') {
-    const isNew = await identity.rotateKeys(domain);
+    const isNew = await identity.rotateSigningKeys(domain);
     say(
       isNew ? 'new keys are published' : 'new keys are published already and wait for their hour',
     );
   }
-  printKeys(await identity.listKeys(domain), json);
+  printKeys(await identity.listSigningKeys(domain), json);
 }

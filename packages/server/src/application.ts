@@ -24,7 +24,7 @@ import {
   deviceListener,
   type Identity,
   type IdentityDeps,
-  type Places,
+  type LocationChecks,
   portalClientId,
 } from './identity/index.ts';
 import { createLogs, type Logs } from './logs/index.ts';
@@ -74,7 +74,7 @@ import {
 
 type DeviceLookups = Pick<
   IdentityDeps,
-  'findDevice' | 'findHardware' | 'nameMerchant' | 'terminalClaims'
+  'findDevice' | 'findTerminal' | 'findMerchantName' | 'terminalClaims'
 >;
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -101,7 +101,7 @@ export type ApplicationOptions = {
   timeline?: GuardedTimeline;
   ids?: Ids;
   /** For tests: creates the private keys of realms. */
-  makeRealmKey?: IdentityDeps['makeKey'];
+  makeRealmKey?: IdentityDeps['generatePrivateKey'];
   /** For tests: calls to external servers, and the delays of webhook deliveries. */
   calls?: OutgoingCalls;
   /** For tests: resolves hosts of acquirer links. */
@@ -160,21 +160,21 @@ function deviceLookups(provisioning: Provisioning): DeviceLookups {
   return {
     findDevice,
     terminalClaims,
-    findHardware: async (scope, id) => (await physicalDevices.get(scope, id)).view,
-    nameMerchant: async (organizationId, id) =>
+    findTerminal: async (scope, id) => (await physicalDevices.get(scope, id)).view,
+    findMerchantName: async (organizationId, id) =>
       (await merchants.get({ organizationId }, id)).view.name,
   };
 }
 
 /** Identity is created after provisioning, which uses it, so identity is read at each call. */
 const userDomainsOf = (identity: () => Identity): UserDomains => ({
-  of: (organizationId) => identity().userDomains.of(organizationId),
-  ofAll: (organizationIds) => identity().userDomains.ofAll(organizationIds),
+  of: (organizationId) => identity().userDomains.findByOrganization(organizationId),
+  ofAll: (organizationIds) => identity().userDomains.findByOrganizations(organizationIds),
   async open(organizationId, userDomainId, trx) {
     await identity().userDomains.open(organizationId, [userDomainId], trx);
   },
   close: (organizationId, trx) => identity().userDomains.close(organizationId, trx),
-  changed: (organizationId) => identity().userDomains.changed(organizationId),
+  changed: (organizationId) => identity().userDomains.invalidate(organizationId),
 });
 
 /** The listener for devices always requests client certificates; a setting decides whether the API listener does. */
@@ -200,11 +200,11 @@ async function listenersOf(
 }
 
 /** Provisioning knows the merchants and stores of applications. */
-const merchantAndStoreLookups = ({ merchants, stores }: Provisioning): Places => ({
-  async demandMerchant(organizationId, merchantId) {
+const merchantAndStoreLookups = ({ merchants, stores }: Provisioning): LocationChecks => ({
+  async requireMerchant(organizationId, merchantId) {
     await merchants.get({ organizationId }, merchantId);
   },
-  async merchantOfStore(organizationId, storeId) {
+  async findMerchantOfStore(organizationId, storeId) {
     return (await stores.get({ organizationId }, storeId)).view.merchantId;
   },
 });
@@ -222,13 +222,13 @@ function registerUserManagement(
   },
 ) {
   const { identity, provisioning, audit } = parts;
-  const { demandMerchant } = merchantAndStoreLookups(provisioning);
+  const { requireMerchant } = merchantAndStoreLookups(provisioning);
   const { accounts, sessions } = identity;
   registerUsers(app, {
     accounts,
     sessions,
     audit,
-    requireMerchant: demandMerchant,
+    requireMerchant,
     database: parts.database,
   });
   registerOnboarding(app, parts);
@@ -247,7 +247,7 @@ async function registerManagement({ app, streams }: Http, parts: Management): Pr
   const { identity, provisioning, audit, catalog, logs, webhooks } = parts;
   await identity.register(app);
   await identity.registerDevices(app);
-  identity.registerManagement(app, merchantAndStoreLookups(provisioning));
+  identity.registerApplicationManagement(app, merchantAndStoreLookups(provisioning));
   registerUserManagement(app, parts);
   audit.register(app);
   provisioning.register(app);
@@ -283,7 +283,7 @@ function createModules(deps: ApplicationOptions) {
     signingKeys: createRequestSigners(masterKey).publicKeysFor,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
     userDomains: userDomainsOf(() => identity),
-    tills: () => identity.tills,
+    tills: () => identity.posClients,
     isOperator: (organizationId) => identity.isOperator(organizationId),
   });
   const identity: Identity = createIdentity({
@@ -339,7 +339,7 @@ function createModules(deps: ApplicationOptions) {
     audit,
     calls,
     retentionDays,
-    demandMerchant: merchantAndStoreLookups(provisioning).demandMerchant,
+    demandMerchant: merchantAndStoreLookups(provisioning).requireMerchant,
     failPoints: createFailPoints(settings.failPoint),
     ...defined({ times: deps.webhookTimes }),
   });
@@ -369,7 +369,7 @@ function createModules(deps: ApplicationOptions) {
         nodes,
         times: deps.connectorTimes,
         verifyToken: identity.verifyToken,
-        clients: identity.clients,
+        clients: identity.clientVerifier,
         certificates: identity.devices.reader,
       })
     : undefined;

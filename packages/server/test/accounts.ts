@@ -11,7 +11,7 @@ import {
   type SignInAttempt,
   type User,
 } from '../src/identity/accounts/index.ts';
-import { createRevision } from '../src/identity/revision.ts';
+import { createChangeCounter } from '../src/identity/infrastructure/change-counter.ts';
 import { createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
 import { openPostOffice, type PostOffice } from './post-office.ts';
@@ -71,7 +71,7 @@ export async function openTestAccounts(
     passwordStrength: anyStrength,
     jobs: office.jobs,
     mail: office.mail,
-    revision: createRevision(),
+    revision: createChangeCounter(),
     endSessions: async (_organizationId, userId) => void ended.push(userId),
     ...deps,
   });

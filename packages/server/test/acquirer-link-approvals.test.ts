@@ -38,7 +38,7 @@ describe('acquirer links in production', () => {
     const userDomainId = `realm-${organizationId}`;
     const organization = { name };
     await scene.provisioning.organizations.create({ organizationId }, organization, organizationId);
-    await scene.identity.createRealm({ userDomainId, organizationId });
+    await scene.identity.createUserDomain({ userDomainId, organizationId });
     const { clientId, clientSecret } = await scene.identity.createApplication({
       organizationId,
       userDomainId,

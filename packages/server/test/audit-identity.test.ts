@@ -100,14 +100,14 @@ describe('the audit of identity', () => {
   });
 
   test('signing keys that are replaced are named, and their private half is not', async () => {
-    assert.equal(await on.house.identity.rotateKeys(on.realm), true);
-    assert.equal(await on.house.identity.rotateKeys(on.realm), false);
+    assert.equal(await on.house.identity.rotateSigningKeys(on.realm), true);
+    assert.equal(await on.house.identity.rotateSigningKeys(on.realm), false);
     const records = await recordsOf(on.realm);
     assert.deepEqual(
       records.map(({ action, actor }) => [action, actor.kind]),
       [['userDomain.keysReplaced', 'Platform']],
     );
-    const known = (await on.house.identity.listKeys(on.realm)).map(({ keyId }) => keyId);
+    const known = (await on.house.identity.listSigningKeys(on.realm)).map(({ keyId }) => keyId);
     const keyIds = records[0]?.after?.['keyIds'] as string[];
     assert.deepEqual(Object.keys(records[0]?.after ?? {}).sort(), [
       'keyIds',

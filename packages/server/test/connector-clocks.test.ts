@@ -68,7 +68,7 @@ describe('nodes whose clocks are apart', () => {
       ids: systemIds,
       verifyToken,
       certificates,
-      clients: identity.clients,
+      clients: identity.clientVerifier,
       audit: testAudit(database, clock),
       metrics: createMetrics(),
       nodes: { backplane, far, isUp: () => true, onChange: () => () => {} },

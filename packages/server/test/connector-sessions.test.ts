@@ -498,7 +498,7 @@ it('sessions end with the key of their token though their control connections ar
   await pos.closed();
   line.send('?');
   assert.equal((await device.raw()).data.toString(), '?');
-  await on.identity.replaceKeysAtOnce(on.userDomainId);
+  await on.identity.replaceSigningKeysAtOnce(on.userDomainId);
   assert.equal((await line.closed()).code, closeCodes.unauthorized);
 });
 

@@ -19,7 +19,7 @@ export async function stranger(
   const userDomainId = `r${organizationId}`;
   const scope = { organizationId };
   await provisioning.organizations.create(scope, { name: 'Other' }, organizationId);
-  await identity.createRealm({ userDomainId, organizationId });
+  await identity.createUserDomain({ userDomainId, organizationId });
   const { merchantId } = (await provisioning.merchants.create(scope, merchantBody('Shop'))).view;
   const { storeId } = (await provisioning.stores.create(scope, { merchantId, name: 'S' })).view;
   const spot = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });

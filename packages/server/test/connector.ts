@@ -210,7 +210,7 @@ export async function openConnector(
         ids: systemIds,
         verifyToken: identity.verifyToken,
         certificates: identity.devices.reader,
-        clients: identity.clients,
+        clients: identity.clientVerifier,
         times: { tickMs: 10, recheckMs: 20, formerMs: 3000, ...given.times },
       });
       connector.register(upgrades);

@@ -57,7 +57,7 @@ describe('the listeners of a house', () => {
     const organizationId = systemIds.uuid();
     const scope = { organizationId };
     await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);
-    await identity.createRealm({ userDomainId: `realm-${organizationId}`, organizationId });
+    await identity.createUserDomain({ userDomainId: `realm-${organizationId}`, organizationId });
     const { view: merchant } = await provisioning.merchants.create(scope, merchantBody('Shop'));
     const { merchantId } = merchant;
     const { view: store } = await provisioning.stores.create(scope, { merchantId, name: 'Store' });

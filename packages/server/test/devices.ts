@@ -220,8 +220,8 @@ export async function openDevices(
     ...defined({ tokenLimits: options.tokenLimits, recordChange: options.recordChange }),
     findDevice: provisioning.findDevice,
     terminalClaims: provisioning.terminalClaims,
-    findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
-    nameMerchant: async (organization, id) =>
+    findTerminal: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
+    findMerchantName: async (organization, id) =>
       (await provisioning.merchants.get({ organizationId: organization }, id)).view.name,
   });
   const server = await makeCertificate('server');
@@ -252,7 +252,7 @@ export async function openDevices(
   const userDomainId = `realm-${organizationId}`;
   const scope = { organizationId };
   await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);
-  await identity.createRealm({ userDomainId, organizationId });
+  await identity.createUserDomain({ userDomainId, organizationId });
   const agents = new Set<Agent>();
 
   const scene: DeviceScene = {

@@ -88,7 +88,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     ids: systemIds,
     log,
     masterKey,
-    makeKey: makeRealmKey,
+    generatePrivateKey: makeRealmKey,
     findDevice: deps.findDevice ?? (async () => undefined),
     passwordStrength: sharedStrength,
     ...defined({
@@ -100,7 +100,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
   });
   const organizationId = randomUUID();
   const userDomainId = `realm-${randomUUID()}`;
-  await identity.createRealm({ userDomainId, organizationId });
+  await identity.createUserDomain({ userDomainId, organizationId });
   const app = deps.openApp === undefined ? Fastify() : await deps.openApp(identity);
   await identity.register(app);
 

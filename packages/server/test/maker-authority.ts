@@ -9,10 +9,10 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  createAuthority,
   type DeviceSubject,
   issueDeviceCertificate,
-  makeAuthority,
-} from '../src/identity/devices/issue.ts';
+} from '../src/identity/devices/issue-certificate.ts';
 
 const dayMs = 86_400_000;
 
@@ -45,7 +45,7 @@ async function signBy(
 
 /** @example const maker = await makeMaker('Terminals Ltd'); const shown = await maker.terminal({ serialNumber, tsn }); */
 export async function makeMaker(name: string): Promise<Maker> {
-  const { certificate, privateKey: key } = await makeAuthority(name, validity(30));
+  const { certificate, privateKey: key } = await createAuthority(name, validity(30));
   const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   return {
     certificate,

@@ -175,7 +175,7 @@ describe('onboarding', () => {
     const note = await mailTo(email, /Thank you for your interest/);
     assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
     assertRefused(await approve(signUpId), { code: 'concurrent_modification' });
-    assert.equal(await on.house.identity.userDomainOf(signUpId), undefined);
+    assert.equal(await on.house.identity.findUserDomain(signUpId), undefined);
   });
 
   test('sign-ups belong to the operator alone', async () => {

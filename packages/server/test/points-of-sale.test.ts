@@ -293,7 +293,7 @@ describe('points of sale', () => {
     const parts = { database, clock: systemClock, ids: systemIds };
     const planted = new Error('planted');
     const fail = async () => Promise.reject(planted);
-    const { tills } = house.identity;
+    const { posClients: tills } = house.identity;
     const faulty = {
       'the last statement of the transaction': createProvisioning({
         ...parts,

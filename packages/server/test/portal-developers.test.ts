@@ -195,7 +195,7 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
       await address.fill('https://shop.example/cb\nhttp://shop.example/cb');
       await page.getByRole('textbox', { name: 'Web origins' }).fill('https://shop.example/path');
       await button(page, 'Register').click();
-      await page.getByText(/^2: is http beyond this machine/).waitFor();
+      await page.getByText(/^2: uses http with a host other than localhost/).waitFor();
       await page.getByText(/^1: is not an exact origin/).waitFor();
       assert.equal(await address.inputValue(), 'https://shop.example/cb\nhttp://shop.example/cb');
     });

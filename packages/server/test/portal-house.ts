@@ -151,7 +151,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
       const labels = persona === undefined ? {} : { labels: { persona } };
       const input = { name: `Bank ${userDomainId}`, ...labels };
       await house.provisioning.organizations.create({ organizationId }, input, organizationId);
-      await house.identity.createRealm({ userDomainId, organizationId });
+      await house.identity.createUserDomain({ userDomainId, organizationId });
       return { identity: house.identity, organizationId, userDomainId };
     },
     async close() {

@@ -61,7 +61,7 @@ async function providerOf(on: Scene): Promise<{ providerId: string; providerToke
   const userDomainId = `p${randomUUID().slice(0, 13)}`;
   const { organizations } = house.provisioning;
   await organizations.create({ organizationId: providerId }, { name: userDomainId }, providerId);
-  await house.identity.createRealm({ userDomainId, organizationId: providerId });
+  await house.identity.createUserDomain({ userDomainId, organizationId: providerId });
   const { clientId, clientSecret } = await house.identity.createApplication({
     organizationId: providerId,
     userDomainId,

@@ -36,7 +36,7 @@ describe('an independent client', () => {
     fetchWithCa = fetchOver(over.transport);
     openBrowser = () => createBrowser(house.settings.authUrl, over.transport);
     const { identity } = house.house;
-    await identity.createRealm({ userDomainId, organizationId });
+    await identity.createUserDomain({ userDomainId, organizationId });
     username = `ada-${randomUUID()}`;
     const user = await identity.accounts.create({
       organizationId,

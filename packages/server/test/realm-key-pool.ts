@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { MakeKey } from '../src/identity/realm-keys.ts';
+import type { GeneratePrivateKey } from '../src/identity/realms-and-keys/signing-keys.ts';
 
 const generate = promisify(generateKeyPair);
 /** Realms that are made one after the other have keys of their own: a test knows three or four of them. */
@@ -34,7 +34,7 @@ let pool: (KeyObject | Promise<KeyObject>)[] | undefined;
 let taken = 0;
 
 /** In the order of the pool, and again from its begin. */
-export const makeRealmKey: MakeKey = async (algorithm) => {
+export const makeRealmKey: GeneratePrivateKey = async (algorithm) => {
   if (algorithm === 'ES256') return (await generate('ec', { namedCurve: 'P-256' })).privateKey;
   pool ??= [...keysOfRun()];
   const at = taken % keysMost;

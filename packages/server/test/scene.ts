@@ -52,7 +52,7 @@ export async function scene(
   const organizationId = randomUUID();
   const scope = { organizationId };
   await house.provisioning.organizations.create(scope, { name: realm }, organizationId);
-  await house.identity.createRealm({ userDomainId: realm, organizationId });
+  await house.identity.createUserDomain({ userDomainId: realm, organizationId });
   const link = await house.provisioning.acquirerLinks.create(scope, {
     name: `host-${realm}`,
     host: '127.0.0.1',

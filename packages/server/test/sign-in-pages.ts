@@ -83,7 +83,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     jobs: post.jobs,
     mail: post.mail,
     ...defined({ pages: deps.settings }),
-    async openApp({ verifyToken, registerFront }) {
+    async openApp({ verifyToken, registerSignUpPages: registerFront }) {
       http = await createHttp({
         settings: { host, port, baseUrl: authUrl, authUrl },
         tls: { cert: tls.cert, key: tls.key },

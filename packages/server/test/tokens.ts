@@ -1,7 +1,7 @@
 // Access tokens as the realm would sign them, with claims that it would not give.
 import assert from 'node:assert/strict';
 import { decodeJwt, importJWK, type JWTPayload, SignJWT } from 'jose';
-import { createKeyRing } from '../src/identity/realm-keys.ts';
+import { createKeyRing } from '../src/identity/realms-and-keys/signing-keys.ts';
 import { testDatabase } from './database.ts';
 import type { Scene } from './scene.ts';
 
@@ -16,7 +16,7 @@ export async function forgedToken(on: Scene, claims: JWTPayload): Promise<string
     [on.organizationId],
   );
   assert.ok(row !== undefined);
-  const { privateJwk } = createKeyRing(on.settings.platformKey).open(on.organizationId, {
+  const { privateJwk } = createKeyRing(on.settings.platformKey).openKey(on.organizationId, {
     keyId: row.key_id,
     algorithm: 'ES256',
     privateSealed: row.private_sealed,

@@ -92,7 +92,7 @@ async function admit(
   organizationId: string,
   realm: string,
 ): Promise<Member> {
-  await identity.createRealm({ userDomainId: realm, organizationId });
+  await identity.createUserDomain({ userDomainId: realm, organizationId });
   const credentials = await identity.createApplication({
     organizationId,
     userDomainId: realm,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolePermissions } from '@switchyard/contract';
 import { decodeJwt, importJWK, SignJWT } from 'jose';
-import { createKeyRing } from '../../../packages/server/src/identity/realm-keys.ts';
+import { createKeyRing } from '../../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
 import {
   createLog,
   type Database,
@@ -163,7 +163,7 @@ async function tokensOf(
   const { platformKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   const sealed = { keyId: row.key_id, privateSealed: row.private_sealed, activeFrom: 0 };
   const ring = createKeyRing(platformKey);
-  const { privateJwk } = ring.open(organizationId, { ...sealed, algorithm: 'ES256' });
+  const { privateJwk } = ring.openKey(organizationId, { ...sealed, algorithm: 'ES256' });
   const key = await importJWK(privateJwk, 'ES256');
   const stores = await database.query<{ logical_device_id: string; store_id: string }>(
     'SELECT logical_device_id, store_id FROM logical_devices WHERE organization_id = $1',

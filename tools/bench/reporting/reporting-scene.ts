@@ -47,7 +47,7 @@ export async function openReportScene(
   await organizations.create({ organizationId }, { name: 'Reports' }, organizationId);
   const identity = openIdentity(deps);
   const realm = 'reports';
-  await identity.createRealm({ userDomainId: realm, organizationId });
+  await identity.createUserDomain({ userDomainId: realm, organizationId });
   const credentials = await identity.createApplication({
     organizationId,
     userDomainId: realm,

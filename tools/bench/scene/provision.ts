@@ -44,7 +44,7 @@ function masterKeyOf({ dataDir }: Pick<Deps, 'dataDir'>): Buffer {
  */
 export function openIdentity(
   { database, log, dataDir }: Pick<Deps, 'database' | 'log' | 'dataDir'>,
-  findHardware?: IdentityDeps['findHardware'],
+  findHardware?: IdentityDeps['findTerminal'],
 ) {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   return createIdentity({
@@ -142,7 +142,7 @@ export async function provision(deps: Deps): Promise<BenchOrganization> {
   const scope = { organizationId };
   const realm = `bench-${randomUUID().slice(0, 8)}`;
   await provisioning.organizations.create(scope, { name: realm }, organizationId);
-  await identity.createRealm({ userDomainId: realm, organizationId });
+  await identity.createUserDomain({ userDomainId: realm, organizationId });
   const link = await provisioning.acquirerLinks.create(scope, {
     name: 'bench',
     host: '127.0.0.1',

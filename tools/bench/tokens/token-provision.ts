@@ -1,12 +1,15 @@
 // Makes what asks for tokens: applications and people of one realm, and realms by the thousand.
 import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createApplicationStore } from '../../../packages/server/src/identity/application-store.ts';
-import { createApplications } from '../../../packages/server/src/identity/applications.ts';
-import { recordNothing } from '../../../packages/server/src/identity/changes.ts';
-import { createKeyRing, type MakeKey } from '../../../packages/server/src/identity/realm-keys.ts';
-import { createRevision } from '../../../packages/server/src/identity/revision.ts';
-import { createIdentityStore } from '../../../packages/server/src/identity/store.ts';
+import { createApplicationStore } from '../../../packages/server/src/identity/clients/application-sql.ts';
+import { createApplications } from '../../../packages/server/src/identity/clients/applications.ts';
+import { recordNothing } from '../../../packages/server/src/identity/infrastructure/audit-port.ts';
+import { createChangeCounter } from '../../../packages/server/src/identity/infrastructure/change-counter.ts';
+import { createRealmStore } from '../../../packages/server/src/identity/realms-and-keys/realm-sql.ts';
+import {
+  createKeyRing,
+  type GeneratePrivateKey,
+} from '../../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
 import {
   type Database,
   type Log,
@@ -41,7 +44,7 @@ export async function provisionTokens(deps: Deps): Promise<TokenProvision> {
   const identity = openIdentity(deps);
   const organizationId = systemIds.uuid();
   const realm = `bench-${randomUUID().slice(0, 8)}`;
-  await identity.createRealm({ userDomainId: realm, organizationId });
+  await identity.createUserDomain({ userDomainId: realm, organizationId });
   const facts = {
     organizationId,
     userDomainId: realm,
@@ -100,7 +103,7 @@ async function makeUser(
 }
 
 /** An RSA key takes a tenth of a second to make: realms by the thousand take turns with a few. */
-async function fewKeys(count: number): Promise<MakeKey> {
+async function fewKeys(count: number): Promise<GeneratePrivateKey> {
   const made = await Promise.all(
     Array.from({ length: count }, async () => ({
       ES256: (await generate('ec', { namedCurve: 'P-256' })).privateKey,
@@ -121,12 +124,12 @@ export async function provisionRealms(deps: Deps, count: number): Promise<ManyRe
   const { database, dataDir } = deps;
   const { platformKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   const keyRing = createKeyRing(platformKey, await fewKeys(realmsAtOnce));
-  const store = createIdentityStore(database);
+  const store = createRealmStore(database);
   const applications = createApplications({
     store: createApplicationStore(database),
     clock: systemClock,
     ids: systemIds,
-    revision: createRevision(),
+    changeCounter: createChangeCounter(),
     // Thousands of realms at once, which no organisation asks about.
     recordChange: recordNothing,
   });
@@ -135,7 +138,7 @@ export async function provisionRealms(deps: Deps, count: number): Promise<ManyRe
     const organizationId = systemIds.uuid();
     const realm = `many-${number}`;
     const now = systemClock.now();
-    const keys = await keyRing.make(organizationId, now);
+    const keys = await keyRing.createSealedKeys(organizationId, now);
     const domain = { userDomainId: realm, organizationId, status: 'Enabled' } as const;
     if (!(await store.insertDomain(domain, keys, now))) throw new Error(`${realm} is there`);
     const credentials = await applications.create({

@@ -2,7 +2,7 @@
 import { type ConnectorFaultCode, defined } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
-import type { Clients } from '../identity/index.ts';
+import type { ClientVerifier } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { type Devices, deviceKeyOf, type PlacedTerminal } from './devices.ts';
@@ -44,7 +44,7 @@ type Deps = {
   readonly clock: Clock;
   readonly backplane: Backplane;
   readonly devices: Devices;
-  readonly clients: Pick<Clients, 'permissionsOf'>;
+  readonly clients: Pick<ClientVerifier, 'currentPermissions'>;
   readonly presence: PresenceStore;
 };
 
@@ -79,7 +79,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
   /** A token outlives the role that it was given for; undefined where the application has it. */
   async function roleFault(caller: Caller): Promise<LostRight | undefined> {
     if (!isApplication(caller)) return undefined;
-    const permissions = await clients.permissionsOf(caller.organizationId, caller.clientId);
+    const permissions = await clients.currentPermissions(caller.organizationId, caller.clientId);
     if (permissions === undefined) return 'unauthorized';
     return permissions.includes('cc.pos') ? undefined : 'role_missing';
   }

@@ -3,7 +3,7 @@ import { connectorLimits } from '@switchyard/contract';
 import type { AuditRecorder } from '../audit/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { CertificateReader, VerifyToken } from '../http/index.ts';
-import type { CertificateHolder, Clients } from '../identity/index.ts';
+import type { CertificateHolder, ClientVerifier } from '../identity/index.ts';
 import type { Clock, Database, Environment, Ids, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Nodes } from './nodes/index.ts';
@@ -58,7 +58,7 @@ export type ConnectorDeps = {
   readonly database: Database;
   readonly verifyToken: VerifyToken;
   readonly certificates: CertificateReader<CertificateHolder>;
-  readonly clients: Clients;
+  readonly clients: ClientVerifier;
   readonly provisioning: Pick<Provisioning, 'terminals'> & {
     readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
   };

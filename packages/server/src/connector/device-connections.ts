@@ -2,7 +2,7 @@
 import { connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
 import { errors } from 'jose';
 import type { Handshake, WebSocketRoute } from '../http/index.ts';
-import type { Clients } from '../identity/index.ts';
+import type { ClientVerifier } from '../identity/index.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import type { Devices, PlacedTerminal } from './devices.ts';
 import { Fault } from './faults.ts';
@@ -14,7 +14,7 @@ import { mayRegister } from './registration.ts';
 type Deps = {
   readonly verify: (token: string) => Promise<ConnectionFacts>;
   readonly devices: Devices;
-  readonly clients: Pick<Clients, 'permissionsOf'>;
+  readonly clients: Pick<ClientVerifier, 'currentPermissions'>;
   readonly presence: PresenceStore;
   readonly peers: Peers;
   readonly hub: Hub;
@@ -26,7 +26,7 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
   const { devices, clients, presence, peers, hub } = deps;
 
   async function checkApplication(organizationId: string, clientId: string): Promise<void> {
-    const permissions = await clients.permissionsOf(organizationId, clientId);
+    const permissions = await clients.currentPermissions(organizationId, clientId);
     if (permissions === undefined) {
       refuse('token_invalid', 'The application that the device registered by is disabled.');
     } else if (!mayRegister(permissions)) {

@@ -27,9 +27,9 @@ async function looksAt(count: number): Promise<readonly number[]> {
       },
     },
     clients: {
-      standBound: async () => new Set(),
-      permissionsOf: async () => [],
-      permissionsBy: async () => [],
+      findActiveCertificates: async () => new Set(),
+      currentPermissions: async () => [],
+      currentPermissionsOfToken: async () => [],
     },
     now: () => now,
     hub: {
@@ -96,12 +96,12 @@ async function rounds(
         new Map(some.map((device) => [device, 'device_disabled'] as const)) as never,
     },
     clients: {
-      standBound: async () => new Set(),
-      async permissionsOf(organizationId) {
+      findActiveCertificates: async () => new Set(),
+      async currentPermissions(organizationId) {
         if (organizationId === 'o-broken-client') mayRead('o-broken');
         return ['cc.pos'];
       },
-      async permissionsBy({ organizationId, tokenId }) {
+      async currentPermissionsOfToken({ organizationId, tokenId }) {
         mayRead(organizationId);
         return rights.get(tokenId);
       },

@@ -1,6 +1,6 @@
 // Asks again whether those who are connected still may: what was disabled or taken back is cut off.
 import { closeCodes } from '@switchyard/contract';
-import type { Clients } from '../identity/index.ts';
+import type { ClientVerifier } from '../identity/index.ts';
 import { createPoller, type Poller } from '../platform/index.ts';
 import type { Devices } from './devices.ts';
 import { closeCodeOf, endingOf, type LostRight } from './faults.ts';
@@ -10,7 +10,10 @@ import type { Claimant } from './session.ts';
 
 type Deps = {
   readonly devices: Pick<Devices, 'faultsOf'>;
-  readonly clients: Pick<Clients, 'permissionsOf' | 'permissionsBy' | 'standBound'>;
+  readonly clients: Pick<
+    ClientVerifier,
+    'currentPermissions' | 'currentPermissionsOfToken' | 'findActiveCertificates'
+  >;
   readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClaims'>;
   readonly now: () => number;
   /** A round is spread over such a time, and the next one follows it. */
@@ -62,7 +65,7 @@ export function createRecheck({
     const fallen = new Map<string, LostRight>();
     const each = new Map(named.map((one) => [one[0], one] as const));
     await inTurns([...each.values()], async ([name = '', organizationId = '', clientId = '']) => {
-      const permissions = await clients.permissionsOf(organizationId, clientId);
+      const permissions = await clients.currentPermissions(organizationId, clientId);
       if (permissions === undefined) fallen.set(name, 'unauthorized');
       else if (!mayRegister(permissions)) fallen.set(name, 'role_missing');
     }).catch(note);
@@ -74,7 +77,7 @@ export function createRecheck({
     const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
       thumbprint === undefined ? [] : { organizationId, thumbprint },
     );
-    const good = await clients.standBound(bound);
+    const good = await clients.findActiveCertificates(bound);
     const fallen = await fallenOf(some, note);
     const faults = await devices.faultsOf(some.map(({ device }) => device));
     for (const { device, connectionId, thumbprint, clientId } of some) {
@@ -96,7 +99,7 @@ export function createRecheck({
         .map((claimant) => [`${claimant.organizationId}/${claimant.clientId}`, claimant]),
     );
     await inTurns([...claimants.values()], async ({ organizationId, clientId, byRole }) => {
-      const permissions = await clients.permissionsOf(organizationId, clientId);
+      const permissions = await clients.currentPermissions(organizationId, clientId);
       const isLost = byRole === true && permissions?.includes('cc.pos') === false;
       if (permissions !== undefined && !isLost) return;
       const word: LostRight = isLost ? 'role_missing' : 'unauthorized';
@@ -115,7 +118,7 @@ export function createRecheck({
     for (const tokenId of fallenTokens) if (!each.has(tokenId)) fallenTokens.delete(tokenId);
     await inTurns([...each.values()], async (token) => {
       const { tokenId } = token;
-      const permissions = await clients.permissionsBy(token);
+      const permissions = await clients.currentPermissionsOfToken(token);
       if (permissions?.includes('cc.pos') === true) {
         fallenTokens.delete(tokenId);
         return;

@@ -7,7 +7,7 @@ import {
   type UnclaimedCertificate,
   type ValidCertificate,
 } from '../http/index.ts';
-import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
+import type { CertificateHolder, ClientVerifier, VerifiedClient } from '../identity/index.ts';
 import type { Terminal } from '../provisioning/index.ts';
 import { type Devices, notClaimed, type PlacedTerminal } from './devices.ts';
 import { fail } from './faults.ts';
@@ -71,13 +71,13 @@ export async function certificateOf(
   }
 }
 
-type Deps = { readonly devices: Devices; readonly clients: Clients };
+type Deps = { readonly devices: Devices; readonly clients: ClientVerifier };
 
 /** Devices register as a point of sale's application, or as one of devices. */
 export const mayRegister = (permissions: readonly Permission[]): boolean =>
   permissions.includes('cc.pos') || permissions.includes('dev.read');
 
-function checkRole({ permissions }: ProvenClient): void {
+function checkRole({ permissions }: VerifiedClient): void {
   if (!mayRegister(permissions)) fail('role_missing');
 }
 
@@ -105,15 +105,15 @@ export function createRegister({ devices, clients }: Deps): Register {
   /** Not needed beside a certificate, and then they have to be right. */
   async function checkBeside({ holder, thumbprint }: Good, { clientId, secret }: Credentials) {
     const { organizationId } = holder;
-    if (await clients.proveBound({ organizationId, thumbprint }, clientId, secret)) return;
-    checkRole((await clients.prove(organizationId, clientId, secret)) ?? fail('unauthorized'));
+    if (await clients.verifyDeviceSecret({ organizationId, thumbprint }, clientId, secret)) return;
+    checkRole((await clients.verify(organizationId, clientId, secret)) ?? fail('unauthorized'));
   }
 
   /** In the scope of the application: whoever has no right to a terminal learns nothing of it. */
   async function terminalOf(
-    client: ProvenClient,
+    client: VerifiedClient,
     tsn: string,
-  ): Promise<{ client: ProvenClient; terminal: Terminal } | undefined> {
+  ): Promise<{ client: VerifiedClient; terminal: Terminal } | undefined> {
     const terminal = await devices.find(client.organizationId, tsn);
     if (terminal === undefined || !isSerialOf(tsn, terminal)) return undefined;
     const { merchantId, storeId } = client;
@@ -127,7 +127,7 @@ export function createRegister({ devices, clients }: Deps): Register {
     { tsn, claimCode }: Registration,
     { clientId, secret }: Credentials,
   ): Promise<Registered> {
-    const proven = await clients.proveAnywhere(clientId, secret);
+    const proven = await clients.verifyInAnyOrganization(clientId, secret);
     if (proven.length === 0) fail('unauthorized');
     const all = await Promise.all(proven.map((client) => terminalOf(client, tsn)));
     const [found, ...others] = all.filter((one) => one !== undefined);

@@ -21,8 +21,8 @@ type Deps = {
     | 'createUserDomain'
     | 'createApplication'
     | 'createPublicApplication'
-    | 'renewSecret'
-    | 'moveCallback'
+    | 'rotateSecret'
+    | 'updateCallbackPort'
   >;
   readonly pointsOfSale: Pick<PointsOfSale, 'createOnce' | 'renewSecret'>;
   readonly ids: Ids;
@@ -106,8 +106,8 @@ async function seedApplication(
   }
   // The port is a setting, and the address follows it, unless somebody gave it another one.
   const { organizationId: owner } = wanted;
-  for (const uri of wanted.redirectUris) await identity.moveCallback(owner, clientId, uri);
+  for (const uri of wanted.redirectUris) await identity.updateCallbackPort(owner, clientId, uri);
   if (isPublic) return undefined;
   // Its secret is kept as a hash: where demo.json was lost, only a new one can be told.
-  return known ?? (await identity.renewSecret(owner, clientId)).clientSecret;
+  return known ?? (await identity.rotateSecret(owner, clientId)).clientSecret;
 }

@@ -61,7 +61,7 @@ describe('the demo environment', () => {
       clock,
       ids: systemIds,
       audit: testAudit(database, clock),
-      tills: () => identity.tills,
+      tills: () => identity.posClients,
     });
     catalog = createCatalog({
       database,
@@ -84,8 +84,8 @@ describe('the demo environment', () => {
       masterKey: randomBytes(32),
       passwordStrength: sharedStrength,
       findDevice: provisioning.findDevice,
-      findHardware: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
-      nameMerchant: async (organization, id) =>
+      findTerminal: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
+      findMerchantName: async (organization, id) =>
         (await provisioning.merchants.get({ organizationId: organization }, id)).view.name,
       // Nobody waits for the letters that a new password brings.
       jobs: { handle: () => {}, enqueue: async () => {}, wake: () => {} },

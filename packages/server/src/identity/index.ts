@@ -1,56 +1,75 @@
-// The door of identity: realms, applications, tokens.
+// The interface of the module identity: user domains, users, applications, devices, tokens.
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import type { PasswordStrength } from './accounts/passwords/password-strength.ts';
 import type { AttemptLimits } from './accounts/sign-in-attempts/attempt-limits.ts';
-import { createApplicationManagement, type Places } from './application-management/operations.ts';
-import { registerApplicationRoutes } from './application-management/routes.ts';
-import { createApplicationStore } from './application-store.ts';
-import { createApplicationUses } from './application-uses.ts';
+import { createApplicationLastUsed } from './clients/application-last-used.ts';
+import {
+  createApplicationManagement,
+  type LocationChecks,
+} from './clients/application-management/operations.ts';
+import { registerApplicationRoutes } from './clients/application-management/routes.ts';
+import { createApplicationStore } from './clients/application-sql.ts';
 import {
   createApplications,
   type NewApplication,
   type NewPublicApplication,
-} from './applications.ts';
-import { type Asked, type RecordChange, recordNothing } from './changes.ts';
-import { type Clients, createClients } from './clients.ts';
-import { registerCustomToken } from './custom-token.ts';
+} from './clients/applications.ts';
+import { createPortalClient } from './clients/portal-client.ts';
+import { createPortalUrls, type PortalUrls } from './clients/portal-urls.ts';
+import { createPosClients, type PosClients } from './clients/pos-clients.ts';
 import {
   createDevices,
   type DeviceSettings,
   type Devices,
-  devicePrefix,
+  devicePathPrefix,
   deviceTokenPath,
 } from './devices/index.ts';
-import type { FindHardware, NameMerchant, TerminalClaims } from './devices/types.ts';
-import { createEntityStore } from './entity-store.ts';
-import { createFlows, registerFlows } from './flows.ts';
-import type { Interactions } from './interactions.ts';
-import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
+import type {
+  FindDevice,
+  FindMerchantName,
+  FindTerminal,
+  TerminalClaims,
+} from './devices/types.ts';
+import {
+  type AuditContext,
+  type RecordChange,
+  recordNothing,
+} from './infrastructure/audit-port.ts';
+import { createChangeCounter } from './infrastructure/change-counter.ts';
+import { createOidcEntityStore } from './infrastructure/oidc-entity-sql.ts';
+import {
+  createRateLimits,
+  defaultTokenLimits,
+  type TokenLimits,
+} from './infrastructure/rate-limits.ts';
 import {
   createLoginPageFrame,
   createLoginPages,
   type LoginPageSettings,
   type SubmitSignUp,
 } from './login-pages/index.ts';
-import { createOrigins } from './origins.ts';
-import { createPortalApplication } from './portal-application.ts';
-import { createPortalPlaces, type PortalPlaces } from './portal-places.ts';
-import { createPortalIdentity, type PortalIdentity } from './portal-sign-in.ts';
-import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
-import { createKeyRing, type MakeKey } from './realm-keys.ts';
-import { createRealms } from './realms.ts';
-import { createRevision } from './revision.ts';
-import { createRevocations } from './revocations.ts';
-import type { Sessions } from './sessions.ts';
-import { createIdentityStore } from './store.ts';
-import { createSweep } from './sweep.ts';
-import { createTills, type Tills } from './tills.ts';
-import type { FindDevice } from './types.ts';
-import { createUserDomains, type NewUserDomain } from './user-domains.ts';
-import { createVerifyToken } from './verify-token.ts';
+import {
+  createAuthorizationServer,
+  registerAuthorizationServer,
+} from './oauth/authorization-server.ts';
+import { type ClientVerifier, createClientVerifier } from './oauth/client-verifier.ts';
+import { createRegisteredOrigins } from './oauth/endpoints/cors.ts';
+import { registerDemoDeviceToken } from './oauth/endpoints/demo-device-token.ts';
+import { registerDeviceTokenRoute } from './oauth/endpoints/device-token-route.ts';
+import { createPortalAuthorization, type PortalAuthorization } from './oauth/portal-sign-in.ts';
+import { createKeyRotation, type SigningKeySummary } from './realms-and-keys/key-rotation.ts';
+import { createRealmStore } from './realms-and-keys/realm-sql.ts';
+import { createRealms } from './realms-and-keys/realms.ts';
+import { createKeyRing, type GeneratePrivateKey } from './realms-and-keys/signing-keys.ts';
+import { createUserDomains, type NewUserDomain } from './realms-and-keys/user-domains.ts';
+import { createExpiredDataCleanup } from './sessions/delete-expired.ts';
+import type { LoginInteractions } from './sessions/login-interactions.ts';
+import type { Sessions } from './sessions/sessions.ts';
+import { createRevokedTokens } from './tokens/revoked-tokens.ts';
+import { createAccessTokenVerifier } from './tokens/verify-access-token.ts';
 
 export type {
   Accounts,
@@ -59,236 +78,257 @@ export type {
   UserChangeHooks,
   UserProfile,
 } from './accounts/index.ts';
-export type { Places } from './application-management/operations.ts';
-export type { NewApplication } from './applications.ts';
-export type { Asked, Change, RecordChange } from './changes.ts';
-export type { Clients, ProvenClient } from './clients.ts';
-export type {
-  CertificateHolder,
-  FindHardware,
-  Hardware,
-  NameMerchant,
-} from './devices/types.ts';
-export { browserLifetime } from './families.ts';
-export type { KeyFacts } from './key-rotation.ts';
-export { permissionsAt } from './permissions.ts';
-export { portalClientId } from './portal-application.ts';
+export type { LocationChecks } from './clients/application-management/operations.ts';
+export type { NewApplication } from './clients/applications.ts';
+export { effectivePermissions } from './clients/permissions.ts';
+export { portalClientId } from './clients/portal-client.ts';
 export {
-  type PortalPlace,
-  type PortalPlaces,
+  type PortalSite,
+  type PortalUrls,
   portalCallbackPath,
   portalPath,
   providerPortalPath,
-} from './portal-places.ts';
-export type { PortalIdentity, PortalSignIn, PortalTokens } from './portal-sign-in.ts';
-export type { TokenLimits } from './rate-limits.ts';
-export type { FindDevice, FoundDevice } from './types.ts';
-export { reservedDomainNames } from './user-domains.ts';
+} from './clients/portal-urls.ts';
+export type {
+  CertificateHolder,
+  FindDevice,
+  FindMerchantName,
+  FindTerminal,
+  FoundDevice,
+  Terminal,
+} from './devices/types.ts';
+export type { AuditChange, AuditContext, RecordChange } from './infrastructure/audit-port.ts';
+export type { TokenLimits } from './infrastructure/rate-limits.ts';
+export type { ClientVerifier, VerifiedClient } from './oauth/client-verifier.ts';
+export type { PortalAuthorization, PortalSignIn, PortalTokens } from './oauth/portal-sign-in.ts';
+export type { SigningKeySummary } from './realms-and-keys/key-rotation.ts';
+export { reservedDomainNames } from './realms-and-keys/user-domains.ts';
+export { browserSessionLifetime } from './tokens/refresh-token-families.ts';
 
-/** What the device listener serves, and what nobody else does. */
-export const deviceListener = { prefix: devicePrefix, exclusiveRoutes: [deviceTokenPath] } as const;
+/** Only the device listener serves these paths. */
+export const deviceListener = {
+  prefix: devicePathPrefix,
+  exclusiveRoutes: [deviceTokenPath],
+} as const;
 
-const defaultKeyDays = 90;
+const defaultKeyRotationDays = 90;
 
 export type IdentityDeps = {
   readonly database: Database;
   readonly settings: DeviceSettings &
     LoginPageSettings & {
       readonly authUrl: string;
-      /** Where devices get their tokens; for the discovery documents. */
+      /** The address of the device listener, for the discovery documents. */
       readonly deviceAuthUrl?: string;
-      /** Left out: as strict as production. */
+      /** Default: production, with all of its checks. */
       readonly environment?: Environment;
       readonly realmKeyRotationDays?: number;
     };
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** 32 bytes; the realms' private keys are sealed under a key derived from it. */
+  /** 32 bytes; a key derived from it encrypts the private keys of the realms. */
   readonly masterKey: Buffer;
-  /** Makes the realms' private keys; left out, each is a new one. */
-  readonly makeKey?: MakeKey;
+  /** Generates the private keys of realms; default: a new key each time. */
+  readonly generatePrivateKey?: GeneratePrivateKey;
   readonly tokenLimits?: TokenLimits;
   readonly attemptLimits?: AttemptLimits;
-  /** Left out: word lists of its own, which several in one process may share. */
+  /** Default: word lists of its own; several instances in one process can share them. */
   readonly passwordStrength?: PasswordStrength;
-  /** Left out, signing keys rotate by command alone, and nobody can be sent mail. */
+  /** Without jobs, signing keys rotate by command only, and the server sends no mail. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail?: Pick<Mail, 'send'>;
-  /** The audit's; left out, nobody hears what was changed: for tests of other things. */
+  /** Writes the audit log; without it, changes are not recorded (tests of other features). */
   readonly recordChange?: RecordChange;
   readonly findDevice: FindDevice;
-  /** Left out, these two, no device can be certified. */
-  readonly findHardware?: FindHardware;
-  /** Left out, no terminal can be claimed: for tests of other things. */
+  /** Without this and `findMerchantName`, no device gets a certificate. */
+  readonly findTerminal?: FindTerminal;
+  /** Without it, no terminal can be claimed (tests of other features). */
   readonly terminalClaims?: TerminalClaims;
-  readonly nameMerchant?: NameMerchant;
+  readonly findMerchantName?: FindMerchantName;
 };
 
 export type IssuedCredentials = { readonly clientId: string; readonly clientSecret: string };
 
 export type Identity = {
-  /** The people of the user domains. */
+  /** The users of the user domains. */
   readonly accounts: Accounts;
-  /** Requests to sign in, and the sessions that come of them: for the pages. */
-  readonly interactions: Interactions;
+  /** Login requests of applications, for the login pages. */
+  readonly interactions: LoginInteractions;
   readonly sessions: Sessions;
-  /** Device certificates, and what the listeners need to know of them. */
+  /** Device certificates, and the ports that the listeners need. */
   readonly devices: Pick<Devices, 'reader' | 'certificates' | 'authorities'>;
-  /** Applications that prove themselves elsewhere than at the token endpoint. */
-  readonly clients: Clients;
-  /** The applications of points of sale, which change together with what provisioning has of them. */
-  readonly tills: Tills;
+  /** Authenticates applications that do not use the token endpoint, such as WebSocket clients. */
+  readonly clientVerifier: ClientVerifier;
+  /** The OAuth clients of points of sale; provisioning changes them in its own transactions. */
+  readonly posClients: PosClients;
   /** Rejects with a Refusal `token_invalid` or `token_expired`. */
-  readonly verifyToken: ReturnType<typeof createVerifyToken>;
-  /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
+  readonly verifyToken: ReturnType<typeof createAccessTokenVerifier>;
+  /** Registers the OAuth endpoints under /oauth2/v1 and /auth/realms, and the login pages. */
   register(app: FastifyInstance): Promise<void>;
-  /** What the portal asks of the authorization server, and where portals stand. */
-  readonly portal: PortalIdentity;
-  readonly portalPlaces: PortalPlaces;
-  /** The routes of device certificates, and those below /oauth2-mtls. */
+  /** The authorization server as the portal calls it, in this process. */
+  readonly portalAuthorization: PortalAuthorization;
+  readonly portalUrls: PortalUrls;
+  /** Registers the routes of device certificates, and those below /oauth2-mtls. */
   registerDevices(app: FastifyInstance): Promise<void>;
-  /** The routes by which clients manage their applications. */
-  registerManagement(app: FastifyInstance, places: Places): void;
-  /** The pages for whoever has no account yet; `take` is what becomes of the form. */
-  registerFront(app: FastifyInstance, take: SubmitSignUp): void;
-  /** A user domain is a realm: one of each organisation, with signing keys of its own. */
-  createRealm(domain: NewUserDomain): Promise<void>;
+  /** Registers the routes of application management. */
+  registerApplicationManagement(app: FastifyInstance, locationChecks: LocationChecks): void;
+  /** Registers the pages for visitors without an account; `submitSignUp` receives the form. */
+  registerSignUpPages(app: FastifyInstance, submitSignUp: SubmitSignUp): void;
+  /** A user domain is a realm with signing keys of its own; each organisation has one. */
   createUserDomain(domain: NewUserDomain): Promise<void>;
-  /** Undefined where the organisation has none yet. */
-  userDomainOf(organizationId: string): Promise<string | undefined>;
-  /** All that the organisations' own administration asks of user domains. */
+  /** Undefined while the organisation has none. */
+  findUserDomain(organizationId: string): Promise<string | undefined>;
+  /** The operations on user domains that the administration of organisations needs. */
   readonly userDomains: ReturnType<typeof createUserDomains>;
-  /** Whether somebody can sign in to it. */
-  isUserDomain(userDomainId: string): Promise<boolean>;
-  /** The platform's own organisation: the role of its operator is given nowhere else. */
+  /** Whether an enabled user domain has this name. */
+  userDomainExists(userDomainId: string): Promise<boolean>;
+  /** Whether the organisation operates the platform: only there the role PlatformOperator exists. */
   isOperator(organizationId: string): Promise<boolean>;
-  /** New keys sign in an hour; false where that is under way already. */
-  rotateKeys(userDomainId: string): Promise<boolean>;
-  /** For a stolen key: new ones sign at once, and every token of the others is refused. */
-  replaceKeysAtOnce(userDomainId: string): Promise<void>;
-  listKeys(userDomainId: string): Promise<KeyFacts[]>;
+  /** New keys sign after an hour; false while published keys wait for that hour already. */
+  rotateSigningKeys(userDomainId: string): Promise<boolean>;
+  /** For a stolen key: new keys sign at once, and the server refuses all tokens of the old keys. */
+  replaceSigningKeysAtOnce(userDomainId: string): Promise<void>;
+  listSigningKeys(userDomainId: string): Promise<SigningKeySummary[]>;
   createApplication(
-    wanted: NewApplication & { userDomainId: string },
-    asked?: Asked,
+    newApplication: NewApplication & { userDomainId: string },
+    context?: AuditContext,
   ): Promise<IssuedCredentials>;
-  /** One that can keep no secret, such as a page or an app in the hands of its users. */
+  /** For an application that cannot keep a secret, such as a page or a mobile app. */
   createPublicApplication(
-    wanted: NewPublicApplication & { userDomainId: string },
+    newApplication: NewPublicApplication & { userDomainId: string },
   ): Promise<{ clientId: string }>;
-  renewSecret(
+  rotateSecret(
     organizationId: string,
     clientId: string,
-    asked?: Asked,
+    context?: AuditContext,
   ): Promise<{ clientSecret: string }>;
-  /** The callback of an application that stands on this machine, where its port is another one now. */
-  moveCallback(organizationId: string, clientId: string, uri: string): Promise<void>;
-  disableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
-  enableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
-  /** Deletes what has expired, in bounded batches; tells how many rows it found. */
-  sweep(): Promise<number>;
+  /** Replaces the one callback of an application on this machine where only the port has changed. */
+  updateCallbackPort(organizationId: string, clientId: string, uri: string): Promise<void>;
+  disableApplication(
+    organizationId: string,
+    clientId: string,
+    context?: AuditContext,
+  ): Promise<void>;
+  enableApplication(
+    organizationId: string,
+    clientId: string,
+    context?: AuditContext,
+  ): Promise<void>;
+  /** Deletes expired rows in bounded batches; answers how many it found. */
+  deleteExpired(): Promise<number>;
   close(): Promise<void>;
 };
 
-type ApplicationParts = Omit<Parameters<typeof createApplications>[0], 'store' | 'builtIn'> &
-  Pick<Parameters<typeof createPortalApplication>[0], 'domainOf'>;
+export function createIdentity(deps: IdentityDeps): Identity {
+  const { database, settings, clock, ids, log, masterKey, terminalClaims } = deps;
+  const { authUrl, baseUrl = authUrl, portalDomain, environment = 'production' } = settings;
+  const { recordChange = recordNothing } = deps;
+  const changeCounter = createChangeCounter();
+  const entities = createOidcEntityStore(database);
 
-/** Those that were registered, and the portal's, which stands where the settings say. */
-function openApplications(
-  { database, settings, masterKey, log }: IdentityDeps,
-  { domainOf, ...parts }: ApplicationParts,
-) {
-  const { authUrl, baseUrl = authUrl, portalDomain } = settings;
-  const portalPlaces = createPortalPlaces({ baseUrl, portalDomain });
-  const builtIn = createPortalApplication({ places: portalPlaces, masterKey, domainOf });
-  const applicationStore = createApplicationStore(database);
-  const applications = createApplications({ ...parts, store: applicationStore, builtIn });
-  const uses = createApplicationUses({ database, clock: parts.clock, log });
-  return { applicationStore, applications, portalPlaces, uses };
-}
-
-type RealmParts = Pick<Parameters<typeof createRealms>[0], 'store' | 'revision'> &
-  Pick<Parameters<typeof createRevocations>[0], 'entities'> &
-  Pick<Parameters<typeof createKeyRotation>[0], 'clock' | 'recordChange' | 'store'>;
-
-/** With what has been revoked in them, and new keys in their time. */
-function openRealms(deps: IdentityDeps, parts: RealmParts) {
-  const { masterKey, makeKey, clock, log, jobs, settings } = deps;
-  const { store, entities, revision, ...told } = parts;
-  const { authUrl, realmKeyRotationDays: keyDays = defaultKeyDays } = settings;
-  const keyRing = createKeyRing(masterKey, makeKey);
-  const revocations = createRevocations({ entities, clock, log });
-  const realms = createRealms({ store, revocations, keyRing, clock, revision, authUrl });
+  const realmStore = createRealmStore(database);
+  const keyRing = createKeyRing(masterKey, deps.generatePrivateKey);
+  const revocations = createRevokedTokens({ entities, clock, log });
+  const realms = createRealms({
+    store: realmStore,
+    revocations,
+    keyRing,
+    clock,
+    changeCounter,
+    authUrl,
+  });
   const rotation = createKeyRotation({
-    ...told,
-    store,
+    store: realmStore,
     keyRing,
     realms,
+    clock,
     log,
-    jobs,
-    keyDays,
+    recordChange,
+    jobs: deps.jobs,
+    rotationDays: settings.realmKeyRotationDays ?? defaultKeyRotationDays,
   });
-  return { realms, revocations, rotation };
-}
+  const userDomains = createUserDomains({ realms, rotation, store: realmStore });
 
-export function createIdentity(deps: IdentityDeps): Identity {
-  const { database, settings, clock, ids, log, masterKey } = deps;
-  const told = { clock, ids, recordChange: deps.recordChange ?? recordNothing };
-  const revision = createRevision();
-  const store = createIdentityStore(database);
-  const entities = createEntityStore(database);
-  const { authUrl, environment = 'production' } = settings;
-  const opening = { ...told, store, entities, revision };
-  const { realms, revocations, rotation } = openRealms(deps, opening);
-  const opened = openApplications(deps, { ...told, revision, domainOf: store.findDomainOf });
-  const { applicationStore, applications, portalPlaces, uses } = opened;
+  const portalUrls = createPortalUrls({ baseUrl, portalDomain });
+  const { findDomainOfOrganization } = realmStore;
+  const builtIn = createPortalClient({ portalUrls, masterKey, findDomainOfOrganization });
+  const applicationStore = createApplicationStore(database);
+  const applications = createApplications({
+    store: applicationStore,
+    clock,
+    ids,
+    changeCounter,
+    recordChange,
+    builtIn,
+  });
+  const lastUsed = createApplicationLastUsed({ database, clock, log });
+
   const accounts = createAccounts({
     database,
     clock,
     ids,
     log,
     masterKey,
-    revision,
+    revision: changeCounter,
     authUrl,
     jobs: deps.jobs,
     mail: deps.mail,
     limits: deps.attemptLimits,
     environment,
     passwordStrength: deps.passwordStrength,
-    endSessions: (...which) => flows.sessions.endAll(...which),
+    endSessions: (...which) => sessions.endAll(...which),
   });
   const findUser = accounts.find;
-  const using = { findUser, clock, noteUse: uses.note };
-  const verifyToken = createVerifyToken({
-    ...using,
+  const verifyToken = createAccessTokenVerifier({
+    findUser,
+    clock,
+    recordUse: lastUsed.record,
     realms,
     revocations,
     applications,
-    revision,
+    changeCounter,
   });
+
+  const devices = createDevices({
+    database,
+    settings,
+    clock,
+    ids,
+    log,
+    masterKey,
+    applications,
+    recordChange,
+    findDevice: deps.findDevice,
+    findTerminal: deps.findTerminal,
+    findMerchantName: deps.findMerchantName,
+    terminalClaims,
+  });
+
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
-  const origins = createOrigins({ database, clock });
+  const origins = createRegisteredOrigins({ database, clock });
   const frame = createLoginPageFrame(settings);
-  const { providerPages: shown } = frame;
-  const devices = createDevices({ ...deps, applications });
-  const flows = createFlows({
+  const pageRenderer = frame.providerPages;
+  const authorizationServer = createAuthorizationServer({
     database,
     entities,
     realms,
     applications,
     limits,
     origins,
-    shown,
+    pageRenderer,
     masterKey,
-    ...using,
+    findUser,
+    clock,
+    recordUse: lastUsed.record,
     ids,
     log,
     verifyToken,
     authenticate: accounts.authenticate,
     deviceAuthUrl: settings.deviceAuthUrl,
-    checkDeviceSecret: devices.checkSecret,
+    verifyDeviceSecret: devices.verifySecret,
   });
-  const { families, sessions, interactions } = flows;
+  const { families, sessions, interactions, findListener } = authorizationServer;
   const pages = createLoginPages({
     accounts,
     interactions,
@@ -301,11 +341,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     frame,
     findRealm: realms.find,
   });
-  const portal = createPortalIdentity({ ...flows, findUser, clock });
-  const userDomains = createUserDomains({ realms, rotation, store });
-  const sweep = createSweep({ entities, families, accounts, clock, log });
+  const cleanup = createExpiredDataCleanup({ entities, families, accounts, clock, log });
 
-  async function demandDomain(userDomainId: string, organizationId: string): Promise<void> {
+  async function requireUserDomain(userDomainId: string, organizationId: string): Promise<void> {
     const realm = await realms.find(userDomainId);
     if (realm?.organizationId !== organizationId) {
       refuse('organization_not_found', 'The organization has no such user domain.');
@@ -318,9 +356,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     sessions,
     devices,
     verifyToken,
-    portal,
-    portalPlaces,
-    clients: createClients({
+    portalAuthorization: createPortalAuthorization({ ...authorizationServer, findUser, clock }),
+    portalUrls,
+    clientVerifier: createClientVerifier({
       applications,
       applicationStore,
       devices,
@@ -329,71 +367,83 @@ export function createIdentity(deps: IdentityDeps): Identity {
       revocations,
       findUser,
     }),
-    tills: createTills({ applications, clock, ids }),
+    posClients: createPosClients({ applications, clock, ids }),
     async register(app) {
-      const findRealm = realms.find;
-      const verifyRequest = (request: FastifyRequest, token: string) =>
-        verifyToken(token, devices.reader.presentedCertificate(request));
-      await registerFlows(app, {
-        flows,
-        findRealm,
+      await registerAuthorizationServer(app, {
+        authorizationServer,
+        findRealm: realms.find,
         applications,
         limits,
         origins,
-        shown,
+        pageRenderer,
         findUser,
-        verifyRequest,
+        verifyRequest: (request: FastifyRequest, token: string) =>
+          verifyToken(token, devices.reader.presentedCertificate(request)),
       });
       if (settings.environment === 'demo') {
-        await registerCustomToken(app, {
-          findRealm,
+        await registerDemoDeviceToken(app, {
+          findRealm: realms.find,
           verifyToken,
           findUser,
           findDevice: deps.findDevice,
           limits,
           clock,
           families,
-          userTokens: flows.userTokens,
+          userTokens: authorizationServer.userTokens,
           findApplication: applications.find,
         });
       }
       pages.register(app);
-      sweep.start();
+      cleanup.start();
     },
-    registerFront: pages.registerPublicPages,
-    registerDevices: (app) =>
-      devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
-    registerManagement(app, places) {
-      const allowsLoopback = environment !== 'production';
-      const made = { ...told, store: applicationStore, applications, uses, places, allowsLoopback };
-      registerApplicationRoutes(app, createApplicationManagement(made));
+    registerSignUpPages: pages.registerPublicPages,
+    async registerDevices(app) {
+      await devices.register(app);
+      await registerDeviceTokenRoute(app, {
+        devices,
+        findRealm: realms.find,
+        findListener,
+        limits,
+      });
     },
-    createRealm: userDomains.create,
+    registerApplicationManagement(app, locationChecks) {
+      const management = createApplicationManagement({
+        store: applicationStore,
+        applications,
+        lastUsed,
+        locationChecks,
+        clock,
+        ids,
+        recordChange,
+        allowsLoopback: environment !== 'production',
+      });
+      registerApplicationRoutes(app, management);
+    },
     createUserDomain: userDomains.create,
     userDomains,
-    userDomainOf: userDomains.of,
-    isUserDomain: async (userDomainId) => (await realms.find(userDomainId)) !== undefined,
+    findUserDomain: userDomains.findByOrganization,
+    userDomainExists: async (userDomainId) => (await realms.find(userDomainId)) !== undefined,
     isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
-    rotateKeys: rotation.rotate,
-    replaceKeysAtOnce: rotation.replaceAtOnce,
-    listKeys: rotation.list,
-    async createApplication({ userDomainId, ...wanted }, asked) {
-      await demandDomain(userDomainId, wanted.organizationId);
-      return applications.create(wanted, asked);
+    rotateSigningKeys: rotation.rotate,
+    replaceSigningKeysAtOnce: rotation.replaceAtOnce,
+    listSigningKeys: rotation.list,
+    async createApplication({ userDomainId, ...newApplication }, context) {
+      await requireUserDomain(userDomainId, newApplication.organizationId);
+      return applications.create(newApplication, context);
     },
-    async createPublicApplication({ userDomainId, ...wanted }) {
-      await demandDomain(userDomainId, wanted.organizationId);
-      return applications.createPublic(wanted);
+    async createPublicApplication({ userDomainId, ...newApplication }) {
+      await requireUserDomain(userDomainId, newApplication.organizationId);
+      return applications.createPublic(newApplication);
     },
-    renewSecret: applications.renewSecret,
-    moveCallback: applications.moveCallback,
-    disableApplication: (organizationId, clientId, asked) =>
-      applications.setStatus({ organizationId, clientId }, 'Disabled', asked),
-    enableApplication: (organizationId, clientId, asked) =>
-      applications.setStatus({ organizationId, clientId }, 'Enabled', asked),
-    sweep: sweep.run,
+    rotateSecret: applications.rotateSecret,
+    updateCallbackPort: applications.updateCallbackPort,
+    disableApplication: (organizationId, clientId, context) =>
+      applications.setStatus({ organizationId, clientId }, 'Disabled', context),
+    enableApplication: (organizationId, clientId, context) =>
+      applications.setStatus({ organizationId, clientId }, 'Enabled', context),
+    deleteExpired: cleanup.run,
     async close() {
-      await Promise.all([sweep.stop(), uses.close()]);
+      await Promise.all([cleanup.stop(), lastUsed.close()]);
       await accounts.close();
     },
   };

@@ -13,7 +13,7 @@ export { createCommandLineApplication } from './command-line-application.ts';
 /** Identity serves the sign-up pages; onboarding processes the form. */
 export type OnboardingDependencies = DecisionJobDependencies & {
   readonly log: SignUpsDependencies['log'];
-  readonly identity: Pick<Identity, 'registerFront'>;
+  readonly identity: Pick<Identity, 'registerSignUpPages'>;
 };
 
 /** @example registerOnboarding(http.app, { database, identity, provisioning, audit, jobs, mail, clock, ids }); */
@@ -23,6 +23,6 @@ export function registerOnboarding(app: FastifyInstance, deps: OnboardingDepende
   const deletion = createSignUpDeletion(deps);
   const signUps = createSignUps({ ...deps, decisionJobs, confirmationEmails, deletion });
   registerSignUpRoutes(app, signUps);
-  deps.identity.registerFront(app, signUps.submit);
+  deps.identity.registerSignUpPages(app, signUps.submit);
   registerActivationRoutes(app, createUserActivations(deps.identity));
 }

@@ -24,8 +24,8 @@ function rethrowWithPointer(error: unknown): never {
 
 export function createUserActivations({
   accounts,
-  userDomainOf,
-}: Pick<Identity, 'accounts' | 'userDomainOf'>) {
+  findUserDomain: userDomainOf,
+}: Pick<Identity, 'accounts' | 'findUserDomain'>) {
   const { emailLinks: links } = accounts;
 
   async function requireUserDomainId({ organizationId }: User): Promise<string> {

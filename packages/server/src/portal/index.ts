@@ -31,7 +31,12 @@ export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
   readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl' | 'platformKey'>;
   readonly identity: Pick<
     Identity,
-    'portal' | 'portalPlaces' | 'verifyToken' | 'accounts' | 'isUserDomain' | 'isOperator'
+    | 'portalAuthorization'
+    | 'portalUrls'
+    | 'verifyToken'
+    | 'accounts'
+    | 'userDomainExists'
+    | 'isOperator'
   >;
   readonly audit: Pick<AuditRecorder, 'record'>;
   /** Left out: that of the repository. */
@@ -50,7 +55,7 @@ export type Portal = {
 export function createPortal(deps: PortalDeps): Portal {
   const { identity, settings, clock, ids, provisioning } = deps;
   const masterKey = settings.platformKey;
-  const { portalPlaces: places, verifyToken } = identity;
+  const { portalUrls: places, verifyToken } = identity;
   const sessions = createSessions({ ...deps, masterKey });
   const isDemo = settings.environment === 'demo';
   const findDevice = isDemo ? provisioning.findDevice : undefined;
@@ -70,7 +75,7 @@ export function createPortal(deps: PortalDeps): Portal {
         bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
         isBuilding,
-        isClient: identity.isUserDomain,
+        isClient: identity.userDomainExists,
         onSignedOut: () => terminals?.lookNow(),
       });
       terminals?.register(app, upgrades);

@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, refusalOf, retryAfterHeader, route } from '../http/index.ts';
 import {
-  type PortalPlace,
-  type PortalPlaces,
+  type PortalSite,
+  type PortalUrls,
   portalCallbackPath,
   portalPath,
   providerPortalPath,
@@ -20,7 +20,7 @@ import { type createSignIn, signInPath } from './sign-in.ts';
 import type { ShowSession } from './view.ts';
 
 type Deps = {
-  readonly places: PortalPlaces;
+  readonly places: PortalUrls;
   readonly bundle: Bundle;
   readonly signIn: ReturnType<typeof createSignIn>;
   readonly callers: SessionCaller;
@@ -82,13 +82,13 @@ function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply)
 type WithPlace = (
   request: FastifyRequest,
   reply: FastifyReply,
-  place: PortalPlace,
+  place: PortalSite,
 ) => Promise<FastifyReply>;
 
 /** Elsewhere stands no portal; the page says where one does. */
 function atPlace({ places, isClient }: Deps, handle: WithPlace) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const place = places.at(request.host);
+    const place = places.findSite(request.host);
     if (place === undefined) {
       const address = places.origin + portalPath;
       return sendNotice(request, reply, 'elsewhere', { way: { address, text: address } });

@@ -24,7 +24,7 @@ function callersOf(manners: Manner[]) {
   };
   return createSessionCaller({
     sessions: { use } as Sessions,
-    places: { origin, originsOf: () => [origin], at: () => ({ origin }) },
+    places: { origin, listOrigins: () => [origin], findSite: () => ({ origin }) },
     verifyToken: async () => caller,
   });
 }

@@ -8,7 +8,7 @@ import type {
   PresentedCertificate,
   VerifyToken,
 } from '../http/index.ts';
-import { type FindDevice, type PortalPlaces, permissionsAt } from '../identity/index.ts';
+import { effectivePermissions, type FindDevice, type PortalUrls } from '../identity/index.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
 import type { SessionKey } from './session-store.ts';
 import { keyOf, type Manner, type PortalSession, type Sessions } from './sessions.ts';
@@ -57,7 +57,7 @@ type Shown = { readonly cookie: string; readonly origin: string; readonly manner
 
 type Deps = {
   readonly sessions: Sessions;
-  readonly places: PortalPlaces;
+  readonly places: PortalUrls;
   readonly verifyToken: VerifyToken;
   /** Left out: nobody stands in for a device. */
   readonly findDevice?: FindDevice | undefined;
@@ -94,7 +94,7 @@ async function atDevice(findDevice: FindDevice, caller: Caller, named: string): 
     ...caller,
     deviceId,
     storeId,
-    permissions: new Set(permissionsAt(true, [...caller.permissions])),
+    permissions: new Set(effectivePermissions(true, [...caller.permissions])),
   };
 }
 
@@ -153,7 +153,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
     const manner = isLink(request) ? 'active' : manners.get(request.headers[portalHeader]);
     if (manner === undefined) return undefined;
     const cookie = readCookie(request.raw, sessionCookie);
-    const origin = cookie === undefined ? undefined : places.at(request.host)?.origin;
+    const origin = cookie === undefined ? undefined : places.findSite(request.host)?.origin;
     if (cookie === undefined || origin === undefined) return undefined;
     return isFromOrigin(request.headers, origin) ? { cookie, origin, manner } : undefined;
   }
@@ -177,7 +177,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
 
     pageOf(handshake) {
       const { headers } = handshake;
-      const place = places.at(headers.host ?? '');
+      const place = places.findSite(headers.host ?? '');
       // A browser says where a page comes from that opens a WebSocket: there is no silence to forgive.
       if (place === undefined || headers.origin !== place.origin) {
         return refuse('origin_not_allowed', 'The page is none of ours.');

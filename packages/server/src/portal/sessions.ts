@@ -4,8 +4,8 @@ import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import {
-  browserLifetime,
-  type PortalIdentity,
+  browserSessionLifetime,
+  type PortalAuthorization,
   type PortalSignIn,
   type PortalTokens,
 } from '../identity/index.ts';
@@ -36,7 +36,7 @@ const organizationBytes = 16;
 const secretBytes = 32;
 const cookieForm = /^[\w-]{64}$/;
 
-export const idleMs = browserLifetime.idleMs;
+export const idleMs = browserSessionLifetime.idleMs;
 
 export type PortalSession = Omit<StoredSession, 'tokensSealed'> & { readonly tokens: PortalTokens };
 
@@ -51,7 +51,7 @@ type Deps = {
   readonly ids: Ids;
   /** 32 bytes; the key of the kept tokens is derived from it. */
   readonly masterKey: Buffer;
-  readonly identity: { readonly portal: PortalIdentity };
+  readonly identity: { readonly portalAuthorization: PortalAuthorization };
 };
 
 type Begun = { readonly cookie: string; readonly session: PortalSession };
@@ -132,14 +132,17 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
     const stored = await store.remove(at, tell);
     if (stored === undefined) return;
     const { userDomainId, tokens } = opened(stored);
-    await identity.portal.end(userDomainId, tokens.refreshToken);
+    await identity.portalAuthorization.signOut(userDomainId, tokens.refreshToken);
   }
 
   const endQuietly = (at: SessionKey) => end(at, async () => {});
 
   async function renewOnce(session: PortalSession, manner: Manner): Promise<PortalSession> {
     const { userDomainId, tokens, generation } = session;
-    const renewTokens = await identity.portal.prepareRenewal(userDomainId, tokens.refreshToken);
+    const renewTokens = await identity.portalAuthorization.prepareRefresh(
+      userDomainId,
+      tokens.refreshToken,
+    );
     let isOver = false;
     const stored = await store.renew(
       session,

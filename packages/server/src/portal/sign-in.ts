@@ -5,8 +5,8 @@ import type { Kysely } from 'kysely';
 import type { AuditRecorder } from '../audit/index.ts';
 import {
   type Identity,
-  type PortalPlace,
   type PortalSignIn,
+  type PortalSite,
   portalCallbackPath,
   portalClientId,
   portalPath,
@@ -44,7 +44,7 @@ export type CallbackQuery = {
 };
 
 type Deps = {
-  readonly identity: Pick<Identity, 'portal'>;
+  readonly identity: Pick<Identity, 'portalAuthorization'>;
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly sessions: Sessions;
   readonly flows: Flows;
@@ -55,7 +55,7 @@ type Deps = {
 type Told = Pick<PortalSession, 'organizationId' | 'sessionId' | 'userId' | 'signInId' | 'origin'>;
 
 export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }: Deps) {
-  const { portal } = identity;
+  const { portalAuthorization: portal } = identity;
 
   /** The browser that a sign-in began in; a new one is told so. */
   function browserOf({ raw }: FastifyRequest, reply: FastifyReply): string {
@@ -94,7 +94,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
   async function letIn(
     request: FastifyRequest,
     reply: FastifyReply,
-    place: PortalPlace,
+    place: PortalSite,
     signIn: PortalSignIn,
   ): Promise<void> {
     await endFormer(request);
@@ -107,7 +107,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
     async begin(
       request: FastifyRequest,
       reply: FastifyReply,
-      place: PortalPlace,
+      place: PortalSite,
       query: SignInQuery,
     ): Promise<FastifyReply> {
       const { origin } = place;
@@ -116,7 +116,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
       if (userDomainId === undefined) return askDomain(reply, to);
       const browser = browserOf(request, reply);
       const begun = flows.begin(browser, origin, { userDomainId, to });
-      const address = await portal.address(userDomainId, {
+      const address = await portal.signInUrl(userDomainId, {
         ...begun,
         redirectUri: origin + portalCallbackPath,
         loginHint: query.login_hint,
@@ -129,7 +129,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
     async callback(
       request: FastifyRequest,
       reply: FastifyReply,
-      { origin, ...place }: PortalPlace,
+      { origin, ...place }: PortalSite,
       query: CallbackQuery,
     ): Promise<FastifyReply> {
       const refuseWith = (name: NoticeName, to = portalPath) =>
@@ -143,7 +143,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
       if (query.error !== undefined) {
         return refuseWith(query.error === 'access_denied' ? 'denied' : 'failed', to);
       }
-      const signIn = await portal.redeem(userDomainId, {
+      const signIn = await portal.redeemCode(userDomainId, {
         code: query.code ?? '',
         verifier,
         nonce,
@@ -164,7 +164,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
       const tell = telling('signedOut', request.id);
       await sessions.end(session, (trx) => tell(trx, session));
       dropSession(reply.raw);
-      const location = await portal.signedOutAddress(session.userDomainId);
+      const location = await portal.signedOutUrl(session.userDomainId);
       return { location: location ?? signInPath };
     },
   };

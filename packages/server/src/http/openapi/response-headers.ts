@@ -9,10 +9,7 @@ import {
 const headersByStatus: Readonly<Record<number, readonly ResponseHeader[]>> = { 201: ['Location'] };
 
 /** Whether the operation accepts an Idempotency-Key and so can replay a response. */
-const takesKeyOfRequest = ({
-  headers = {},
-  takesIdempotencyKey,
-}: RouteDeclaration): boolean =>
+const takesKeyOfRequest = ({ headers = {}, takesIdempotencyKey }: RouteDeclaration): boolean =>
   takesIdempotencyKey === true ||
   Object.keys(headers).some((name) => name.toLowerCase() === idempotencyKeyHeader);
 

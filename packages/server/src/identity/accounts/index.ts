@@ -1,8 +1,8 @@
 // The interface of accounts: the users of a user domain, their passwords, second factors, email links and sign-ins.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
-import { createCachedLookup } from '../cached-lookup.ts';
-import type { Revision } from '../revision.ts';
+import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
+import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import { createExpiredDataDeletion } from './delete-expired.ts';
 import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
@@ -109,7 +109,7 @@ export type AccountsDependencies = {
   readonly masterKey: Buffer;
   readonly environment: string;
   readonly authUrl: string;
-  readonly revision: Revision;
+  readonly revision: ChangeCounter;
   /** If missing, every operation that sends an email fails before it changes anything. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'wake'> | undefined;
   readonly mail?: Pick<Mail, 'send'> | undefined;
@@ -284,7 +284,7 @@ function createUserCache(
     max: maxCachedUsers,
     ttlMs: userCacheTtlMs,
     clock,
-    nameOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
+    keyOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
     load: async ({ organizationId, userId }) =>
       uuidPattern.test(userId) ? users.find(organizationId, userId) : undefined,
   });

@@ -1,20 +1,25 @@
-// The tokens of a device that acts for itself: bound to its certificate, for its own place alone.
+// Issues tokens to a device that acts for itself, bound to its certificate.
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { DeviceFacts } from '../auth-claims.ts';
-import { type MachineIssue, machineClaims, machineIdTokenClaims } from '../claims.ts';
-import { signAccessToken, signJwt } from '../jwt.ts';
-import type { Application, Realm } from '../types.ts';
-import { accessTokenHash } from '../user-tokens.ts';
-import type { PresentedDevice } from './presented.ts';
+import type { Application } from '../clients/application.ts';
+import type { Realm } from '../realms-and-keys/realm.ts';
+import type { SignInDevice } from '../tokens/authentication-claims.ts';
+import { accessTokenHash } from '../tokens/issue-user-tokens.ts';
+import { signAccessToken, signJwt } from '../tokens/realm-jwt.ts';
+import {
+  type MachineTokenInput,
+  machineAccessTokenClaims,
+  machineIdTokenClaims,
+} from '../tokens/token-claims.ts';
+import type { AuthenticatedDevice } from './authenticated-device.ts';
 
-/** A terminal has no place to ask for a scope. */
-export const deviceScope = 'openid profile email auth';
-const accessTokenSeconds = 3600;
+/** Terminals cannot configure a scope. */
+export const defaultDeviceScope = 'openid profile email auth';
+const defaultAccessTokenSeconds = 3600;
 
 export type DeviceTokenResponse = {
   readonly access_token: string;
   readonly expires_in: number;
-  /** It can prove itself again at any time. */
+  /** 0: the device has no refresh token and can authenticate again at any time. */
   readonly refresh_expires_in: 0;
   readonly token_type: 'Bearer';
   readonly id_token?: string;
@@ -22,52 +27,57 @@ export type DeviceTokenResponse = {
   readonly scope: string;
 };
 
-export type DeviceTokens = ReturnType<typeof createDeviceTokens>;
+export type DeviceTokenIssuer = ReturnType<typeof createDeviceTokenIssuer>;
 
-function factsOf({ tsn, place }: PresentedDevice): DeviceFacts {
+function signInDeviceOf({ tsn, location }: AuthenticatedDevice): SignInDevice {
   return {
     type: 'UnattendedDevice',
     id: tsn,
     methods: ['api'],
-    deviceId: place.logicalDeviceId,
-    storeId: place.storeId,
+    deviceId: location.logicalDeviceId,
+    storeId: location.storeId,
   };
 }
 
-export function createDeviceTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
-  async function idToken(issue: MachineIssue, accessToken: string): Promise<string> {
-    const claims = machineIdTokenClaims({ ...issue, tokenId: ids.uuidV4() });
+export function createDeviceTokenIssuer({ clock, ids }: { clock: Clock; ids: Ids }) {
+  async function idToken(input: MachineTokenInput, accessToken: string): Promise<string> {
+    const claims = machineIdTokenClaims({ ...input, tokenId: ids.uuidV4() });
     const at_hash = accessTokenHash(accessToken);
-    return signJwt(issue.realm.signing.ES256, { ...claims, at_hash });
+    return signJwt(input.realm.signing.ES256, { ...claims, at_hash });
   }
 
   return {
     async issue(
       realm: Realm,
       application: Application,
-      device: PresentedDevice,
+      device: AuthenticatedDevice,
       scope: string,
     ): Promise<DeviceTokenResponse> {
       const issuedAt = Math.floor(clock.now() / 1000);
-      const seconds = application.accessTokenSeconds ?? accessTokenSeconds;
-      const issue: MachineIssue = {
+      const seconds = application.accessTokenSeconds ?? defaultAccessTokenSeconds;
+      const input: MachineTokenInput = {
         realm,
         application,
         scope,
         tokenId: ids.uuidV4(),
         issuedAt,
         expiresAt: issuedAt + seconds,
-        device: factsOf(device),
+        device: signInDeviceOf(device),
         certificate: device.thumbprint,
       };
-      const accessToken = await signAccessToken(realm, application, 'ES256', machineClaims(issue));
-      const isAboutTheDevice = scope.split(' ').includes('openid');
+      const accessToken = await signAccessToken(
+        realm,
+        application,
+        'ES256',
+        machineAccessTokenClaims(input),
+      );
+      const hasIdToken = scope.split(' ').includes('openid');
       return {
         access_token: accessToken,
         expires_in: seconds,
         refresh_expires_in: 0,
         token_type: 'Bearer',
-        ...(isAboutTheDevice ? { id_token: await idToken(issue, accessToken) } : {}),
+        ...(hasIdToken ? { id_token: await idToken(input, accessToken) } : {}),
         'not-before-policy': 0,
         scope,
       };

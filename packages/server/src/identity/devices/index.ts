@@ -1,39 +1,47 @@
-// Device security put together: the authority, the certificates, and what a device gets for one.
+// Assembles device security: certificate authority, certificates, credentials and terminal claims.
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
 import type { Clock, Database, Environment, Ids, Log } from '../../platform/index.ts';
-import type { Applications } from '../applications.ts';
-import { type RecordChange, recordNothing } from '../changes.ts';
-import { createRevision } from '../revision.ts';
-import type { FindDevice } from '../types.ts';
-import { createAuthorities } from './authority.ts';
-import { createDeviceCertificates, type DeviceCertificates } from './certificates.ts';
-import { createClaimTerminal } from './claims.ts';
-import { type CredentialRouteDeps, registerCredentialRoutes } from './credential-routes.ts';
-import { createDeviceCredentials } from './credentials.ts';
-import { createFindPresented } from './place.ts';
-import { registerCertificateRoutes } from './routes.ts';
-import { createDeviceSecrets, type DeviceSecrets } from './secrets.ts';
-import { createCertificateJudge } from './standing.ts';
-import { createDeviceStore } from './store.ts';
-import type { CertificateHolder, FindHardware, NameMerchant, TerminalClaims } from './types.ts';
+import type { Applications } from '../clients/applications.ts';
+import { type RecordChange, recordNothing } from '../infrastructure/audit-port.ts';
+import { createChangeCounter } from '../infrastructure/change-counter.ts';
+import { createDeviceAuthorities } from './certificate-authority.ts';
+import { registerCertificateRoutes } from './certificate-routes.ts';
+import { registerCredentialRoutes } from './credential-and-claim-routes.ts';
+import { createDeviceCertificateStore } from './device-certificate-sql.ts';
+import { createDeviceCertificates, type DeviceCertificates } from './device-certificates.ts';
+import { createDeviceCredentials, type DeviceCredentials } from './device-credentials.ts';
+import { createDeviceSecrets, type DeviceSecrets } from './device-secrets.ts';
+import {
+  createFindAuthenticatedDevice,
+  type FindAuthenticatedDevice,
+} from './find-authenticated-device.ts';
+import { createClaimTerminal } from './terminal-claims.ts';
+import type {
+  CertificateHolder,
+  FindDevice,
+  FindMerchantName,
+  FindTerminal,
+  TerminalClaims,
+} from './types.ts';
+import { createDeviceCertificateValidator } from './validate-certificate.ts';
 
-export { devicePrefix, deviceTokenPath } from './credential-routes.ts';
+export { devicePathPrefix, deviceTokenPath } from './credential-and-claim-routes.ts';
 
-const certificateDaysDefault = 365;
+const defaultCertificateDays = 365;
 
 export type DeviceSettings = {
-  /** PEM certificates of the operator's own device authorities. */
+  /** A file with PEM certificates of the operator's device authorities. */
   readonly deviceCaFile?: string | undefined;
   readonly deviceCertificateDays?: number | undefined;
-  /** Addresses and ranges of the proxy that may hand on certificates. */
+  /** Addresses and ranges of the proxy that may forward client certificates. */
   readonly trustProxy?: readonly string[] | undefined;
-  /** In production only claimed terminals connect; left out, as in production. */
+  /** In production, only claimed terminals connect; default: production. */
   readonly environment?: Environment;
 };
 
-export type DevicesDeps = {
+export type DeviceSecurityDeps = {
   readonly database: Database;
   readonly settings: DeviceSettings;
   readonly clock: Clock;
@@ -42,118 +50,116 @@ export type DevicesDeps = {
   readonly masterKey: Buffer;
   readonly applications: Applications;
   readonly findDevice: FindDevice;
-  readonly findHardware?: FindHardware | undefined;
-  readonly nameMerchant?: NameMerchant | undefined;
+  readonly findTerminal?: FindTerminal | undefined;
+  readonly findMerchantName?: FindMerchantName | undefined;
   readonly terminalClaims?: TerminalClaims | undefined;
   readonly recordChange?: RecordChange | undefined;
 };
 
-const noHardware: FindHardware = async () => refuse('device_not_found', 'There is no device.');
-const noMerchant: NameMerchant = async () => refuse('merchant_not_found', 'There is no merchant.');
+const noTerminal: FindTerminal = async () =>
+  refuse('device_not_found', 'The device does not exist.');
+const noMerchantName: FindMerchantName = async () =>
+  refuse('merchant_not_found', 'The merchant does not exist.');
 
-const noClaims: TerminalClaims = {
+const noTerminalClaims: TerminalClaims = {
   claimByCertificate: async () => undefined,
   rememberCode: async () => {},
 };
 
-type Bound = { readonly organizationId: string; readonly thumbprint: string };
-
-type RouteDeps = Pick<CredentialRouteDeps, 'findRealm' | 'listenerOf' | 'limits'>;
+type CertificateKey = { readonly organizationId: string; readonly thumbprint: string };
 
 export type Devices = {
-  /** Reads and judges what a peer shows. */
+  /** Reads and validates the client certificate of a request. */
   readonly reader: CertificateReader<CertificateHolder>;
   readonly certificates: DeviceCertificates;
-  readonly checkSecret: DeviceSecrets['check'];
-  /** The thumbprints among them whose certificates are good now. */
-  standing(holders: readonly Bound[]): Promise<ReadonlySet<string>>;
-  /** PEM of every authority that vouches for devices; the first one is made when there is none. */
+  readonly verifySecret: DeviceSecrets['verify'];
+  /** The thumbprints of certificates that are neither revoked nor expired. */
+  findActiveCertificates(holders: readonly CertificateKey[]): Promise<ReadonlySet<string>>;
+  /** PEM certificates of all trusted authorities; creates the platform's authority on first use. */
   authorities(): Promise<string[]>;
-  register(app: FastifyInstance, deps: RouteDeps): Promise<void>;
+  readonly findAuthenticatedDevice: FindAuthenticatedDevice;
+  readonly userDomainOf: DeviceCredentials['userDomainOf'];
+  register(app: FastifyInstance): Promise<void>;
 };
 
-export function createDevices(deps: DevicesDeps): Devices {
+export function createDevices(deps: DeviceSecurityDeps): Devices {
   const { database, settings, clock, ids, masterKey, findDevice, applications } = deps;
-  const { findHardware = noHardware, nameMerchant = noMerchant } = deps;
-  const { terminalClaims = noClaims } = deps;
-  const store = createDeviceStore(database);
-  // Of its own, so that a changed application does not have every connection judged again.
-  const revision = createRevision();
-  const authorities = createAuthorities({
+  const { findTerminal = noTerminal, findMerchantName = noMerchantName } = deps;
+  const { terminalClaims = noTerminalClaims } = deps;
+  const store = createDeviceCertificateStore(database);
+  // A separate counter, so that a changed application does not recheck every connection.
+  const changeCounter = createChangeCounter();
+  const authorities = createDeviceAuthorities({
     store,
     clock,
     masterKey,
     authorityFile: settings.deviceCaFile,
   });
-  const judge = createCertificateJudge({
+  const validator = createDeviceCertificateValidator({
     authorities,
     store,
     clock,
-    revision,
+    changeCounter,
     requiresClaims: (settings.environment ?? 'production') === 'production',
   });
   const reader = createCertificateReader({
     trustedProxy: settings.trustProxy,
-    verifier: judge,
+    verifier: validator,
     clock,
   });
   const { recordChange = recordNothing } = deps;
   const certificates = createDeviceCertificates({
     authorities,
     store,
-    findHardware,
+    findTerminal,
     clock,
     ids,
     log: deps.log,
-    revision,
-    certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
+    changeCounter,
+    certificateDays: settings.deviceCertificateDays ?? defaultCertificateDays,
     recordChange,
   });
   const claimTerminal = createClaimTerminal({
-    judge,
+    validator,
     authorities,
     certificates,
     store,
     terminalClaims,
     clock,
-    revision,
+    changeCounter,
   });
   const secrets = createDeviceSecrets({ database, clock, ids, recordChange });
-  const findPresented = createFindPresented({ findDevice, findHardware });
+  const findAuthenticatedDevice = createFindAuthenticatedDevice({ findDevice, findTerminal });
   const credentials = createDeviceCredentials({
     applications,
     store,
     secrets,
-    findPresented,
-    nameMerchant,
+    findAuthenticatedDevice,
+    findMerchantName,
   });
 
   return {
     reader,
     certificates,
-    checkSecret: secrets.check,
-    async standing(holders) {
+    verifySecret: secrets.verify,
+    async findActiveCertificates(holders) {
       if (holders.length === 0) return new Set();
-      const found = await store.standing(
+      const thumbprints = await store.findActive(
         holders.map(({ organizationId }) => organizationId),
         holders.map(({ thumbprint }) => thumbprint),
         clock.now(),
       );
-      return new Set(found);
+      return new Set(thumbprints);
     },
-    authorities: async () => (await authorities.trusted()).map((one) => one.toString()),
-    async register(app, routeDeps) {
+    authorities: async () => (await authorities.trustedAuthorities()).map((one) => one.toString()),
+    findAuthenticatedDevice,
+    userDomainOf: credentials.userDomainOf,
+    async register(app) {
       await app.register((scope, _options, done) => {
         registerCertificateRoutes(scope, certificates);
         done();
       });
-      await registerCredentialRoutes(app, {
-        ...routeDeps,
-        certificates: reader,
-        claimTerminal,
-        credentials,
-        findPresented,
-      });
+      registerCredentialRoutes(app, { certificates: reader, claimTerminal, credentials });
     },
   };
 }

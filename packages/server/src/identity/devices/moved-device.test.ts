@@ -1,4 +1,4 @@
-// Somebody is signed in at a terminal where it stands: moved elsewhere, it asks for the password again.
+// Tests that a user must sign in again after the terminal has moved to another location.
 import assert from 'node:assert/strict';
 import { hash, X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -7,9 +7,9 @@ import { type DeviceScene, openDevices, type Place, type Shown } from '../../../
 
 const password = 'seven tills under one roof';
 
-describe('a terminal at which somebody is signed in', () => {
+describe('a terminal with a signed-in user', () => {
   let scene: DeviceScene;
-  let stood: Place;
+  let origin: Place;
   let shown: Shown;
   let username: string;
   let sequence = 0;
@@ -20,8 +20,8 @@ describe('a terminal at which somebody is signed in', () => {
   after(() => scene.close());
 
   async function begin(): Promise<void> {
-    stood = await scene.place();
-    shown = await scene.certify(stood.physicalDeviceId);
+    origin = await scene.place();
+    shown = await scene.certify(origin.physicalDeviceId);
     await scene.credentials(shown);
     const { organizationId, userDomainId, identity } = scene;
     sequence += 1;
@@ -34,24 +34,24 @@ describe('a terminal at which somebody is signed in', () => {
       secondFactor: 'Off',
       email: `${username}@shop.example`,
       emailVerified: true,
-      groups: [`${stood.merchantId}_org_operator`],
+      groups: [`${origin.merchantId}_org_operator`],
       entityType: 'merchant',
-      entityId: stood.merchantId,
+      entityId: origin.merchantId,
     });
   }
 
-  const ask = (form: Record<string, string>) =>
+  const requestToken = (form: Record<string, string>) =>
     scene.device('/oauth2-mtls/v1/token', {
-      form: { client_id: `device-${stood.merchantId}`, ...form },
+      form: { client_id: `device-${origin.merchantId}`, ...form },
       shown,
     });
   const signIn = async () => {
-    const answer = await ask({ grant_type: 'password', username, password });
+    const answer = await requestToken({ grant_type: 'password', username, password });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body;
   };
   const refresh = async (refresh_token: string) => {
-    const { status, body } = await ask({ grant_type: 'refresh_token', refresh_token });
+    const { status, body } = await requestToken({ grant_type: 'refresh_token', refresh_token });
     return status === 200 ? body : body.error;
   };
   const isGood = (token: string) => {
@@ -72,38 +72,38 @@ describe('a terminal at which somebody is signed in', () => {
     const link = ({ logicalDeviceId }: Place, ids: string[]) =>
       provisioning.logicalDevices.link({ organizationId }, logicalDeviceId, ids);
     await link(from, []);
-    await link(to, [stood.physicalDeviceId]);
+    await link(to, [origin.physicalDeviceId]);
   }
 
-  it('goes on where it stands, and ends with its tokens where it is moved', async () => {
+  it('keeps its sign-in at its location, and loses it and its tokens when moved', async () => {
     await begin();
     const first = await signIn();
     const stayed = await refresh(first.refresh_token);
-    assert.deepEqual(placeIn(stayed.access_token), [stood.logicalDeviceId, stood.storeId]);
+    assert.deepEqual(placeIn(stayed.access_token), [origin.logicalDeviceId, origin.storeId]);
 
-    const next = await scene.place({ merchantId: stood.merchantId, isLinked: false });
-    await move(stood, next);
+    const next = await scene.place({ merchantId: origin.merchantId, isLinked: false });
+    await move(origin, next);
     assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
     assert.equal(await isGood(stayed.access_token), false, 'it sold for the old place');
 
-    const anew = await signIn();
-    assert.deepEqual(placeIn(anew.access_token), [next.logicalDeviceId, next.storeId]);
-    const renewed = await refresh(anew.refresh_token);
+    const newSignIn = await signIn();
+    assert.deepEqual(placeIn(newSignIn.access_token), [next.logicalDeviceId, next.storeId]);
+    const renewed = await refresh(newSignIn.refresh_token);
     assert.deepEqual(placeIn(renewed.access_token), [next.logicalDeviceId, next.storeId]);
     assert.equal(await isGood(renewed.access_token), true);
 
-    // The sign-in of before is over for good.
-    await move(next, stood);
+    // The former sign-in stays ended.
+    await move(next, origin);
     assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
   });
 
-  it('that was away and is back where it stood goes on', async () => {
+  it('that moved away and back keeps its sign-in', async () => {
     await begin();
     const { refresh_token } = await signIn();
-    const elsewhere = await scene.place({ merchantId: stood.merchantId, isLinked: false });
-    await move(stood, elsewhere);
-    await move(elsewhere, stood);
+    const elsewhere = await scene.place({ merchantId: origin.merchantId, isLinked: false });
+    await move(origin, elsewhere);
+    await move(elsewhere, origin);
     const { access_token } = await refresh(refresh_token);
-    assert.deepEqual(placeIn(access_token), [stood.logicalDeviceId, stood.storeId]);
+    assert.deepEqual(placeIn(access_token), [origin.logicalDeviceId, origin.storeId]);
   });
 });

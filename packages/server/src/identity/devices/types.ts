@@ -1,34 +1,34 @@
-// The nouns of device security, and what it asks of provisioning.
+// The types of device security, and its ports to provisioning.
 import type { ClaimMethod, DeviceCertificateRevocation } from '@switchyard/contract';
 
 export type RevocationReason = NonNullable<DeviceCertificateRevocation['reason']>;
 
-/** An organisation, or one merchant of it: what a caller may see and change. */
-export type Scope = { readonly organizationId: string; readonly merchantId?: string };
+/** An organisation, or one merchant of it: the range that a caller may see and change. */
+export type DeviceScope = { readonly organizationId: string; readonly merchantId?: string };
 
-/** The terminal itself, in a place or in stock. */
-export type Hardware = {
+/** A physical terminal, installed or in stock. */
+export type Terminal = {
   readonly physicalDeviceId: string;
   readonly serialNumber: string;
   /** `{MAKE_MODEL}-{serial}`. */
   readonly tsn: string;
-  /** Missing while the terminal has no place. */
+  /** Missing while the terminal is in stock. */
   readonly logicalDeviceId?: string | undefined;
-  /** Missing while it belongs to none. */
+  /** Missing while it belongs to no merchant. */
   readonly merchantId?: string | undefined;
 };
 
-/** Throws `device_not_found` for what is not in the scope. */
-export type FindHardware = (scope: Scope, physicalDeviceId: string) => Promise<Hardware>;
+/** Throws `device_not_found` if the terminal is not in the scope. */
+export type FindTerminal = (scope: DeviceScope, physicalDeviceId: string) => Promise<Terminal>;
 
 /** Throws `merchant_not_found`. */
-export type NameMerchant = (organizationId: string, merchantId: string) => Promise<string>;
+export type FindMerchantName = (organizationId: string, merchantId: string) => Promise<string>;
 
 export type StoredCertificate = {
   readonly organizationId: string;
   readonly thumbprint: string;
   readonly physicalDeviceId: string;
-  /** Of the terminal, when the certificate was made. */
+  /** The serial number of the terminal when the certificate was issued. */
   readonly serialNumber: string;
   readonly certificateSerial: string;
   /** PEM. */
@@ -41,18 +41,21 @@ export type StoredCertificate = {
   readonly revocationReason?: RevocationReason | undefined;
 };
 
-/** With how the terminal was claimed; undefined while it is not. */
-export type KnownCertificate = StoredCertificate & { readonly claimMethod?: ClaimMethod };
+/** With the method by which the terminal was claimed; missing while it is not claimed. */
+export type RegisteredCertificate = StoredCertificate & { readonly claimMethod?: ClaimMethod };
 
-/** Whose certificate it is: what a good one says of the peer. */
+/** The terminal to which a certificate belongs. */
 export type CertificateHolder = Pick<
-  KnownCertificate,
+  RegisteredCertificate,
   'organizationId' | 'physicalDeviceId' | 'serialNumber' | 'claimMethod'
 >;
 
-/** What device security asks of provisioning about claims. */
+/** The port to provisioning for terminal claims. */
 export type TerminalClaims = {
-  /** The terminal was proved by its maker's certificate; undefined where the organisation has none of this name. */
+  /**
+   * Records a claim by manufacturer certificate; undefined if the organisation has no terminal of
+   * this name.
+   */
   claimByCertificate(
     organizationId: string,
     name: string,
@@ -64,6 +67,31 @@ export type TerminalClaims = {
       }
     | undefined
   >;
-  /** The code that the terminal shows, for the next minutes. */
+  /** Stores the code that the terminal shows, for a few minutes. */
   rememberCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
 };
+
+/**
+ * The members from `physicalDeviceId` on are present together, or missing if no terminal is
+ * installed.
+ */
+export type FoundDevice = {
+  readonly logicalDeviceId: string;
+  readonly storeId: string;
+  readonly merchantId: string;
+  readonly physicalDeviceId?: string;
+  readonly serialNumber?: string;
+  readonly make?: string;
+  readonly model?: string;
+  readonly family?: string;
+};
+
+/**
+ * Port to provisioning; undefined if the device is unknown, disabled, or belongs to another
+ * merchant.
+ */
+export type FindDevice = (
+  organizationId: string,
+  merchantId: string | undefined,
+  nameOrId: string,
+) => Promise<FoundDevice | undefined>;

@@ -7,7 +7,7 @@ import {
   type SignInPages,
   submit,
 } from '../../../test/sign-in-pages.ts';
-import { clientOf } from '../portal-places.ts';
+import { userDomainOfHost } from '../clients/portal-urls.ts';
 import { stripUserDomain } from './handlers/sign-in.ts';
 import { cspSource } from './http/page-response.ts';
 import { findSessionUserAgent, parseDeviceName } from './views/device-name.ts';
@@ -143,7 +143,7 @@ describe('helpers of the pages', () => {
       ['acme.portal.example.evil.example', 'portal.example', undefined],
       ['acme.portal.example', undefined, undefined],
     ] as const) {
-      assert.equal(clientOf(host, domain), client, host);
+      assert.equal(userDomainOfHost(host, domain), client, host);
     }
   });
 

@@ -1,8 +1,8 @@
 // The interface of the sign-in pages: sign-in, sign-up, email links and the account page.
 import type { FastifyInstance } from 'fastify';
 import { deriveKey } from '../../platform/index.ts';
-import { createPortalPlaces, portalPath } from '../portal-places.ts';
-import type { Shown } from '../shown.ts';
+import { createPortalUrls, portalPath } from '../clients/portal-urls.ts';
+import type { PageRenderer } from '../oauth/rendered-pages.ts';
 import { createAccountHandlers } from './handlers/account.ts';
 import { createAccountChangeHandlers } from './handlers/account-changes.ts';
 import type { LoginPageDependencies, LoginPageSettings } from './handlers/dependencies.ts';
@@ -27,7 +27,7 @@ export type { SubmitSignUp } from './handlers/sign-up.ts';
 /** Created first: the authorization server shows some pages and does not depend on accounts. */
 export type LoginPageFrame = LayoutOptions & {
   readonly assets: PageAssets;
-  readonly providerPages: Shown;
+  readonly providerPages: PageRenderer;
 };
 
 export function createLoginPageFrame({
@@ -59,10 +59,10 @@ export function createLoginPages(
   const shared = { ...deps, contexts, responses, steps, rp, origin };
   const enrolmentHandlers = createEnrolmentHandlers(shared);
   const accountHandlers = createAccountHandlers(shared);
-  const portalAddresses = createPortalPlaces({ baseUrl, portalDomain: settings.portalDomain });
+  const portalAddresses = createPortalUrls({ baseUrl, portalDomain: settings.portalDomain });
   /** The sign-in of the portal that already knows the user domain. */
   const portalSignInUrl = (userDomainId: string): string => {
-    const signIn = `${portalAddresses.originsOf(userDomainId).at(-1)}${portalPath}/sign-in`;
+    const signIn = `${portalAddresses.listOrigins(userDomainId).at(-1)}${portalPath}/sign-in`;
     return `${signIn}?${new URLSearchParams({ domain: userDomainId, to: portalPath })}`;
   };
   const pages = listPages({

@@ -2,7 +2,7 @@
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database, Ids, Job, Jobs } from '../../../platform/index.ts';
-import { hashSecret } from '../../secrets.ts';
+import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
 import type { AttemptOrigin, EmailLinkPurpose, User } from '../types.ts';

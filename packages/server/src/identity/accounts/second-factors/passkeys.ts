@@ -6,7 +6,7 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import type { Clock, Database, Ids, Log } from '../../../platform/index.ts';
-import { hashSecret } from '../../secrets.ts';
+import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { AttemptOrigin, User } from '../types.ts';
 import {

@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../accounts/index.ts';
-import type { CurrentSession } from '../../sessions.ts';
+import type { CurrentSession } from '../../sessions/sessions.ts';
 import { accountPath, accountSignInPath, signedOutPath } from '../html/page-paths.ts';
 import {
   attemptOriginOf,

@@ -1,10 +1,10 @@
 // The dependencies and settings of the sign-in pages.
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { Accounts } from '../../accounts/index.ts';
-import type { EntityStore } from '../../entity-store.ts';
-import type { Interactions } from '../../interactions.ts';
-import type { Sessions } from '../../sessions.ts';
-import type { Realm } from '../../types.ts';
+import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
+import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { LoginInteractions } from '../../sessions/login-interactions.ts';
+import type { Sessions } from '../../sessions/sessions.ts';
 
 export type LoginPageDependencies = {
   readonly accounts: Pick<
@@ -20,9 +20,9 @@ export type LoginPageDependencies = {
     | 'findPasswordViolation'
     | 'signInHistory'
   >;
-  readonly interactions: Interactions;
+  readonly interactions: LoginInteractions;
   readonly sessions: Sessions;
-  readonly entities: EntityStore;
+  readonly entities: OidcEntityStore;
   readonly clock: Clock;
   readonly ids: Ids;
   /** 32 bytes; the keys of CSRF tokens and sign-in steps are derived from it. */

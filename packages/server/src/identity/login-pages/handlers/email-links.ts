@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fillTemplate } from '../../../platform/index.ts';
 import type { User } from '../../accounts/index.ts';
-import { signInPath } from '../../interactions.ts';
+import { signInPath } from '../../sessions/login-interactions.ts';
 import type { FieldErrors } from '../html/form-fields.ts';
 import { PageError } from '../html/page-errors.ts';
 import {

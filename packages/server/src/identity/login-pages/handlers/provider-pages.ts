@@ -1,6 +1,6 @@
 // The pages that the authorization server shows: an error, the question before a sign-out, the end of a sign-out.
 import type { IncomingMessage } from 'node:http';
-import type { Fault, Page, Shown } from '../../shown.ts';
+import type { PageError, PageRenderer, RenderedPage } from '../../oauth/rendered-pages.ts';
 import type { PageErrorKind } from '../html/page-errors.ts';
 import { type LayoutOptions, type PageContent, renderPage } from '../html/page-layout.ts';
 import { accountSignInPath } from '../html/page-paths.ts';
@@ -22,15 +22,18 @@ const kindByOAuthError: Readonly<Record<string, PageErrorKind>> = {
 const expiredSessionPattern =
   /^(?:authorization request has expired|(?:authorization|interaction) session)/;
 
-function errorKindOf({ error, description = '', status, realm }: Fault): PageErrorKind {
+function errorKindOf({ error, description = '', status, realm }: PageError): PageErrorKind {
   if (realm === undefined && status === 404) return 'userDomainUnknown';
   return expiredSessionPattern.test(description)
     ? 'signInExpired'
     : (kindByOAuthError[error] ?? 'requestInvalid');
 }
 
-export function createProviderPages(layout: LayoutOptions): Shown {
-  function render(raw: IncomingMessage, buildContent: (texts: PageTexts) => PageContent): Page {
+export function createProviderPages(layout: LayoutOptions): PageRenderer {
+  function render(
+    raw: IncomingMessage,
+    buildContent: (texts: PageTexts) => PageContent,
+  ): RenderedPage {
     const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
     const requested = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
     const language = requestLanguage(raw, undefined, requested);
@@ -39,11 +42,11 @@ export function createProviderPages(layout: LayoutOptions): Shown {
   }
 
   return {
-    fault: (raw, data) =>
+    errorPage: (raw, data) =>
       render(raw, (texts) => renderErrorPage(texts, errorKindOf(data), data.requestId, data)),
-    logout: (raw, { form, redirectUri }) =>
+    logoutPage: (raw, { form, redirectUri }) =>
       render(raw, (texts) => renderLogoutPage(texts, form, redirectUri)),
-    signedOut: (raw, { realm }) =>
+    signedOutPage: (raw, { realm }) =>
       render(raw, (texts) => {
         const { doneTitle, done, again } = texts.logout;
         return renderDonePage(doneTitle, [done], {

@@ -1,7 +1,7 @@
 // Handlers of the sign-in pages: user name, password and code in one form, then a passkey or the set-up of one-time codes.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type SignInRequest, signInPath } from '../../interactions.ts';
-import type { SignedInUser } from '../../sessions.ts';
+import { type SignInRequest, signInPath } from '../../sessions/login-interactions.ts';
+import type { AuthenticatedUser } from '../../sessions/sessions.ts';
 import type { FieldErrors } from '../html/form-fields.ts';
 import { PageError } from '../html/page-errors.ts';
 import { accountFlowId, accountPath, forgottenPasswordPath } from '../html/page-paths.ts';
@@ -98,7 +98,7 @@ export function createSignInHandlers(deps: Deps) {
 
   async function finishSignIn(
     context: SignInContext,
-    signedIn: SignedInUser,
+    signedIn: AuthenticatedUser,
   ): Promise<FastifyReply> {
     const { realm, request, reply } = context;
     const exchange = [realm.userDomainId, request.raw, reply.raw] as const;

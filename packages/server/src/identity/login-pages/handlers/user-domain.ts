@@ -1,7 +1,7 @@
 // Handlers of the first sign-in step: users without an application enter their user domain.
 import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientOf, portalPath } from '../../portal-places.ts';
+import { portalPath, userDomainOfHost } from '../../clients/portal-urls.ts';
 import { accountPath, accountSignInPath, userDomainPath } from '../html/page-paths.ts';
 import type { PageContext, PageContexts } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
@@ -54,7 +54,7 @@ export function createUserDomainHandlers(deps: Deps) {
   return {
     async get(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const context = contexts.create(request, reply);
-      const client = clientOf(request.hostname, portalDomain);
+      const client = userDomainOfHost(request.hostname, portalDomain);
       const realm = client === undefined ? undefined : await findRealm(client);
       if (realm === undefined) return showForm(context);
       return responses.redirect(context, origin + accountPath(realm.userDomainId));

@@ -1,5 +1,5 @@
 // The paths of the pages, used by pages, emails and redirects.
-import { signInPath } from '../../interactions.ts';
+import { signInPath } from '../../sessions/login-interactions.ts';
 
 export const userDomainPath = '/auth/sign-in';
 export const homePath = '/';

@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../../platform/index.ts';
 import type { Accounts, Method, User } from '../../accounts/index.ts';
-import type { EntityStore } from '../../entity-store.ts';
-import { pageStepModel as model } from '../../sessions.ts';
-import { isStanding } from '../../standing.ts';
+import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
+import { loginStepModel as model } from '../../sessions/sessions.ts';
+import { isUserSessionValid } from '../../tokens/user-session-validity.ts';
 import { PageError } from '../html/page-errors.ts';
 
 /**
@@ -38,7 +38,7 @@ export type StepKey = {
 export type SignInSteps = ReturnType<typeof createSignInSteps>;
 
 type Deps = {
-  readonly entities: EntityStore;
+  readonly entities: OidcEntityStore;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly clock: Clock;
   readonly key: Buffer;
@@ -68,7 +68,7 @@ export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
       { userId, since }: SignInStep,
     ): Promise<User> {
       const user = await accounts.find(organizationId, userId);
-      if (!isStanding(user, since)) throw new PageError('signInExpired');
+      if (!isUserSessionValid(user, since)) throw new PageError('signInExpired');
       return user;
     },
 
@@ -102,7 +102,7 @@ export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
       if (!(await entities.consume(stepKey.organizationId, model, idOf(stepKey), clock.now()))) {
         return undefined;
       }
-      await entities.destroy(stepKey.organizationId, model, idOf(stepKey));
+      await entities.delete(stepKey.organizationId, model, idOf(stepKey));
       return step;
     },
   };

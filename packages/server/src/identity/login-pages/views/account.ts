@@ -3,7 +3,7 @@
 import { type Html, html } from '../../../http/index.ts';
 import { fillTemplate } from '../../../platform/index.ts';
 import type { SignInRecord, User } from '../../accounts/index.ts';
-import type { SessionFacts } from '../../sessions.ts';
+import type { SessionSummary } from '../../sessions/sessions.ts';
 import { hiddenField, renderForm, secondaryButton } from '../html/form-fields.ts';
 import type { PageContent } from '../html/page-layout.ts';
 import { emptyHtml } from '../html/page-layout.ts';
@@ -20,7 +20,7 @@ export type AccountPageData = {
   readonly domain: string;
   readonly user: User;
   readonly sessionId: string;
-  readonly sessions: readonly SessionFacts[];
+  readonly sessions: readonly SessionSummary[];
   /** More records than the page shows: they identify the devices of the sessions. */
   readonly signIns: readonly SignInRecord[];
   readonly passkeys: number;
@@ -102,7 +102,7 @@ function describeDevice({ account }: PageTexts, userAgent: string | undefined): 
   return system === undefined ? browser : fillTemplate(account.device, { browser, system });
 }
 
-function renderSession(texts: PageTexts, data: AccountPageData, session: SessionFacts): Html {
+function renderSession(texts: PageTexts, data: AccountPageData, session: SessionSummary): Html {
   const { account } = texts;
   const { basePath, token, sessionId, user, signIns } = data;
   const time = createTimeFormatter(texts, user.zoneinfo);
@@ -131,7 +131,7 @@ function renderSession(texts: PageTexts, data: AccountPageData, session: Session
 function renderSessions(texts: PageTexts, data: AccountPageData): Html {
   const { account } = texts;
   const { sessions, sessionId, basePath, token } = data;
-  const isCurrent = (session: SessionFacts) => session.sessionId === sessionId;
+  const isCurrent = (session: SessionSummary) => session.sessionId === sessionId;
   const ordered = [...sessions].sort(
     (first, second) => Number(isCurrent(second)) - Number(isCurrent(first)),
   );

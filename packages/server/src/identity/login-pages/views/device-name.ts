@@ -1,6 +1,6 @@
 // Derives a device name from the User-Agent header, so that users recognise their devices; only a guess.
 import type { SignInRecord } from '../../accounts/index.ts';
-import type { SessionFacts } from '../../sessions.ts';
+import type { SessionSummary } from '../../sessions/sessions.ts';
 
 const browserPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
@@ -47,7 +47,7 @@ const maxSessionStartGapMs = 1500;
  * signed in at that moment.
  */
 export function findSessionUserAgent(
-  { kind, signedInAt }: Pick<SessionFacts, 'kind' | 'signedInAt'>,
+  { kind, signedInAt }: Pick<SessionSummary, 'kind' | 'signedInAt'>,
   signIns: readonly Pick<SignInRecord, 'attemptedAt' | 'outcome' | 'userAgent'>[],
 ): string | undefined {
   if (kind !== 'Browser') return undefined;

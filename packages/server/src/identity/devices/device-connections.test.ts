@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  X509Certificate,
+} from 'node:crypto';
+import { once } from 'node:events';
+import type { Agent } from 'node:https';
+import { createConnection } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import {
+  type Answer,
+  type DeviceScene,
+  makeCertificate,
+  openDevices,
+  type Shown,
+} from '../../../test/devices.ts';
+import { createDeviceAuthorities } from './certificate-authority.ts';
+import { createDeviceCertificateStore } from './device-certificate-sql.ts';
+import { createAuthority, issueDeviceCertificate } from './issue-certificate.ts';
+import { thumbprintOf } from './validate-certificate.ts';
+
+const path = '/oauth2-mtls/v1/merchants-credentials';
+const dayMs = 86_400_000;
+
+function assertRefused({ status, headers, body }: Answer, code: string): void {
+  assert.deepEqual([status, body.code], [401, code], JSON.stringify(body));
+  assert.match(String(headers['www-authenticate']), /^Bearer /);
+}
+
+describe('connections of devices', () => {
+  let scene: DeviceScene;
+  before(async () => {
+    scene = await openDevices();
+  });
+  after(() => scene.close());
+
+  const store = () => createDeviceCertificateStore(scene.database);
+
+  /** Signed by the platform's authority, with a validity that the platform would not issue. */
+  async function certifyFor(from: number, to: number, isKept = true): Promise<Shown> {
+    const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const { clock, masterKey, organizationId } = scene;
+    const authorities = createDeviceAuthorities({ store: store(), clock, masterKey });
+    const notBefore = new Date(clock.now() + from);
+    const notAfter = new Date(clock.now() + to);
+    const pem = await issueDeviceCertificate(await authorities.findSigner(), {
+      publicKey: createPublicKey(privateKey),
+      subject: { serialNumber, tsn },
+      certificateSerial: '4a',
+      validity: { notBefore, notAfter },
+    });
+    if (isKept) {
+      await store().insert(
+        {
+          organizationId,
+          physicalDeviceId,
+          serialNumber,
+          thumbprint: thumbprintOf(new X509Certificate(pem)),
+          certificateSerial: '4a',
+          certificate: pem,
+          notBefore: notBefore.getTime(),
+          notAfter: notAfter.getTime(),
+          createdAt: clock.now(),
+        },
+        async () => {},
+      );
+    }
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return { cert: pem, key };
+  }
+
+  /** From another authority with the same name as the platform's. */
+  async function certifyRogue(): Promise<Shown> {
+    const { serialNumber, tsn } = await scene.place();
+    const [pem = ''] = await scene.identity.devices.authorities();
+    const name = /CN=(.*)/.exec(new X509Certificate(pem).subject)?.[1] ?? '';
+    const validity = { notBefore: new Date(Date.now() - dayMs), notAfter: new Date(2e12) };
+    const rogue = await createAuthority(name, validity);
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = createPrivateKey({ key: rogue.privateKey, format: 'der', type: 'pkcs8' });
+    const cert = await issueDeviceCertificate(
+      { certificate: rogue.certificate, privateKey: key },
+      {
+        publicKey: createPublicKey(privateKey),
+        subject: { serialNumber, tsn },
+        certificateSerial: '4b',
+        validity,
+      },
+    );
+    return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+  }
+
+  const requestToken = (certificate: Shown | undefined) =>
+    scene.device(path, { shown: certificate });
+  const tokenOf = (certificate: Shown | undefined) =>
+    scene.device('/oauth2-mtls/v1/token', {
+      shown: certificate,
+      form: { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' },
+    });
+
+  async function assertTurnedAway(certificate: Shown | undefined, code: string): Promise<void> {
+    assertRefused(await requestToken(certificate), code);
+    assertRefused(await scene.api(path, { shown: certificate }), code);
+    const { status, body } = await tokenOf(certificate);
+    assert.deepEqual([status, body.error], [401, 'invalid_client']);
+  }
+
+  it('without a certificate are refused', () =>
+    assertTurnedAway(undefined, 'certificate_required'));
+
+  it('with a self-signed certificate, or one of an unknown authority, are refused', async () => {
+    await assertTurnedAway(await makeCertificate('device'), 'certificate_invalid');
+    await assertTurnedAway(await certifyRogue(), 'certificate_invalid');
+  });
+
+  it('with an expired certificate are refused', async () => {
+    await assertTurnedAway(await certifyFor(-2 * dayMs, -dayMs), 'certificate_expired');
+  });
+
+  it('with a certificate that is not yet valid are refused', async () => {
+    await assertTurnedAway(await certifyFor(dayMs, 2 * dayMs), 'certificate_invalid');
+  });
+
+  it('with a signed but unregistered certificate are refused', async () => {
+    await assertTurnedAway(await certifyFor(-dayMs, dayMs, false), 'certificate_invalid');
+  });
+
+  it('speak TLS 1.2 and 1.3 and nothing older', async () => {
+    const { physicalDeviceId } = await scene.place();
+    const certificate = await scene.certify(physicalDeviceId);
+    for (const version of ['TLSv1.2', 'TLSv1.3']) {
+      const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
+      assert.equal((await scene.device(path, { agent })).status, 200, version);
+    }
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
+    const agent = scene.agent(certificate, old);
+    await assert.rejects(scene.device(path, { agent }), { code: /ERR_SSL|EPROTO/ });
+  });
+
+  it('without proof of possession of the private key are refused', async () => {
+    const { physicalDeviceId } = await scene.place();
+    const { cert } = await scene.certify(physicalDeviceId);
+    const other = await scene.certify((await scene.place()).physicalDeviceId);
+    assert.throws(() => connect({ port: scene.devicePort, cert, key: other.key }));
+  });
+
+  const url = (physicalDeviceId: string, thumbprint: string) =>
+    `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates/${thumbprint}/revoke`;
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`with a revoked certificate are refused, also over a resumed session of ${version}`, async () => {
+      const { physicalDeviceId } = await scene.place();
+      const certificate = await scene.certify(physicalDeviceId);
+      const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
+      const { client_id } = await scene.credentials(certificate);
+      assert.equal((await scene.device(path, { agent })).status, 200);
+      closeIdle(agent);
+      assert.equal((await scene.device(path, { agent })).status, 200);
+      assert.equal(socketOf(agent).isSessionReused(), true);
+
+      const revoked = await scene.api(url(physicalDeviceId, certificate.thumbprint), {
+        method: 'POST',
+        token: scene.token,
+      });
+      assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
+      // The open connection, and the next one, which resumes its TLS session.
+      assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
+      closeIdle(agent);
+      assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
+      assert.equal(socketOf(agent).isSessionReused(), true);
+      await assertTurnedAway(certificate, 'certificate_revoked');
+      const remaining = await scene.database.query(
+        'SELECT 1 FROM device_secrets WHERE organization_id = $1 AND client_id = $2',
+        [scene.organizationId, client_id],
+      );
+      assert.equal(remaining.length, 0);
+    });
+  }
+
+  it('learn of a revocation by another process: new ones at once, open ones within half a minute', async () => {
+    const { physicalDeviceId } = await scene.place();
+    const certificate = await scene.certify(physicalDeviceId);
+    const agent = scene.agent(certificate);
+    assert.equal((await scene.device(path, { agent })).status, 200);
+    const now = scene.clock.now();
+    await store().revoke(
+      scene.organizationId,
+      certificate.thumbprint,
+      'KeyCompromise',
+      now,
+      async () => {},
+    );
+    assertRefused(await requestToken(certificate), 'certificate_revoked');
+    scene.clock.advance(30_000);
+    assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
+  });
+
+  it('that are bound to a revoked certificate lose their tokens too', async () => {
+    const { physicalDeviceId } = await scene.place();
+    const certificate = await scene.certify(physicalDeviceId);
+    const form = { grant_type: 'client_credentials', ...(await scene.credentials(certificate)) };
+    const { access_token: token } = (
+      await scene.device('/oauth2-mtls/v1/token', { form, shown: certificate })
+    ).body;
+    const list = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
+    const agent = scene.agent(certificate);
+    assert.equal((await scene.api(list, { agent, token })).status, 200);
+    await scene.api(url(physicalDeviceId, certificate.thumbprint), {
+      method: 'POST',
+      token: scene.token,
+    });
+    for (const answer of [
+      await scene.api(list, { agent, token }),
+      await scene.api(list, { shown: certificate, token }),
+    ]) {
+      assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid']);
+    }
+  });
+
+  it('that never finish their handshake do not delay others', async () => {
+    const { physicalDeviceId } = await scene.place();
+    const certificate = await scene.certify(physicalDeviceId);
+    const silent = createConnection({ port: scene.devicePort, host: '127.0.0.1' });
+    await once(silent, 'connect');
+    silent.write(Buffer.from([0x16, 0x03, 0x01]));
+    assert.equal((await requestToken(certificate)).status, 200);
+    silent.destroy();
+  });
+});
+
+function closeIdle(agent: Agent): void {
+  for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
+}
+
+function socketOf(agent: Agent): TLSSocket {
+  const [socket] = Object.values(agent.freeSockets).flat();
+  assert.ok(socket !== undefined);
+  return socket as TLSSocket;
+}
