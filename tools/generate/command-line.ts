@@ -1,7 +1,11 @@
 // docs/reference/cli.md: every command with its options, as the command itself tells them; and how it ends.
-import { estateSchema } from '../../packages/cli/src/estate/schema.ts';
-import { type ExitName, exitCodes, exitMeanings } from '../../packages/cli/src/exit-codes.ts';
+import { estateSchema } from '../../packages/cli/src/estate/estate-file-schema.ts';
 import { createProgram } from '../../packages/cli/src/program.ts';
+import {
+  type ExitName,
+  exitCodes,
+  exitMeanings,
+} from '../../packages/cli/src/runtime/exit-codes.ts';
 import { code, table } from './markdown.ts';
 
 type Command = ReturnType<typeof createProgram>;

@@ -1,10 +1,10 @@
 /** The process: hands the world to the command, and its exit code to the shell. */
 import { CommanderError } from 'commander';
-import { systemClock } from './clock.ts';
-import { exitCodes } from './exit-codes.ts';
-import { createRunner } from './kit.ts';
+import { createRunner } from './command-line/command-runner.ts';
 import { runLine } from './program.ts';
-import type { World } from './world.ts';
+import { systemClock } from './runtime/clock.ts';
+import { exitCodes } from './runtime/exit-codes.ts';
+import type { World } from './runtime/runtime-environment.ts';
 
 const stopping = new AbortController();
 

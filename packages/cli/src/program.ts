@@ -1,25 +1,25 @@
 /** The whole command line, put together from its groups. */
 import { readFileSync } from 'node:fs';
 import { Command, Help, Option } from 'commander';
-import { addAcquirerCommands } from './commands/acquirer.ts';
-import { addAdminCommands } from './commands/admin.ts';
-import { addApiCommand } from './commands/api.ts';
-import { addAppCommands, addPosCommands } from './commands/apps.ts';
-import { addAuditCommands } from './commands/audit.ts';
-import { addConfigCommands } from './commands/config.ts';
-import { addDeviceCommands } from './commands/devices.ts';
-import { addEstateCommands } from './commands/estate.ts';
-import { addLoginCommands } from './commands/login.ts';
-import { addLogCommands } from './commands/logs.ts';
-import { wholeNumber } from './commands/options.ts';
-import { addProviderCommands } from './commands/provider.ts';
-import { addSearchCommand } from './commands/search.ts';
-import { addServiceCommands } from './commands/services.ts';
-import { addTerminalCommands } from './commands/terminal.ts';
-import { addUserCommands } from './commands/users.ts';
-import { addWebhookCommands } from './commands/webhooks.ts';
-import type { Runner } from './kit.ts';
-import type { World } from './world.ts';
+import type { Runner } from './command-line/command-runner.ts';
+import { wholeNumber } from './command-line/list-options.ts';
+import { addAppCommands, addPosCommands } from './commands/access/application-commands.ts';
+import { addLoginCommands } from './commands/access/login-commands.ts';
+import { addUserCommands } from './commands/access/user-commands.ts';
+import { addAcquirerCommands } from './commands/conformance/acquirer-commands.ts';
+import { addProviderCommands } from './commands/conformance/provider-commands.ts';
+import { addAdminCommands } from './commands/operations/admin-commands.ts';
+import { addApiCommand } from './commands/operations/api-command.ts';
+import { addAuditCommands } from './commands/operations/audit-commands.ts';
+import { addLogCommands } from './commands/operations/request-log-commands.ts';
+import { addTerminalCommands } from './commands/point-of-sale/terminal-commands.ts';
+import { addConfigCommands } from './commands/provisioning/configuration-commands.ts';
+import { addDeviceCommands } from './commands/provisioning/device-commands.ts';
+import { addEstateCommands } from './commands/provisioning/estate-commands.ts';
+import { addSearchCommand } from './commands/provisioning/search-command.ts';
+import { addServiceCommands } from './commands/provisioning/service-commands.ts';
+import { addWebhookCommands } from './commands/webhooks/webhook-endpoint-commands.ts';
+import type { World } from './runtime/runtime-environment.ts';
 
 const timeoutSeconds = 30;
 

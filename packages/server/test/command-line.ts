@@ -90,8 +90,8 @@ async function runHere(
 ): Promise<Ended> {
   const { stdin = '', stopping = new AbortController().signal } = options;
   const { runLine } = await import(source('program.ts'));
-  const { createRunner } = await import(source('kit.ts'));
-  const { exitCodes } = await import(source('exit-codes.ts'));
+  const { createRunner } = await import(source('command-line/command-runner.ts'));
+  const { exitCodes } = await import(source('runtime/exit-codes.ts'));
   const said: Written = { stdout: '', stderr: '' };
   const world = {
     env,

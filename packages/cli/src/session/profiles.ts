@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { fail } from '../faults.ts';
-import { membersOf } from '../http/problem.ts';
-import type { World } from '../world.ts';
-import { configFolder, readNamed, readPrivate, writePrivate } from './files.ts';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { World } from '../runtime/runtime-environment.ts';
+import { configFolder, readNamed, readPrivate, writePrivate } from './private-files.ts';
 
 /** Where the secret of the application is. */
 export type Secret =

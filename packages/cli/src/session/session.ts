@@ -1,13 +1,13 @@
 /** Who is signed in for this command, and the API in his name. */
 
-import { fail } from '../faults.ts';
-import { type Api, createApi, type Tokens } from '../http/api.ts';
-import { membersOf } from '../http/problem.ts';
-import { createTransport, type Transport } from '../http/transport.ts';
-import type { World } from '../world.ts';
-import { readNamed } from './files.ts';
-import { clientCredentials, refreshing, requestToken } from './grants.ts';
+import { type Api, createApi, type Tokens } from '../http/api-client.ts';
+import { createTransport, type Transport } from '../http/https-transport.ts';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { World } from '../runtime/runtime-environment.ts';
+import { readNamed } from './private-files.ts';
 import { openProfiles, type Profile, secretOf } from './profiles.ts';
+import { clientCredentials, refreshing, requestToken } from './token-request.ts';
 import { openTokenStore } from './token-store.ts';
 
 export type SessionOptions = {

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fail } from '../faults.ts';
-import { membersOf } from '../http/problem.ts';
-import type { World } from '../world.ts';
-import { configFolder, readPrivate, removePrivate, writePrivate } from './files.ts';
-import type { Granted } from './grants.ts';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { World } from '../runtime/runtime-environment.ts';
+import { configFolder, readPrivate, removePrivate, writePrivate } from './private-files.ts';
 import type { Profile } from './profiles.ts';
+import type { Granted } from './token-request.ts';
 
 export type TokenStore = {
   read(): Granted | undefined;

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Kit } from '../../command-line/command-runner.ts';
+import { run } from '../../command-line/run-command.fixture.ts';
+import { createPaint } from '../../output/colours.ts';
+import { createTerminalWindow, lineOf } from './terminal-window.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'switchyard-terminal-command-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('it says what is wrong before anything is begun', async () => {
+  const nothing = await run('terminal', 'simulate', '--demo', join(folder, 'nowhere'));
+  assert.equal(nothing.code, 2, nothing.stderr);
+  const device = {
+    tsn: 'AXIUM_DX8000-10000001',
+    certFile: 'cert',
+    keyFile: 'key',
+    baseDerivationKey: '00',
+    ksn: '00',
+  };
+  const facts = { baseUrl: 'https://a', deviceAuthUrl: 'https://b', devices: [device] };
+  writeFileSync(join(folder, 'demo.json'), JSON.stringify(facts));
+  const unknown = await run('terminal', 'simulate', '--demo', folder, '--tsn', '7');
+  assert.equal(unknown.code, 5);
+  assert.match(unknown.stderr, /It has: AXIUM_DX8000-10000001/);
+  const card = await run('terminal', 'simulate', '--demo', folder, '--card', 'gold');
+  assert.equal(card.code, 2);
+  assert.match(card.stderr, /There are: mastercard, visa/);
+  await assert.rejects(run('terminal', 'simulate', '--listen', 'somewhere'), /127\.0\.0\.2:8443/);
+  writeFileSync(join(folder, 'demo.json'), '{');
+  assert.equal((await run('terminal', 'simulate', '--demo', folder)).code, 2);
+});
+
+const cards = ['visa', 'tap', 'wrong-pin-once'];
+
+function windowOf(size: { columns: number; rows: number }) {
+  const written: string[] = [];
+  const listeners = new Set<() => void>();
+  const stdout = {
+    isTTY: true,
+    ...size,
+    on: (_event: string, listener: () => void) => listeners.add(listener),
+    off: (_event: string, listener: () => void) => listeners.delete(listener),
+    write: (text: string | Uint8Array) => {
+      written.push(String(text));
+      return true;
+    },
+  };
+  const kit = {
+    world: { stdout, clock: { now: () => 0 } },
+    screen: { json: false, paint: createPaint(false), width: size.columns },
+  } as unknown as Kit;
+  const window = createTerminalWindow(kit, { tsn: 'A-1', cards, card: 'visa' });
+  /** The lines that stand there now. */
+  const lines = () =>
+    (written.at(-1) ?? '')
+      .replaceAll('\u001b[H', '')
+      .replaceAll('\u001b[K', '')
+      .replaceAll('\u001b[J', '')
+      .split('\r\n');
+  return { window, stdout, listeners, lines, written };
+}
+
+test('the window shows the screen of the terminal, its cards and what goes to and fro', () => {
+  const { window, lines, written } = windowOf({ columns: 80, rows: 24 });
+  window.open({ tsn: 'A-1', url: 'https://127.0.0.2:8443/nexo' });
+  window.tell({ type: 'Screen', screen: { state: 'Card', lines: ['12.50 EUR', '\u001b[2J'] } });
+  const till = { saleId: 'till\u001b', serviceId: '1' };
+  window.tell({ type: 'Received', category: 'Login', kind: 'Request', ...till });
+  window.tell({ type: 'Sent', category: 'Display', kind: 'Request', ...till });
+  window.cloud('Waiting', 'unreachable');
+  window.fault('Delay');
+  window.remark('no paper', true);
+  const text = lines().join('\n');
+  assert.match(text, /│ +12\.50 EUR +│/);
+  assert.ok(text.includes('\\u{1b}[2J'), 'nothing from outside steers the window');
+  assert.ok(text.includes('→ Login Request till\\u{1b} 1'));
+  assert.doesNotMatch(text, /Display/, 'what the till is shown stands on the screen');
+  assert.match(text, /▸a visa/);
+  assert.match(text, /cloud Waiting \(unreachable\) +https:\/\/127\.0\.0\.2:8443\/nexo +no paper/);
+  assert.match(text, /▸3 late/);
+  window.card('tap');
+  window.remark('no paper', false);
+  window.tell({ type: 'Received', category: 'Payment', kind: 'Request', ...till });
+  assert.match(lines().join('\n'), /▸b tap/);
+  assert.doesNotMatch(lines().join('\n'), /▸3 late|no paper/, 'the fault is of this payment');
+  window.turnReceipt();
+  assert.match(lines().join('\n'), /Nothing was printed yet/);
+  window.tell({ type: 'Printed', lines: ['SALE 12.50 EUR'] });
+  assert.match(lines().join('\n'), /SALE 12\.50 EUR/);
+  assert.doesNotMatch(lines().join('\n'), /→ Login/);
+  window.close();
+  assert.ok(written.at(-1)?.includes('\u001b[?25h'), 'the cursor is back');
+});
+
+test('the picture fits each window, and follows when its size changes', () => {
+  const { window, stdout, listeners, lines } = windowOf({ columns: 80, rows: 24 });
+  window.open({ tsn: 'AXIUM_DX8000-10000001', url: 'https://127.0.0.2:8443/nexo' });
+  const screen = { state: 'Approved', lines: ['12.50 EUR', 'Approved'] } as const;
+  for (let at = 0; at < 40; at += 1)
+    window.note(`a line that is longer than a narrow window ${at}`);
+  window.tell({ type: 'Screen', screen });
+  for (const [columns, rows] of [
+    [80, 24],
+    [40, 30],
+    [40, 18],
+    [20, 8],
+    [200, 60],
+  ] as const) {
+    Object.assign(stdout, { columns, rows });
+    for (const listener of listeners) listener();
+    assert.ok(lines().length <= rows, `${lines().length} lines in ${rows}`);
+    for (const line of lines()) assert.ok([...line].length <= columns, `${columns}: ${line}`);
+    assert.ok(lines().some((line) => line.includes('│') && line.includes('12.50 EUR')));
+    if (rows > 20) assert.match(lines().at(-1) ?? '', /a line that/);
+  }
+  window.close();
+  assert.equal(listeners.size, 0);
+});
+
+test('what happens has one line each', () => {
+  assert.equal(lineOf({ type: 'Fault', fault: 'Reboot' }), 'fault: Reboot');
+  assert.equal(
+    lineOf({
+      type: 'Sent',
+      category: 'Payment',
+      kind: 'Response',
+      saleId: 't',
+      serviceId: '1',
+      result: 'Failure',
+      condition: 'Refusal',
+    }),
+    '← Payment Response t 1 Refusal',
+  );
+  assert.equal(lineOf({ type: 'Screen', screen: { state: 'Idle', lines: [] } }), undefined);
+});

@@ -1,0 +1,52 @@
+/** Server-Sent Events as they come (WHATWG HTML, 9.2.6), with a limit that a stranger's stream needs. */
+import { fail } from '../runtime/command-error.ts';
+
+export type Block = {
+  readonly id?: string;
+  readonly type: string;
+  /** Absent where nothing is told: the id and the hint count nevertheless. */
+  readonly data?: string;
+  /** How long to wait before coming back after a break. */
+  readonly retryMs?: number;
+};
+
+const blockMaxChars = 1_048_576;
+
+type Fields = { id?: string; type: string; data?: string; retryMs?: number };
+
+function take(fields: Fields, line: string): void {
+  const colon = line.indexOf(':');
+  const name = colon < 0 ? line : line.slice(0, colon);
+  const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+  if (name === 'data') fields.data = fields.data === undefined ? value : `${fields.data}\n${value}`;
+  else if (name === 'event') fields.type = value;
+  else if (name === 'id' && !value.includes('\0')) fields.id = value;
+  else if (name === 'retry' && /^[0-9]{1,9}$/.test(value)) fields.retryMs = Number(value);
+}
+
+/** @example for await (const { type, data } of blocksOf(stream)) show(type, data); */
+export async function* blocksOf(text: AsyncIterable<string>): AsyncGenerator<Block> {
+  let rest = '';
+  let isFirst = true;
+  let chars = 0;
+  let fields: Fields = { type: 'message' };
+  for await (const part of text) {
+    rest += isFirst ? part.replace(/^\ufeff/, '') : part;
+    isFirst = false;
+    // A CR at the end may be the first half of a line end.
+    for (let end = /\r\n|\n|\r(?!$)/.exec(rest); end !== null; end = /\r\n|\n|\r(?!$)/.exec(rest)) {
+      const line = rest.slice(0, end.index);
+      rest = rest.slice(end.index + end[0].length);
+      chars += line.length;
+      if (line !== '') {
+        take(fields, line);
+        continue;
+      }
+      yield fields;
+      fields = { type: 'message' };
+      chars = 0;
+    }
+    if (chars + rest.length > blockMaxChars)
+      fail('fault', 'The server sends an event without end.');
+  }
+}
