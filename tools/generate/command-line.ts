@@ -36,7 +36,7 @@ const variables: readonly [string, string][] = [
 /** Nothing is run: commands are only asked what they are. */
 function program(): Command {
   const silent = { write: () => true };
-  const runner = { act: () => () => Promise.resolve(), exitCode: () => 0 };
+  const runner = { toAction: () => () => Promise.resolve(), exitCode: () => 0 };
   return createProgram({ stdout: silent, stderr: silent }, runner);
 }
 
@@ -80,7 +80,7 @@ export function commandLineDocument(): string {
     `## Options of every command\n\n${options(root)}`,
     `## Variables\n\n${table(
       ['Name', ''],
-      variables.map(([name, said]) => [code(name), said]),
+      variables.map(([name, written]) => [code(name), written]),
     )}\n\n`,
     ...sections(root, 'switchyard', 2),
   ]

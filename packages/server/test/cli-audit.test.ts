@@ -34,7 +34,7 @@ test('the chain of the server is whole, and so is its export beside kept checkpo
     env: { SWITCHYARD_CLI_URL: '', SWITCHYARD_CLI_HOME: join(line.folder, 'nobody') },
   });
   assert.equal(offline.code, 0, offline.stderr);
-  assert.match(offline.stdout, /^The chain is whole\./);
+  assert.match(offline.stdout, /^The audit chain is complete and valid\./);
 });
 
 test('whatever was changed, left out or cut off: 6, naming the sequence', async () => {

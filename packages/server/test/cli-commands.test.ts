@@ -77,14 +77,14 @@ test('an application and a till: the secret goes to one place, for its owner alo
   assert.match(await on.client.token(on.realm, made.clientId, secret), /^ey/);
   const again = await line.run([
     'apps',
-    'renew-secret',
+    'rotate-secret',
     made.clientId,
     '--secret-out',
     'office.secret',
   ]);
   assert.equal(again.code, 2, 'what is there is not overwritten');
   assert.match(await on.client.token(on.realm, made.clientId, secret), /^ey/);
-  const renewed = await done('apps', 'renew-secret', made.clientId, '--show-secret');
+  const renewed = await done('apps', 'rotate-secret', made.clientId, '--show-secret');
   assert.notEqual(renewed.clientSecret, secret);
   assert.equal(
     (await done('apps', 'edit', made.clientId, '-s', 'name=Back office')).name,
@@ -95,7 +95,13 @@ test('an application and a till: the secret goes to one place, for its owner alo
 
   const till = await done('pos', 'create', 'Till 3', '--store', on.shop.storeId, '--show-secret');
   assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
-  const other = await done('pos', 'renew', till.pointOfSaleId, '--secret-out', 'till.secret');
+  const other = await done(
+    'pos',
+    'rotate-secret',
+    till.pointOfSaleId,
+    '--secret-out',
+    'till.secret',
+  );
   assert.equal(other.clientSecret, undefined);
   assert.match(await on.client.token(on.realm, till.clientId, read('till.secret').trim()), /^ey/);
 });

@@ -32,7 +32,7 @@ describe('a whole estate from one file', () => {
   test('its secrets have to go somewhere, before anything is sent', async () => {
     const ended = await line.run(['estate', 'import', line.file('e.yaml', yaml)]);
     assert.equal(ended.code, 2, ended.stderr);
-    assert.match(ended.stderr, /3 of the things .* --secrets-out/);
+    assert.match(ended.stderr, /3 of the resources .* --secrets-out/);
     const { json } = await line.run(['api', 'GET', '/provisioning/v2/merchants', '--json']);
     assert.ok(!JSON.stringify(json()).includes('Butter'));
   });
@@ -70,12 +70,12 @@ describe('a whole estate from one file', () => {
       .trimEnd()
       .split('\n')
       .map((row) => JSON.parse(row));
-    assert.deepEqual(secrets.map(({ thing }) => thing.split(' ')[0]).sort(), [
+    assert.deepEqual(secrets.map(({ resource }) => resource.split(' ')[0]).sort(), [
       'application',
       'pointOfSale',
       'service',
     ]);
-    const till = secrets.find(({ thing }) => thing.startsWith('pointOfSale'));
+    const till = secrets.find(({ resource }) => resource.startsWith('pointOfSale'));
     assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
   });
 
@@ -200,7 +200,10 @@ physicalDevices:
     );
     const names = await line.run(['estate', 'import', fixed]);
     assert.equal(names.code, 2);
-    assert.match(names.stderr, /line 8: \/physicalDevices\/0\/merchant names a merchant “nobody”/);
+    assert.match(
+      names.stderr,
+      /line 8: \/physicalDevices\/0\/merchant refers to a merchant “nobody”/,
+    );
     for (const [text, said] of [
       ['a: [1, 2', /line 1/],
       ['format: switchyard-estate/1\nformat: x\n', /line 2/],
@@ -236,7 +239,7 @@ physicalDevices:
     const { created, failures } = ended.json();
     assert.equal(created, 2);
     assert.deepEqual(
-      failures.map(({ thing, code }: Record<string, string>) => [thing, code]),
+      failures.map(({ resource, code }: Record<string, string>) => [resource, code]),
       [
         ['merchant bad', 'field_invalid'],
         ['store bad/S', undefined],
@@ -261,7 +264,7 @@ physicalDevices:
     const { created, failures } = ended.json();
     assert.equal(created, 78);
     assert.deepEqual(
-      failures.map(({ thing, code }: Record<string, string>) => [thing, code]),
+      failures.map(({ resource, code }: Record<string, string>) => [resource, code]),
       [
         ['merchant many-7', 'field_invalid'],
         ['store many-7/s', undefined],
@@ -338,7 +341,7 @@ acquirerLinks:
       assert.equal((await seen('SIGKILL')).code, null);
       const stopped = await seen('SIGINT');
       assert.equal(stopped.code, 130, stopped.stderr);
-      assert.match(stopped.stderr, /goes on where this one ended/);
+      assert.match(stopped.stderr, /Run the same command again to continue/);
       const rest = await many.run(['estate', 'import', file, '--json']);
       assert.equal(rest.code, 0, rest.stderr);
       const keys = await made();

@@ -94,7 +94,7 @@ test('a list that never ends, or is none: 1', async () => {
   script = (_request, response) => json(response, 200, { items: [], nextCursor: 'again' });
   const circle = await run([...list, '--all']);
   assert.equal(circle.code, 1);
-  assert.match(circle.stderr, /circles/);
+  assert.match(circle.stderr, /same cursor twice/);
   script = (_request, response) => json(response, 200, { items: 'none' });
   assert.equal((await run(list)).code, 1);
 });

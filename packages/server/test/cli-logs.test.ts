@@ -48,7 +48,7 @@ describe('the request log on the command line', () => {
     const ended = line.run(['logs', 'tail', ...ofSales, ...args], {
       ...options,
       stopping: stop.signal,
-      heard: ({ stdout, stderr }) => {
+      onWritten: ({ stdout, stderr }) => {
         isWaiting ||= stderr.includes('Waiting for requests');
         shown = stdout;
       },
@@ -157,7 +157,7 @@ describe('the request log on the command line', () => {
     assert.equal(ended.json().items[0].requestId, id);
     const table = await line.run(['logs', 'list', ...ofSales, '--status', '422', '-n', '1']);
     assert.match(table.stdout, /^AT +STATUS +METHOD +PATH +CODE +REQUEST\n/);
-    assert.match(table.stderr, /There are more/);
+    assert.match(table.stderr, /The list has more items/);
     const none = await line.run(['logs', 'list', '--from', '2999-01-01T00:00:00Z']);
     assert.equal(none.stdout, 'Nothing found.\n');
   });

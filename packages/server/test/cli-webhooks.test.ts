@@ -60,7 +60,7 @@ describe('webhooks on the command line', () => {
     assert.equal((await done('endpoints', 'disable', id)).disabledReason, 'Requested');
     assert.equal((await done('endpoints', 'enable', id)).status, 'Enabled');
     assert.equal((await done('endpoints', 'get', id)).description, 'orders');
-    const renewed = await done('endpoints', 'renew-secret', id, '--show-secret');
+    const renewed = await done('endpoints', 'rotate-secret', id, '--show-secret');
     assert.notEqual(renewed.secret, secret);
     const listed = await done('endpoints');
     assert.ok(listed.items.some(({ endpointId }: { endpointId: string }) => endpointId === id));
@@ -122,7 +122,7 @@ describe('webhooks on the command line', () => {
   test('beyond the demo a trigger is a test to whoever takes it', async () => {
     const nobody = await line.run(['webhooks', 'trigger', 'application.created']);
     assert.equal(nobody.code, 5);
-    assert.match(nobody.stderr, /No endpoint takes application\.created/);
+    assert.match(nobody.stderr, /No enabled endpoint subscribes to application\.created/);
     const { id } = await makeEndpoint('user.*');
     const told = await done('trigger', 'user.created');
     assert.equal(told.happened, false);

@@ -31,7 +31,7 @@ export type RunOptions = {
   /** What Ctrl+C would do. */
   stopping?: AbortSignal;
   /** All that it has said so far, each time that it says something. */
-  heard?: (said: Readonly<Written>) => void;
+  onWritten?: (written: Readonly<Written>) => void;
   /** Cells of the terminal that it writes to; left out, nobody sits there. */
   columns?: number;
 };
@@ -49,12 +49,12 @@ const json = (stdout: string, stderr: string) => JSON.parse(stdout === '' ? stde
 
 type Written = { stdout: string; stderr: string };
 
-function terminal(said: Written, name: keyof Written, { heard, columns }: RunOptions) {
+function terminal(written: Written, name: keyof Written, { onWritten, columns }: RunOptions) {
   return {
     ...defined({ isTTY: columns === undefined ? undefined : true, columns }),
     write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean {
-      said[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
-      heard?.(said);
+      written[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      onWritten?.(written);
       done?.();
       return true;
     },
@@ -89,31 +89,31 @@ async function runHere(
   options: RunOptions,
 ): Promise<Ended> {
   const { stdin = '', stopping = new AbortController().signal } = options;
-  const { runLine } = await import(source('program.ts'));
-  const { createRunner } = await import(source('command-line/command-runner.ts'));
+  const { runCommandLine } = await import(source('program.ts'));
+  const { createCommandRunner } = await import(source('command-line/command-runner.ts'));
   const { exitCodes } = await import(source('runtime/exit-codes.ts'));
-  const said: Written = { stdout: '', stderr: '' };
-  const world = {
+  const written: Written = { stdout: '', stderr: '' };
+  const environment = {
     env,
     clock: { now: () => Date.now() },
     stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
-    stdout: terminal(said, 'stdout', options),
-    stderr: terminal(said, 'stderr', options),
+    stdout: terminal(written, 'stdout', options),
+    stderr: terminal(written, 'stderr', options),
     stopping,
   };
-  const runner = createRunner(world);
+  const runner = createCommandRunner(environment);
   let code: number;
   try {
-    await runLine(world, runner, args);
+    await runCommandLine(environment, runner, args);
     code = runner.exitCode();
   } catch (error) {
     // commander's own: help and version were asked for, everything else means nothing.
     const why = String((error as { code?: unknown }).code);
     if (!why.startsWith('commander.')) throw error;
-    const isAsked = ['commander.helpDisplayed', 'commander.version'].includes(why);
-    code = isAsked ? exitCodes.done : exitCodes.usage;
+    const isHelpOrVersion = ['commander.helpDisplayed', 'commander.version'].includes(why);
+    code = isHelpOrVersion ? exitCodes.done : exitCodes.usage;
   }
-  return { ...said, code, json: () => json(said.stdout, said.stderr) };
+  return { ...written, code, json: () => json(written.stdout, written.stderr) };
 }
 
 export function runCommand(
@@ -134,20 +134,20 @@ export function runCommand(
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: endsWithinMs,
     });
-    const said: { stdout: string; stderr: string } = { stdout: '', stderr: '' };
+    const written: { stdout: string; stderr: string } = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8');
       child[name].on('data', (text: string) => {
-        said[name] += text;
+        written[name] += text;
       });
     }
     options.started?.(child);
     child.on('error', reject);
     child.on('close', (code) =>
       resolve({
-        ...said,
+        ...written,
         code,
-        json: () => json(said.stdout, said.stderr),
+        json: () => json(written.stdout, written.stderr),
       }),
     );
     child.stdin.on('error', () => {});

@@ -1,12 +1,17 @@
-/** Binds commands to the world: each action gets its screen and, once it asks, its session. */
+/** Runs the handler of a command: creates its context, prints its error and sets the exit code. */
 import type { Command } from 'commander';
-import type { Api } from '../http/api-client.ts';
-import { createScreen, type Screen } from '../output/output.ts';
-import { CommandFault } from '../runtime/command-error.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { createOutput, type Output } from '../output/output.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { type ExitName, exitCodes } from '../runtime/exit-codes.ts';
-import type { World } from '../runtime/runtime-environment.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
 import type { Profile } from '../session/profiles.ts';
-import { openSession, type Session, type SessionOptions, sessionOf } from '../session/session.ts';
+import {
+  createSession,
+  openSession,
+  type Session,
+  type SessionOptions,
+} from '../session/session.ts';
 
 export type GlobalOptions = {
   readonly profile?: string;
@@ -17,39 +22,43 @@ export type GlobalOptions = {
   readonly timeout: number;
 };
 
-export type Kit = {
-  readonly world: World;
-  readonly screen: Screen;
+export type CommandContext = {
+  readonly environment: RuntimeEnvironment;
+  readonly output: Output;
   readonly globals: GlobalOptions;
-  /** Opened by the first who asks. */
+  /** The session of the chosen profile; created at the first call. */
   session(): Session;
-  api(): Api;
-  /** A session of a profile that nobody has kept yet. */
-  sessionOf(name: string, profile: Profile): Session;
+  api(): ApiClient;
+  /** A session of a profile that is not saved yet. */
+  createSession(name: string, profile: Profile): Session;
 };
 
-type Work<Options> = (kit: Kit, args: string[], options: Options) => Promise<ExitName | undefined>;
+type CommandHandler<Options> = (
+  context: CommandContext,
+  args: string[],
+  options: Options,
+) => Promise<ExitName | undefined>;
 
-export type Runner = {
-  /** Turns work into the action of a command. `finishes`: it ends by itself when it is told to stop. */
-  act<Options>(
-    work: Work<Options>,
-    how?: { finishes?: boolean },
-  ): (...all: unknown[]) => Promise<void>;
+export type CommandRunner = {
+  /** Turns a handler into the action of a command. With `finishes` the handler ends by itself after Ctrl+C. */
+  toAction<Options>(
+    handler: CommandHandler<Options>,
+    behaviour?: { finishes?: boolean },
+  ): (...commanderArgs: unknown[]) => Promise<void>;
   exitCode(): number;
 };
 
-function stopped(stopping: AbortSignal): Promise<never> {
+function rejectWhenStopped(stopping: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const stop = () => reject(new CommandFault('interrupted', 'Interrupted.'));
+    const stop = () => reject(new CommandError('interrupted', 'Interrupted.'));
     if (stopping.aborted) stop();
     else stopping.addEventListener('abort', stop, { once: true });
   });
 }
 
-function createKit(world: World, globals: GlobalOptions) {
+function createCommandContext(environment: RuntimeEnvironment, globals: GlobalOptions) {
   const { json = false, color, quiet = false, timeout } = globals;
-  const screen = createScreen(world, { json, color, quiet });
+  const output = createOutput(environment, { json, color, quiet });
   const options: SessionOptions = {
     profile: globals.profile,
     timeoutMs: timeout * 1000,
@@ -60,38 +69,41 @@ function createKit(world: World, globals: GlobalOptions) {
     opened.push(session);
     return session;
   };
-  const session = () => opened[0] ?? open(openSession(world, options));
-  const kit: Kit = {
-    world,
-    screen,
+  const session = () => opened[0] ?? open(openSession(environment, options));
+  const context: CommandContext = {
+    environment,
+    output,
     globals,
     session,
     api: () => session().api,
-    sessionOf: (name, profile) => open(sessionOf(world, name, profile, options)),
+    createSession: (name, profile) => open(createSession(environment, name, profile, options)),
   };
   const close = () => {
-    for (const each of opened) each.close();
+    for (const session of opened) session.close();
   };
-  return { kit, close };
+  return { context, close };
 }
 
-/** @example const runner = createRunner(world); */
-export function createRunner(world: World): Runner {
+/** @example const runner = createCommandRunner(environment); */
+export function createCommandRunner(environment: RuntimeEnvironment): CommandRunner {
   let code: number = exitCodes.done;
   return {
-    act<Options>(work: Work<Options>, { finishes = false } = {}) {
-      return async (...all) => {
-        const command = all.at(-1) as Command;
-        const { kit, close } = createKit(world, command.optsWithGlobals<GlobalOptions>());
+    toAction<Options>(handler: CommandHandler<Options>, { finishes = false } = {}) {
+      return async (...commanderArgs) => {
+        const command = commanderArgs.at(-1) as Command;
+        const { context, close } = createCommandContext(
+          environment,
+          command.optsWithGlobals<GlobalOptions>(),
+        );
         const args = command.processedArgs.flat().filter((arg) => arg !== undefined) as string[];
         try {
-          const running = work(kit, args, command.opts() as Options);
+          const running = handler(context, args, command.opts() as Options);
           const exit = await (finishes
             ? running
-            : Promise.race([running, stopped(world.stopping)]));
+            : Promise.race([running, rejectWhenStopped(environment.stopping)]));
           code = exitCodes[exit ?? 'done'];
         } catch (error) {
-          code = kit.screen.fault(error);
+          code = context.output.printError(error);
         } finally {
           close();
         }

@@ -1,61 +1,65 @@
-/** What `demo.json` tells of the demo's terminals and tills, for commands that play them. */
+/** Reads `demo.json`, which a running demo writes: its terminals and points of sale. */
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { fail } from '../runtime/command-error.ts';
-import type { World } from '../runtime/runtime-environment.ts';
-import { readNamed } from '../session/private-files.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
+import { readInputFile } from '../session/private-files.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-export type DemoFile = {
+export type DemoConfig = {
   readonly members: Members;
-  /** Of these members, or of those of the file. @throws CommandFault usage */
-  text(name: string, of?: Members): string;
-  /** Its terminals. */
+  /** A text member of `source`; by default of the file. @throws CommandError usage */
+  text(name: string, source?: Members): string;
+  /** The terminals of the demo. */
   readonly devices: readonly (Members & { readonly tsn: string })[];
 };
 
-const usualFolder = '.switchyard';
+const defaultFolder = '.switchyard';
 
 export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
-/** Where the demo has its file: as `npm start` has it, unless somebody says otherwise. */
-export const demoFolder = ({ env }: Pick<World, 'env'>, named: string | undefined): string =>
-  resolve(named ?? env['SWITCHYARD_DATA_DIR'] ?? usualFolder);
+/** The folder of demo.json: by default the data directory of `npm start`. */
+export const demoFolder = (
+  { env }: Pick<RuntimeEnvironment, 'env'>,
+  folderOption: string | undefined,
+): string => resolve(folderOption ?? env['SWITCHYARD_DATA_DIR'] ?? defaultFolder);
 
 export const demoOption = (): Option =>
   new Option(
     '--demo <folder>',
-    'where the demo has its demo.json; left out, SWITCHYARD_DATA_DIR, or .switchyard',
+    'folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else .switchyard',
   );
 
-/** @throws CommandFault usage, where there is none or it cannot be read */
-export function readDemo(folder: string): DemoFile {
+/** @throws CommandError usage, if the file does not exist or cannot be read */
+export function readDemoConfig(folder: string): DemoConfig {
   const file = join(folder, 'demo.json');
   let members: Members;
   try {
-    members = membersOf(JSON.parse(readNamed(file)));
+    members = membersOf(JSON.parse(readInputFile(file)));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return fail('usage', `${file} is no JSON.`);
+    return fail('usage', `${file} does not contain valid JSON.`);
   }
-  const text = (name: string, of: Members = members): string => {
-    const value = of[name];
-    return typeof value === 'string' ? value : fail('usage', `${file} does not tell ${name}.`);
+  const text = (name: string, source: Members = members): string => {
+    const value = source[name];
+    return typeof value === 'string'
+      ? value
+      : fail('usage', `${file} has no text member “${name}”. Start the demo again: npm start`);
   };
-  const listed = members['devices'];
-  const devices = (Array.isArray(listed) ? listed : [])
+  const deviceList = members['devices'];
+  const devices = (Array.isArray(deviceList) ? deviceList : [])
     .map(membersOf)
     .map((device) => ({ ...device, tsn: text('tsn', device) }));
   return { members, text, devices };
 }
 
-/** A terminal by its name or its serial number; left out, the first. */
-export function terminalNamed<Device extends { readonly tsn: string }>(
+/** The terminal with this terminal serial number or serial number; by default the first. */
+export function findTerminal<Device extends { readonly tsn: string }>(
   devices: readonly Device[],
-  wanted: string | undefined,
+  requested: string | undefined,
 ): Device | undefined {
-  if (wanted === undefined) return devices[0];
-  return devices.find(({ tsn }) => tsn === wanted || tsn.endsWith(`-${wanted}`));
+  if (requested === undefined) return devices[0];
+  return devices.find(({ tsn }) => tsn === requested || tsn.endsWith(`-${requested}`));
 }

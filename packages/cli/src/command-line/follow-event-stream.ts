@@ -1,32 +1,32 @@
-/** Follows a stream of events over breaks: it comes back behind the last one, with a fresh token where needed. */
+/** Reads a stream of server-sent events. After a break it reconnects and continues after the last event. */
 
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import type { Query } from '../http/api-client.ts';
 import { membersOf } from '../http/problem-details.ts';
-import { type Block, blocksOf } from '../http/server-sent-events.ts';
-import { CommandFault } from '../runtime/command-error.ts';
-import type { Kit } from './command-runner.ts';
+import { parseServerSentEvents, type ServerSentEvent } from '../http/server-sent-events.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import type { CommandContext } from './command-runner.ts';
 
-export type Followed = { readonly id: string; readonly type: string; readonly data: string };
+export type FollowedEvent = { readonly id: string; readonly type: string; readonly data: string };
 
 export type FollowOptions = {
   readonly query?: Query;
-  /** The last event that is known already. */
+  /** The id of the last event that was received; the stream begins after it. */
   readonly after?: string | undefined;
-  /** Once, when the server has taken the request: from here on nothing is missed. */
+  /** Called once, when the server has accepted the first request: no later event is missed. */
   readonly onOpen?: () => void;
 };
 
 const retryMs = 1000;
-const retryMostMs = 30_000;
-/** The server says something every twenty seconds at the latest. */
-const silenceMs = 60_000;
-/** Ends that mean: come back at once, and nothing was wrong. */
-const harmless = ['token_expired', 'shutting_down', 'slow_reader'];
+const retryMaxMs = 30_000;
+/** The server sends a line at least every 20 seconds. */
+const idleTimeoutMs = 60_000;
+/** The server ends a stream for these reasons without an error; the client reconnects at once. */
+const expectedEndReasons = ['token_expired', 'shutting_down', 'slow_reader'];
 
-const endOf = ({ data = '' }: Block): string => {
+const endReason = ({ data = '' }: ServerSentEvent): string => {
   try {
     return String(membersOf(JSON.parse(data))['reason'] ?? 'unknown');
   } catch {
@@ -34,42 +34,42 @@ const endOf = ({ data = '' }: Block): string => {
   }
 };
 
-/** What may be better after a while; everything else a person has to see to. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof CommandFault) return ['unreachable', 'fault'].includes(error.exit);
+/** Whether a later attempt can succeed without a change by the user. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof CommandError) return ['unreachable', 'fault'].includes(error.exit);
   const code = (error as NodeJS.ErrnoException).code ?? '';
   return ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
 }
 
-type Place = { id: string | undefined; retryMs: number; failures: number };
+type StreamPosition = { id: string | undefined; retryMs: number; failures: number };
 
-/** One connection, and why it ended. */
-async function* connection(
-  { api, world }: Kit,
+/** The events of one connection. Returns the reason why it ended. */
+async function* readConnection(
+  { api, environment }: CommandContext,
   path: string,
   { query = {}, onOpen }: FollowOptions,
-  place: Place,
-): AsyncGenerator<Followed, string> {
-  const lastEventId = defined({ 'last-event-id': place.id });
+  position: StreamPosition,
+): AsyncGenerator<FollowedEvent, string> {
+  const lastEventId = defined({ 'last-event-id': position.id });
   const { status, stream } = await api().open(path, {
     query,
-    silenceMs,
+    idleTimeoutMs,
     headers: { accept: 'text/event-stream', ...lastEventId },
   });
   onOpen?.();
   if (status === 204) return 'completed';
-  const { stopping } = world;
+  const { stopping } = environment;
   const stop = () => stream.destroy();
   stopping.addEventListener('abort', stop, { once: true });
   try {
     stream.setEncoding('utf8');
-    for await (const block of blocksOf(stream as AsyncIterable<string>)) {
-      if (block.retryMs !== undefined) place.retryMs = Math.min(block.retryMs, retryMostMs);
-      if (block.type === 'end') return endOf(block);
-      if (block.id !== undefined) place.id = block.id;
-      if (block.data === undefined) continue;
-      place.failures = 0;
-      yield { id: place.id ?? '', type: block.type, data: block.data };
+    for await (const event of parseServerSentEvents(stream as AsyncIterable<string>)) {
+      if (event.retryMs !== undefined) position.retryMs = Math.min(event.retryMs, retryMaxMs);
+      if (event.type === 'end') return endReason(event);
+      if (event.id !== undefined) position.id = event.id;
+      if (event.data === undefined) continue;
+      position.failures = 0;
+      yield { id: position.id ?? '', type: event.type, data: event.data };
     }
     return 'cut';
   } finally {
@@ -79,39 +79,42 @@ async function* connection(
 }
 
 /**
- * Ends when it is told to stop. A first connection that fails is a fault; after it only what passes by
- * itself is waited for.
+ * Ends after Ctrl+C. A first connection that fails is an error; later failures are retried if they are
+ * temporary.
  *
- * @example for await (const { data } of follow(kit, '/events/v1')) show(JSON.parse(data));
+ * @example for await (const { data } of followEventStream(context, '/events/v1')) show(JSON.parse(data));
  */
-export async function* follow(
-  kit: Kit,
+export async function* followEventStream(
+  context: CommandContext,
   path: string,
   options: FollowOptions = {},
-): AsyncGenerator<Followed> {
-  const { stopping } = kit.world;
-  const place: Place = { id: options.after, retryMs, failures: 0 };
-  let isKnown = false;
+): AsyncGenerator<FollowedEvent> {
+  const { stopping } = context.environment;
+  const position: StreamPosition = { id: options.after, retryMs, failures: 0 };
+  let isOpened = false;
   const onOpen = () => {
-    if (place.failures > 1) kit.screen.note('Connected again.');
-    if (!isKnown) options.onOpen?.();
-    isKnown = true;
+    if (position.failures > 1) context.output.printNote('Connected again.');
+    if (!isOpened) options.onOpen?.();
+    isOpened = true;
   };
   while (!stopping.aborted) {
-    let why: string;
+    let reason: string;
     try {
-      why = yield* connection(kit, path, { ...options, onOpen }, place);
-      if (why === 'completed') return;
+      reason = yield* readConnection(context, path, { ...options, onOpen }, position);
+      if (reason === 'completed') return;
     } catch (error) {
       if (stopping.aborted) return;
-      if (!isKnown || !isPassing(error)) throw error;
-      why = (error as Error).message;
+      if (!isOpened || !isTemporary(error)) throw error;
+      reason = (error as Error).message;
     }
     if (stopping.aborted) return;
-    place.failures = harmless.includes(why) ? 1 : place.failures + 1;
-    if (place.failures === 2) kit.screen.note(`The stream broke off (${why}); trying again.`);
-    const waitMs = Math.min(place.retryMs * 2 ** Math.min(place.failures - 1, 5), retryMostMs);
-    const some = Math.floor(waitMs / 2);
-    await pause(some + randomInt(some + 1), undefined, { signal: stopping }).catch(() => undefined);
+    position.failures = expectedEndReasons.includes(reason) ? 1 : position.failures + 1;
+    if (position.failures === 2)
+      context.output.printNote(`The stream broke off (${reason}); trying again.`);
+    const waitMs = Math.min(position.retryMs * 2 ** Math.min(position.failures - 1, 5), retryMaxMs);
+    const halfMs = Math.floor(waitMs / 2);
+    await pause(halfMs + randomInt(halfMs + 1), undefined, { signal: stopping }).catch(
+      () => undefined,
+    );
   }
 }

@@ -1,16 +1,16 @@
-/** Options that several commands have, and how their values are read. */
+/** Options of lists, and the parsers of option values. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { fail } from '../runtime/command-error.ts';
-import { readNamed } from '../session/private-files.ts';
+import { readInputFile } from '../session/private-files.ts';
 
-export function wholeNumber(text: string): number {
+export function parseWholeNumber(text: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(text))
-    throw new InvalidArgumentError('It has to be a whole number above 0.');
+    throw new InvalidArgumentError('Enter a whole number above 0.');
   return Number(text);
 }
 
-export function words(text: string, before: string[] | undefined): string[] {
+export function parseCommaList(text: string, before: string[] | undefined): string[] {
   return [
     ...(before ?? []),
     ...text
@@ -20,27 +20,26 @@ export function words(text: string, before: string[] | undefined): string[] {
   ];
 }
 
-const shownUsual = 50;
+const defaultLimit = 50;
 
 export type ListOptions = { readonly limit: number; readonly all?: boolean };
 
-/** Of a list: how much of it. */
-export function listOptions(command: Command): Command {
+export function addListOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('-n, --limit <count>', 'how many at most')
-        .argParser(wholeNumber)
-        .default(shownUsual),
+      new Option('-n, --limit <count>', 'maximum number of items')
+        .argParser(parseWholeNumber)
+        .default(defaultLimit),
     )
-    .option('--all', 'all of them, however many');
+    .option('--all', 'all items, without a limit');
 }
 
-/** A value of the command line: JSON, or `@file` with JSON or YAML. */
-export function jsonValue(text: string, what: string): unknown {
-  const source = text.startsWith('@') ? readNamed(text.slice(1)) : text;
+/** Parses an option value: JSON, or `@file` with JSON or YAML. */
+export function parseJsonOption(text: string, name: string): unknown {
+  const source = text.startsWith('@') ? readInputFile(text.slice(1)) : text;
   try {
     return text.startsWith('@') && /\.ya?ml$/.test(text) ? parseYaml(source) : JSON.parse(source);
   } catch (error) {
-    return fail('usage', `${what} is no JSON: ${(error as Error).message}`);
+    return fail('usage', `${name} is not valid JSON: ${(error as Error).message}`);
   }
 }

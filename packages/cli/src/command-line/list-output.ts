@@ -1,39 +1,44 @@
-/** Shows lists and single things alike in every command. */
+/** Prints lists and single resources in the same way in every command. */
 import type { Query } from '../http/api-client.ts';
 import type { Column } from '../output/table.ts';
-import type { Kit } from './command-runner.ts';
+import type { CommandContext } from './command-runner.ts';
 import type { ListOptions } from './list-options.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A column that shows a member of that name. */
-export const column = (name: string, title = name.toUpperCase(), whole = false): Column<Row> => ({
+/** A column that shows the member of this name. */
+export const column = (
+  name: string,
+  title = name.toUpperCase(),
+  neverTruncate = false,
+): Column<Row> => ({
   title,
-  of: (row) => row[name],
-  whole,
+  value: (row) => row[name],
+  neverTruncate,
 });
 
 export const idColumn = (name: string): Column<Row> => column(name, 'ID', true);
 
-/** One more than is shown tells whether there are more. */
-export async function showList(
-  { api, screen }: Kit,
+/** Reads one item more than it prints, to know whether the list has more. */
+export async function printList(
+  { api, output }: CommandContext,
   path: string,
   query: Query,
   { limit, all }: ListOptions,
   columns: readonly Column<Row>[],
 ): Promise<void> {
-  const most = all ? Number.POSITIVE_INFINITY : limit;
+  const maxItems = all ? Number.POSITIVE_INFINITY : limit;
   const items: Row[] = [];
-  for await (const item of api().list<Row>(path, query, most + 1)) items.push(item);
-  const isMore = items.length > most;
-  const shown = isMore ? items.slice(0, most) : items;
-  screen.result({ items: shown, more: isMore }, () =>
-    shown.length === 0 ? 'Nothing found.\n' : screen.table(columns, shown),
+  for await (const item of api().list<Row>(path, query, maxItems + 1)) items.push(item);
+  const hasMore = items.length > maxItems;
+  const shownItems = hasMore ? items.slice(0, maxItems) : items;
+  output.printResult({ items: shownItems, more: hasMore }, () =>
+    shownItems.length === 0 ? 'Nothing found.\n' : output.formatTable(columns, shownItems),
   );
-  if (isMore) screen.note(`There are more: --all shows them, --limit says how many.`);
+  if (hasMore)
+    output.printNote(`The list has more items: --all prints all of them, --limit sets the number.`);
 }
 
-export function showThing({ screen }: Kit, thing: unknown): void {
-  screen.result(thing, () => screen.members(thing as Row));
+export function printResource({ output }: CommandContext, resource: unknown): void {
+  output.printResult(resource, () => output.formatMembers(resource as Row));
 }

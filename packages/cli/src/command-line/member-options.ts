@@ -1,9 +1,9 @@
-/** Members of a thing on the command line, and edits that lose nothing: read, change, write back. */
+/** Members of a resource as options, and edits: read the resource, change the members, write it back. */
 import { type Command, Option } from 'commander';
 import { membersOf } from '../http/problem-details.ts';
 import { fail } from '../runtime/command-error.ts';
-import type { Kit } from './command-runner.ts';
-import { jsonValue } from './list-options.ts';
+import type { CommandContext } from './command-runner.ts';
+import { parseJsonOption } from './list-options.ts';
 
 export type SetOptions = {
   readonly set?: string[];
@@ -11,10 +11,10 @@ export type SetOptions = {
   readonly from?: string;
 };
 
-const collect = (text: string, before: string[] | undefined) => [...(before ?? []), text];
+const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
 
-/** `--set name=value`: JSON where it reads as such and is no bare number, else text. */
-function valueOfMember(text: string): unknown {
+/** The value of `--set name=value`: JSON, except numbers, which stay text. */
+function parseMemberValue(text: string): unknown {
   if (!/^(?:true|false|null|\{.*\}|\[.*\])$/s.test(text)) return text;
   try {
     return JSON.parse(text);
@@ -23,40 +23,45 @@ function valueOfMember(text: string): unknown {
   }
 }
 
-/** @param editing with `--unset`, which only makes sense for what is there */
-export function setOptions(command: Command, editing: boolean): Command {
+/** @param isEdit adds `--unset`, which only applies to existing resources */
+export function addSetOptions(command: Command, isEdit: boolean): Command {
   command
     .addOption(
-      new Option('-s, --set <name=value>', 'a member; true, null, [] and {} are JSON').argParser(
-        collect,
-      ),
+      new Option(
+        '-s, --set <name=value>',
+        'set a member; true, false, null, [] and {} are read as JSON',
+      ).argParser(collectOption),
     )
-    .option('--from <file>', 'members as JSON or YAML: @file, or the JSON itself');
-  if (editing)
-    command.addOption(new Option('--unset <name>', 'takes a member away').argParser(collect));
+    .option('--from <file>', 'members as JSON, or @file with JSON or YAML');
+  if (isEdit)
+    command.addOption(new Option('--unset <name>', 'remove a member').argParser(collectOption));
   return command;
 }
 
-export function membersFrom({ set = [], from }: SetOptions): Record<string, unknown> {
+export function parseMembers({ set = [], from }: SetOptions): Record<string, unknown> {
   const members: Record<string, unknown> =
-    from === undefined ? {} : { ...membersOf(jsonValue(from, '--from')) };
+    from === undefined ? {} : { ...membersOf(parseJsonOption(from, '--from')) };
   for (const pair of set) {
-    const at = pair.indexOf('=');
-    if (at < 1) fail('usage', `“${pair}” is not name=value.`);
-    members[pair.slice(0, at)] = valueOfMember(pair.slice(at + 1));
+    const index = pair.indexOf('=');
+    if (index < 1) fail('usage', `“${pair}” is not of the form name=value.`);
+    members[pair.slice(0, index)] = parseMemberValue(pair.slice(index + 1));
   }
   return members;
 }
 
-/** A PUT replaces the whole, so what is there is read first and its version demanded. */
-export async function edit(kit: Kit, path: string, options: SetOptions): Promise<unknown> {
-  const changes = membersFrom(options);
+/** A PUT replaces the whole resource: it is read first, and If-Match rejects a change in between. */
+export async function editResource(
+  context: CommandContext,
+  path: string,
+  options: SetOptions,
+): Promise<unknown> {
+  const changes = parseMembers(options);
   const { unset = [] } = options;
   if (Object.keys(changes).length + unset.length === 0)
-    fail('usage', 'Nothing is to be changed: --set says what.');
-  const { body, etag } = await kit.api().call<Record<string, unknown>>('GET', path);
-  const whole = { ...body, ...changes };
-  for (const name of unset) delete whole[name];
-  const { body: after } = await kit.api().call('PUT', path, { body: whole, etag });
-  return after;
+    fail('usage', 'No change was given. Name the members with --set, --unset or --from.');
+  const { body, etag } = await context.api().call<Record<string, unknown>>('GET', path);
+  const updated = { ...body, ...changes };
+  for (const name of unset) delete updated[name];
+  const { body: result } = await context.api().call('PUT', path, { body: updated, etag });
+  return result;
 }

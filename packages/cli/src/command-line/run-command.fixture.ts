@@ -1,23 +1,23 @@
-/** Runs the command in this process, as tests of single commands do. */
+/** Runs a command in this process, for tests. */
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { runLine } from '../program.ts';
+import { runCommandLine } from '../program.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { createRunner } from './command-runner.ts';
+import { createCommandRunner } from './command-runner.ts';
 
 export const run = (...args: string[]) => runUntil(new AbortController().signal, ...args);
 
-/** The signal is what Ctrl+C is. */
+/** Aborting the signal has the effect of Ctrl+C. */
 export async function runUntil(stopping: AbortSignal, ...args: string[]) {
-  const said = { stdout: '', stderr: '' };
-  const stream = (name: keyof typeof said) => ({
+  const written = { stdout: '', stderr: '' };
+  const stream = (name: keyof typeof written) => ({
     write(text: string | Uint8Array, done?: (error?: Error | null) => void) {
-      said[name] += String(text);
+      written[name] += String(text);
       done?.();
       return true;
     },
   });
-  const world = {
+  const environment = {
     env: {},
     clock: systemClock,
     stdin: Readable.from([]),
@@ -25,12 +25,12 @@ export async function runUntil(stopping: AbortSignal, ...args: string[]) {
     stderr: stream('stderr'),
     stopping,
   };
-  const runner = createRunner(world);
+  const runner = createCommandRunner(environment);
   try {
-    await runLine(world, runner, args);
+    await runCommandLine(environment, runner, args);
   } catch (error) {
-    // --help ends it, and is no fault.
+    // --help and --version end with a CommanderError of exit code 0.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
   }
-  return { ...said, code: runner.exitCode() };
+  return { ...written, code: runner.exitCode() };
 }

@@ -1,35 +1,35 @@
-/** New secrets of single things: to a file for the owner alone, or shown where somebody asked for it. */
+/** Writes a new secret to a file that only its owner can read, or prints it with --show-secret. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { fail } from '../runtime/command-error.ts';
-import type { Kit } from './command-runner.ts';
+import type { CommandContext } from './command-runner.ts';
 
 export type SecretOptions = { readonly secretOut?: string; readonly showSecret?: boolean };
 
-const names = ['clientSecret', 'signingSecret', 'secret'] as const;
+const secretMembers = ['clientSecret', 'signingSecret', 'secret'] as const;
 const ownerOnly = 0o600;
 
-export function secretOptions(command: Command): Command {
+export function addSecretOptions(command: Command): Command {
   return command
-    .option('--secret-out <file>', 'the file that the secret goes to; it is made for you alone')
-    .option('--show-secret', 'shows the secret, this once');
+    .option('--secret-out <file>', 'write the secret to this new file; only you can read it')
+    .option('--show-secret', 'print the secret; it is shown only this once');
 }
 
-/** Opened before the secret is made: told to nobody it would be lost. */
-export function openSecret({
+/** Opens the file before the secret is created: the server returns the secret only once. */
+export function openSecretOutput({
   secretOut,
   showSecret,
-}: SecretOptions): (told: unknown) => Record<string, unknown> {
+}: SecretOptions): (response: unknown) => Record<string, unknown> {
   if (secretOut === undefined && !showSecret) {
     fail(
       'usage',
-      'The secret is told once: say where it goes with --secret-out, or --show-secret.',
+      'The server returns the secret only once. Name a file with --secret-out, or print it with --show-secret.',
     );
   }
-  const file = secretOut === undefined ? undefined : openNew(secretOut);
-  return (told) => {
-    const members = { ...(told as Record<string, unknown>) };
-    const name = names.find((each) => typeof members[each] === 'string');
+  const file = secretOut === undefined ? undefined : createSecretFile(secretOut);
+  return (response) => {
+    const members = { ...(response as Record<string, unknown>) };
+    const name = secretMembers.find((each) => typeof members[each] === 'string');
     if (file !== undefined) {
       if (name !== undefined) writeSync(file, `${members[name]}\n`);
       closeSync(file);
@@ -39,28 +39,30 @@ export function openSecret({
   };
 }
 
-/** Never over something that is there: it may be the only copy of another secret. */
-function openNew(file: string): number {
+/** Never overwrites a file: it may be the only copy of another secret. */
+function createSecretFile(file: string): number {
   try {
     return openSync(file, 'wx', ownerOnly);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return fail(
       'usage',
-      code === 'EEXIST' ? `${file} is there already.` : `${file} cannot be written: ${code}.`,
+      code === 'EEXIST'
+        ? `${file} exists already. Name a new file.`
+        : `${file} cannot be written: ${code}.`,
     );
   }
 }
 
-/** Asks for a new secret of something that is there. */
-export async function renewSecret(
-  kit: Kit,
+/** Replaces the secret of an existing resource, and prints or writes the new one. */
+export async function rotateSecret(
+  context: CommandContext,
   path: string,
   options: SecretOptions,
 ): Promise<undefined> {
-  const keep = openSecret(options);
-  const { body } = await kit.api().call('POST', path);
-  const told = keep(body);
-  kit.screen.result(told, () => kit.screen.members(told));
+  const outputSecret = openSecretOutput(options);
+  const { body } = await context.api().call('POST', path);
+  const response = outputSecret(body);
+  context.output.printResult(response, () => context.output.formatMembers(response));
   return undefined;
 }

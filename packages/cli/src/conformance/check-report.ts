@@ -1,17 +1,17 @@
-/** What a run of checks found, and how it is told. */
+/** Runs conformance checks and formats their results. */
 import { defined } from '@switchyard/contract';
-import type { Kit } from '../command-line/command-runner.ts';
-import { CommandFault } from '../runtime/command-error.ts';
-import { NonconformityError } from './acquirer/acquirer-test-client.ts';
+import type { CommandContext } from '../command-line/command-runner.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import { NonconformityError } from './nonconformity-error.ts';
 
-export type Named = {
+export type CheckName = {
   readonly group: string;
   readonly name: string;
-  /** The word for what is wrong where it fails. */
+  /** The code of the fault if the check fails. */
   readonly fault?: string;
 };
 
-export type Result = {
+export type CheckResult = {
   readonly group: string;
   readonly check: string;
   readonly fault?: string;
@@ -20,47 +20,47 @@ export type Result = {
   readonly detail?: string;
 };
 
-/** A fault of the server is a finding; one of the command is thrown on. */
-export async function resultOf(
-  kit: Kit,
-  { group, name, fault }: Named,
+/** Returns a failed check for an error of the server; throws other errors. */
+export async function runCheck(
+  context: CommandContext,
+  { group, name, fault }: CheckName,
   run: () => Promise<void>,
-): Promise<Result> {
-  const began = kit.world.clock.now();
-  const ended = (ok: boolean, detail?: string): Result => ({
+): Promise<CheckResult> {
+  const began = context.environment.clock.now();
+  const toResult = (ok: boolean, detail?: string): CheckResult => ({
     group,
     check: name,
     ...defined({ fault }),
     ok,
-    ms: kit.world.clock.now() - began,
+    ms: context.environment.clock.now() - began,
     ...defined({ detail }),
   });
   try {
     await run();
-    return ended(true);
+    return toResult(true);
   } catch (error) {
-    if (error instanceof NonconformityError || error instanceof CommandFault) {
-      return ended(false, error.message);
+    if (error instanceof NonconformityError || error instanceof CommandError) {
+      return toResult(false, error.message);
     }
     throw error;
   }
 }
 
-export function report(kit: Kit, results: readonly Result[]): string {
-  const { screen } = kit;
-  const table = screen.table<Result>(
+export function formatReport(context: CommandContext, results: readonly CheckResult[]): string {
+  const { output } = context;
+  const table = output.formatTable<CheckResult>(
     [
-      { title: '', of: ({ ok }) => (ok ? 'ok' : 'FAILS'), whole: true },
-      { title: 'ABOUT', of: ({ group }) => group, whole: true },
-      { title: 'CHECK', of: ({ check }) => check },
-      { title: 'MS', of: ({ ms }) => ms, whole: true },
+      { title: '', value: ({ ok }) => (ok ? 'ok' : 'FAILS'), neverTruncate: true },
+      { title: 'ABOUT', value: ({ group }) => group, neverTruncate: true },
+      { title: 'CHECK', value: ({ check }) => check },
+      { title: 'MS', value: ({ ms }) => ms, neverTruncate: true },
     ],
     results,
   );
   const failed = results.filter(({ ok }) => !ok);
-  const why = failed
-    .map(({ check, fault, detail }) => screen.members({ [fault ?? check]: detail }))
+  const details = failed
+    .map(({ check, fault, detail }) => output.formatMembers({ [fault ?? check]: detail }))
     .join('');
-  const sum = `${results.length - failed.length} of ${results.length} checks hold.\n`;
-  return `${table}${failed.length === 0 ? '' : `\n${why}`}\n${sum}`;
+  const summary = `${results.length - failed.length} of ${results.length}checks passed.\n`;
+  return `${table}${failed.length === 0 ? '' : `\n${details}`}\n${summary}`;
 }

@@ -1,35 +1,39 @@
-/** Makes many things of a kind with one request: a line for each, and an answer for each line. */
+/** Creates many resources of a kind with one bulk request: one line for each, one result for each line. */
 
-import type { Api } from '../http/api-client.ts';
-import { membersOf, problemFault } from '../http/problem-details.ts';
-import { CommandFault, fail } from '../runtime/command-error.ts';
-import type { KindName, Thing } from './estate-model.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { membersOf, problemError } from '../http/problem-details.ts';
+import { CommandError, fail } from '../runtime/command-error.ts';
+import type { Resource, ResourceKind } from './estate-model.ts';
 
-/** The kinds that the route takes; its names for them are ours. */
-const kinds: readonly KindName[] = ['merchant', 'store', 'logicalDevice', 'physicalDevice'];
-/** Below this the single routes are as quick. */
-const worthIt = 20;
-/** So many that an answer is there soon, and what was stopped has not far to go. */
-const linesAtOnce = 500;
+/** The kinds that the bulk route accepts, under the same names. */
+const bulkKinds: readonly ResourceKind[] = ['merchant', 'store', 'logicalDevice', 'physicalDevice'];
+/** Single requests are as fast below this number. */
+const bulkMin = 20;
+/** Small enough that a response comes soon and a stopped import ends soon. */
+const chunkSize = 500;
 
-export type Made = { readonly thing: Thing; readonly id?: string; readonly fault?: CommandFault };
+export type BulkCreateResult = {
+  readonly resource: Resource;
+  readonly id?: string;
+  readonly fault?: CommandError;
+};
 
-export const isWorthBulk = (kind: KindName, count: number): boolean =>
-  kinds.includes(kind) && count >= worthIt;
+export const isWorthBulk = (kind: ResourceKind, count: number): boolean =>
+  bulkKinds.includes(kind) && count >= bulkMin;
 
 export function* chunksOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let at = 0; at < items.length; at += linesAtOnce) yield items.slice(at, at + linesAtOnce);
+  for (let at = 0; at < items.length; at += chunkSize) yield items.slice(at, at + chunkSize);
 }
 
-function faultOf(error: unknown): CommandFault {
+function toCommandError(error: unknown): CommandError {
   const { code, detail, errors } = membersOf(error);
   const members = Array.isArray(errors) ? errors.map(membersOf) : [];
-  // The single routes point into the body, these into the line.
+  // Pointers of bulk errors begin with /data; those of single requests do not.
   const pointerOf = (pointer: unknown) => String(pointer).replace(/^\/data(?=\/)/, '');
   const more = members.map(
     (each) => `${pointerOf(each['pointer'])}  ${each['detail']} (${each['code']})`,
   );
-  return new CommandFault('refused', `${detail} (${code})`, { more, facts: { code } });
+  return new CommandError('refused', `${detail} (${code})`, { more, facts: { code } });
 }
 
 type Answers = {
@@ -42,50 +46,54 @@ function readAnswers(body: Buffer): Answers {
   let error: unknown;
   for (const text of body.toString('utf8').split('\n')) {
     if (text === '') continue;
-    let told: Readonly<Record<string, unknown>>;
+    let answer: Readonly<Record<string, unknown>>;
     try {
-      told = membersOf(JSON.parse(text));
+      answer = membersOf(JSON.parse(text));
     } catch {
-      return fail('fault', 'The answer to an import is not JSON Lines.');
+      return fail('fault', 'The response to the bulk request is not JSON Lines.');
     }
-    if (told['summary'] === undefined) byLine.set(Number(told['line']), told);
-    else error = membersOf(told['summary'])['error'];
+    if (answer['summary'] === undefined) byLine.set(Number(answer['line']), answer);
+    else error = membersOf(answer['summary'])['error'];
   }
   return { byLine, error };
 }
 
-/** @param bodyOf throws where what a thing needs is not there; then its line is not sent */
-export async function makeMany(
-  api: Api,
-  things: readonly Thing[],
-  bodyOf: (thing: Thing) => unknown,
-): Promise<Made[]> {
-  const made: Made[] = [];
-  const sent: Thing[] = [];
+/** @param toRequestBody throws if a referenced resource does not exist; then its line is not sent */
+export async function createInBulk(
+  api: ApiClient,
+  resources: readonly Resource[],
+  bodyOf: (resource: Resource) => unknown,
+): Promise<BulkCreateResult[]> {
+  const results: BulkCreateResult[] = [];
+  const sent: Resource[] = [];
   const lines: string[] = [];
-  for (const thing of things) {
+  for (const resource of resources) {
     try {
-      lines.push(JSON.stringify({ type: thing.kind, operation: 'create', data: bodyOf(thing) }));
-      sent.push(thing);
+      lines.push(
+        JSON.stringify({ type: resource.kind, operation: 'create', data: bodyOf(resource) }),
+      );
+      sent.push(resource);
     } catch (error) {
-      if (!(error instanceof CommandFault)) throw error;
-      made.push({ thing, fault: error });
+      if (!(error instanceof CommandError)) throw error;
+      results.push({ resource, fault: error });
     }
   }
-  if (sent.length === 0) return made;
+  if (sent.length === 0) return results;
   const raw = { type: 'application/jsonl', bytes: `${lines.join('\n')}\n` };
-  const answer = await api.raw('POST', '/provisioning/v2/bulk', { raw });
-  if (answer.status !== 200) throw problemFault(answer);
-  const { byLine, error } = readAnswers(answer.body);
-  sent.forEach((thing, index) => {
-    const told = byLine.get(index + 1);
-    const id = told?.['id'];
-    if (told?.['status'] === 'created' && typeof id === 'string') made.push({ thing, id });
+  const response = await api.raw('POST', '/provisioning/v2/bulk', { raw });
+  if (response.status !== 200) throw problemError(response);
+  const { byLine, error } = readAnswers(response.body);
+  sent.forEach((resource, index) => {
+    const answer = byLine.get(index + 1);
+    const id = answer?.['id'];
+    if (answer?.['status'] === 'created' && typeof id === 'string') results.push({ resource, id });
     else
-      made.push({
-        thing,
-        fault: faultOf(told?.['error'] ?? error ?? { detail: 'It was not answered.' }),
+      results.push({
+        resource,
+        fault: toCommandError(
+          answer?.['error'] ?? error ?? { detail: 'The response has no result for this line.' },
+        ),
       });
   });
-  return made;
+  return results;
 }

@@ -1,39 +1,40 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare } from './compare-estates.ts';
-import { documentOf, estateOf } from './estate-document.ts';
-import { estateText } from './estate-file.ts';
+import { compareEstates } from './compare-estates.ts';
+import { parseEstateDocument, toDocument } from './estate-document.ts';
+import { formatEstate } from './estate-file.ts';
 import type { Estate, Members } from './estate-model.ts';
-import { nameOf } from './estate-model.ts';
+import { resourceLabel } from './estate-model.ts';
 
 const merchant = { name: 'Bread', country: 'FR', mcc: '5462', timeZone: 'Europe/Paris' };
 
-/** As if it came from the server: every thing has an id. */
+/** The estate as the server returns it: every resource has an id. */
 function present(document: Members): Estate {
-  const estate = estateOf(document);
+  const estate = parseEstateDocument(document);
   let count = 0;
-  for (const thing of estate.things) {
+  for (const resource of estate.resources) {
     count += 1;
-    Object.assign(thing, { id: thing.id ?? `id-${count}` });
+    Object.assign(resource, { id: resource.id ?? `id-${count}` });
   }
   return estate;
 }
 
-const shown = (wanted: Members, there: Members) =>
-  compare(estateOf(wanted), present(there)).changes.map(({ action, thing, members }) =>
-    `${action} ${nameOf(thing)} ${members.map(({ member }) => member).join(' ')}`.trim(),
+const changesBetween = (desired: Members, existing: Members) =>
+  compareEstates(parseEstateDocument(desired), present(existing)).changes.map(
+    ({ action, resource, members }) =>
+      `${action} ${resourceLabel(resource)} ${members.map(({ member }) => member).join(' ')}`.trim(),
   );
 
-test('what the server would fill in is no difference', () => {
-  const bare = { merchants: [{ ...merchant, externalId: 'm1', stores: [{ name: 'S' }] }] };
-  const told = { ...merchant, externalId: 'm1', status: 'Enabled', labels: {} };
-  const full = { merchants: [{ ...told, stores: [{ name: 'S', status: 'Enabled' }] }] };
-  assert.deepEqual(shown(bare, full), []);
-  assert.deepEqual(documentOf(estateOf(bare)), documentOf(estateOf(full)));
+test('defaults of the server are not a difference', () => {
+  const minimal = { merchants: [{ ...merchant, externalId: 'm1', stores: [{ name: 'S' }] }] };
+  const response = { ...merchant, externalId: 'm1', status: 'Enabled', labels: {} };
+  const full = { merchants: [{ ...response, stores: [{ name: 'S', status: 'Enabled' }] }] };
+  assert.deepEqual(changesBetween(minimal, full), []);
+  assert.deepEqual(toDocument(parseEstateDocument(minimal)), toDocument(parseEstateDocument(full)));
 });
 
-test('created, changed and removed, member by member, below each other', () => {
-  const there = {
+test('changes are listed member by member in a tree of resources', () => {
+  const existing = {
     merchants: [
       {
         ...merchant,
@@ -43,7 +44,7 @@ test('created, changed and removed, member by member, below each other', () => {
       },
     ],
   };
-  const wanted = {
+  const desired = {
     merchants: [
       {
         ...merchant,
@@ -53,7 +54,7 @@ test('created, changed and removed, member by member, below each other', () => {
       },
     ],
   };
-  assert.deepEqual(shown(wanted, there), [
+  assert.deepEqual(changesBetween(desired, existing), [
     'change merchant m1 address.city',
     'change store m1/s1 name',
     'create logicalDevice m1/s1/C1 name',
@@ -61,29 +62,31 @@ test('created, changed and removed, member by member, below each other', () => {
   ]);
 });
 
-test('a list that the file does not have is not spoken of; an empty one is', () => {
-  const there = { merchants: [], applications: [{ clientId: 'a', name: 'A' }] };
-  assert.deepEqual(shown({ merchants: [] }, there), []);
-  assert.deepEqual(shown({ merchants: [], applications: [] }, there), ['remove application a']);
+test('a missing list is not compared; an empty list removes its resources', () => {
+  const existing = { merchants: [], applications: [{ clientId: 'a', name: 'A' }] };
+  assert.deepEqual(changesBetween({ merchants: [] }, existing), []);
+  assert.deepEqual(changesBetween({ merchants: [], applications: [] }, existing), [
+    'remove application a',
+  ]);
 });
 
-test('a thing without external id is found by its id, then by its name; twins are counted', () => {
-  const there = {
+test('a resource without external id is matched by id, then by name; duplicates are numbered', () => {
+  const existing = {
     merchants: [
       { ...merchant, id: 'x' },
       { ...merchant, mcc: '5411' },
     ],
   };
-  const wanted = { merchants: [{ ...merchant, name: 'Cake', id: 'x' }, merchant] };
-  assert.deepEqual(shown(wanted, there), [
+  const desired = { merchants: [{ ...merchant, name: 'Cake', id: 'x' }, merchant] };
+  assert.deepEqual(changesBetween(desired, existing), [
     'change merchant Cake name',
     'change merchant Bread mcc',
   ]);
 });
 
-test('references are compared by what they mean, whatever it is called now', () => {
+test('references to a renamed resource are not a difference', () => {
   const terminal = { serialNumber: '1', make: 'A', model: 'B', family: 'axium' };
-  const there = {
+  const existing = {
     merchants: [{ ...merchant, id: 'x' }],
     physicalDevices: [{ ...terminal, merchant: 'Bread' }],
   };
@@ -91,22 +94,22 @@ test('references are compared by what they mean, whatever it is called now', () 
     merchants: [{ ...merchant, name: 'Cake', id: 'x' }],
     physicalDevices: [{ ...terminal, merchant: 'Cake' }],
   };
-  assert.deepEqual(shown(renamed, there), ['change merchant Cake name']);
+  assert.deepEqual(changesBetween(renamed, existing), ['change merchant Cake name']);
 });
 
-test('a file about one merchant leaves the others alone', () => {
-  const there = {
+test('a file of one merchant does not change the others', () => {
+  const existing = {
     merchants: [
       { ...merchant, externalId: 'm1', stores: [{ name: 'S1' }] },
       { ...merchant, externalId: 'm2', stores: [{ name: 'S2' }] },
     ],
     users: [{ username: 'ann', email: 'a@b.c', merchant: 'm2' }],
   };
-  const wanted = { only: ['m1'], users: [], merchants: [{ ...merchant, externalId: 'm1' }] };
-  assert.deepEqual(shown(wanted, there), ['remove store m1/S1']);
+  const desired = { only: ['m1'], users: [], merchants: [{ ...merchant, externalId: 'm1' }] };
+  assert.deepEqual(changesBetween(desired, existing), ['remove store m1/S1']);
 });
 
-test('the same estate gives the same bytes, in whatever order it is told', () => {
+test('the same estate gives the same bytes in any order', () => {
   const one = {
     merchants: [
       { ...merchant, externalId: 'b' },
@@ -120,6 +123,9 @@ test('the same estate gives the same bytes, in whatever order it is told', () =>
     ],
   };
   for (const isJson of [true, false]) {
-    assert.equal(estateText(estateOf(one), isJson), estateText(estateOf(other), isJson));
+    assert.equal(
+      formatEstate(parseEstateDocument(one), isJson),
+      formatEstate(parseEstateDocument(other), isJson),
+    );
   }
 });

@@ -1,16 +1,16 @@
-/** What would have to be done so that the server holds what the file says. Pure. */
+/** Compares the estate of a file with that of the server. Pure. */
 import { defined } from '@switchyard/contract';
 import {
   type Estate,
+  isEqualJson,
   isObject,
   type Json,
-  type KindName,
   type Members,
-  same,
-  type Thing,
+  type Resource,
+  type ResourceKind,
 } from './estate-model.ts';
-import { narrowed } from './filter-estate.ts';
-import { kindOf, kinds } from './resource-kinds.ts';
+import { filterByMerchants } from './filter-estate.ts';
+import { resourceDefinition, resourceDefinitions } from './resource-kinds.ts';
 
 export type MemberChange = {
   readonly member: string;
@@ -20,30 +20,30 @@ export type MemberChange = {
 
 export type Change = {
   readonly action: 'create' | 'change' | 'remove';
-  /** The wanted thing; of a removal the present one. */
-  readonly thing: Thing;
-  readonly present?: Thing;
+  /** The desired resource; for a removal the existing one. */
+  readonly resource: Resource;
+  readonly present?: Resource;
   readonly members: readonly MemberChange[];
 };
 
-/** The differences of one organisation, in the order of the kinds; those below in plans of their own. */
+/** The changes of one organisation, in the order of the kinds; organisations below have plans of their own. */
 export type Plan = {
-  readonly organization: Thing;
+  readonly organization: Resource;
   readonly present: Estate | undefined;
-  readonly wanted: Estate;
+  readonly desired: Estate;
   readonly changes: readonly Change[];
-  /** Wanted things and what they are at the server. */
-  readonly matches: ReadonlyMap<Thing, Thing>;
+  /** The desired resources and their counterparts on the server. */
+  readonly matches: ReadonlyMap<Resource, Resource>;
   readonly unchanged: number;
-  readonly below: readonly Plan[];
+  readonly subOrganizations: readonly Plan[];
 };
 
-/** Only what the file says counts: `address` of a user stays where the file has none. */
-const keptUnlessSaid: Readonly<Partial<Record<KindName, readonly string[]>>> = {
+/** Members that stay as they are if the file does not have them. */
+const preservedMembers: Readonly<Partial<Record<ResourceKind, readonly string[]>>> = {
   user: ['address'],
 };
-/** In any order the same. */
-const unordered = [
+/** Lists in which the order has no meaning. */
+const unorderedMembers = [
   'groups',
   'physicalDevices',
   'services',
@@ -53,17 +53,19 @@ const unordered = [
   'webOrigins',
 ];
 
-function normal(member: string, value: Json | undefined): Json | undefined {
-  return unordered.includes(member) && Array.isArray(value) ? [...value].map(String).sort() : value;
+function normalize(member: string, value: Json | undefined): Json | undefined {
+  return unorderedMembers.includes(member) && Array.isArray(value)
+    ? [...value].map(String).sort()
+    : value;
 }
 
-/** Objects member by member, so that a changed city shows as a changed city. */
+/** Compares objects member by member, so that a changed city shows as a changed city. */
 function* memberChanges(
   member: string,
   before: Json | undefined,
   after: Json | undefined,
 ): Generator<MemberChange> {
-  if (same(before, after)) return;
+  if (isEqualJson(before, after)) return;
   if (isObject(before) && isObject(after)) {
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
       yield* memberChanges(`${member}.${name}`, before[name], after[name]);
@@ -76,100 +78,110 @@ function* memberChanges(
   };
 }
 
-function changesOf(
-  wanted: Thing,
-  present: Thing,
-  presentRef: (thing: Thing) => Members,
+function memberChangesOf(
+  desired: Resource,
+  present: Resource,
+  toServerKeys: (resource: Resource) => Members,
 ): MemberChange[] {
-  const asked = presentRef(wanted);
-  const kept = keptUnlessSaid[wanted.kind] ?? [];
-  const names = [...new Set([...Object.keys(present.members), ...Object.keys(asked)])].sort();
+  const desiredMembers = toServerKeys(desired);
+  const preserved = preservedMembers[desired.kind] ?? [];
+  const names = [
+    ...new Set([...Object.keys(present.members), ...Object.keys(desiredMembers)]),
+  ].sort();
   return names
-    .filter((name) => !(kept.includes(name) && asked[name] === undefined))
+    .filter((name) => !(preserved.includes(name) && desiredMembers[name] === undefined))
     .flatMap((name) => [
-      ...memberChanges(name, normal(name, present.members[name]), normal(name, asked[name])),
+      ...memberChanges(
+        name,
+        normalize(name, present.members[name]),
+        normalize(name, desiredMembers[name]),
+      ),
     ]);
 }
 
-/** Children of a thing by kind, and by key or id. */
-function indexOf(things: readonly Thing[]) {
-  const byKey = new Map<Thing | undefined, Map<string, Thing>>();
-  const byId = new Map<string, Thing>();
-  for (const thing of things) {
-    const siblings = byKey.get(thing.parent) ?? new Map<string, Thing>();
-    byKey.set(thing.parent, siblings);
-    siblings.set(`${thing.kind} ${thing.key}`, thing);
-    if (thing.id !== undefined) byId.set(`${thing.kind} ${thing.id}`, thing);
+/** Indexes resources by parent, kind and key, and by id. */
+function indexResources(resources: readonly Resource[]) {
+  const byKey = new Map<Resource | undefined, Map<string, Resource>>();
+  const byId = new Map<string, Resource>();
+  for (const resource of resources) {
+    const siblings = byKey.get(resource.parent) ?? new Map<string, Resource>();
+    byKey.set(resource.parent, siblings);
+    siblings.set(`${resource.kind} ${resource.key}`, resource);
+    if (resource.id !== undefined) byId.set(`${resource.kind} ${resource.id}`, resource);
   }
   return { byKey, byId };
 }
 
-const isNamed = ({ members }: Thing): boolean => members['externalId'] !== undefined;
-const twinsMost = 20;
+const hasExternalId = ({ members }: Resource): boolean => members['externalId'] !== undefined;
+const duplicatesMax = 20;
 
-function* twinsOf(key: string): Generator<string> {
+function* duplicateKeys(key: string): Generator<string> {
   const base = key.replace(/~\d+$/, '');
   yield base;
-  for (let count = 2; count <= twinsMost; count += 1) yield `${base}~${count}`;
+  for (let count = 2; count <= duplicatesMax; count += 1) yield `${base}~${count}`;
 }
 
-/** By id first where the file has one, then by key among what stands below the same thing. */
-function match(wanted: Estate, present: Estate): Map<Thing, Thing> {
-  const { byKey, byId } = indexOf(present.things);
-  const matches = new Map<Thing, Thing>();
-  const taken = new Set<Thing>();
-  const note = (one: Thing, other: Thing | undefined) => {
-    if (other === undefined || taken.has(other) || matches.has(one)) return;
+/** Matches resources by id if the file has one, otherwise by key below the same parent. */
+function matchResources(desired: Estate, present: Estate): Map<Resource, Resource> {
+  const { byKey, byId } = indexResources(present.resources);
+  const matches = new Map<Resource, Resource>();
+  const matchedServer = new Set<Resource>();
+  const addMatch = (one: Resource, other: Resource | undefined) => {
+    if (other === undefined || matchedServer.has(other) || matches.has(one)) return;
     matches.set(one, other);
-    taken.add(other);
+    matchedServer.add(other);
   };
-  for (const { name } of kinds) {
-    const things = wanted.things.filter(({ kind }) => kind === name);
-    const parentOf = ({ parent }: Thing) =>
+  for (const { name } of resourceDefinitions) {
+    const resources = desired.resources.filter(({ kind }) => kind === name);
+    const parentOf = ({ parent }: Resource) =>
       parent === undefined ? undefined : matches.get(parent);
-    const canMatch = (thing: Thing) => thing.parent === undefined || parentOf(thing) !== undefined;
-    for (const thing of things.filter(({ id }) => id !== undefined)) {
-      const found = byId.get(`${name} ${thing.id}`);
-      if (canMatch(thing) && found?.parent === parentOf(thing)) note(thing, found);
+    const canMatch = (resource: Resource) =>
+      resource.parent === undefined || parentOf(resource) !== undefined;
+    for (const resource of resources.filter(({ id }) => id !== undefined)) {
+      const existing = byId.get(`${name} ${resource.id}`);
+      if (canMatch(resource) && existing?.parent === parentOf(resource))
+        addMatch(resource, existing);
     }
-    for (const thing of things) {
-      if (matches.has(thing) || !canMatch(thing)) continue;
-      note(thing, byKey.get(parentOf(thing))?.get(`${name} ${thing.key}`));
+    for (const resource of resources) {
+      if (matches.has(resource) || !canMatch(resource)) continue;
+      addMatch(resource, byKey.get(parentOf(resource))?.get(`${name} ${resource.key}`));
     }
-    for (const thing of things) {
-      if (matches.has(thing) || !canMatch(thing) || isNamed(thing)) continue;
-      // The number of a twin changes when another one gets a name of its own.
-      const siblings = byKey.get(parentOf(thing));
-      for (const key of twinsOf(thing.key)) {
-        const twin = siblings?.get(`${name} ${key}`);
-        if (twin !== undefined && !isNamed(twin)) note(thing, twin);
+    for (const resource of resources) {
+      if (matches.has(resource) || !canMatch(resource) || hasExternalId(resource)) continue;
+      // The number of a duplicate name changes when another duplicate is renamed.
+      const siblings = byKey.get(parentOf(resource));
+      for (const key of duplicateKeys(resource.key)) {
+        const duplicate = siblings?.get(`${name} ${key}`);
+        if (duplicate !== undefined && !hasExternalId(duplicate)) addMatch(resource, duplicate);
       }
     }
   }
   return matches;
 }
 
-/** What is not there at the server, or nobody's to remove: a user that is switched off, a retired service. */
-function isGone({ kind, members }: Thing): boolean {
+/** Resources that count as removed: deactivated users, retired services, inactive activations. */
+function isInactive({ kind, members }: Resource): boolean {
   if (kind === 'user') return members['status'] === 'deactivated';
   if (kind === 'service') return members['status'] === 'Retired';
   if (kind === 'activation') return members['active'] === false;
   return false;
 }
 
-/** The wanted members with the keys that their references have at the server now. */
-function translating(
-  wanted: Estate,
-  matches: ReadonlyMap<Thing, Thing>,
-): (thing: Thing) => Members {
-  const byKey = new Map(wanted.things.map((thing) => [`${thing.kind} ${thing.key}`, thing]));
-  const keyNow = (kind: KindName, key: string): string => {
-    const thing = byKey.get(`${kind} ${key}`);
-    return (thing === undefined ? undefined : matches.get(thing)?.key) ?? key;
+/** Replaces the keys of references by the keys that these resources have on the server. */
+function createKeyTranslator(
+  desired: Estate,
+  matches: ReadonlyMap<Resource, Resource>,
+): (resource: Resource) => Members {
+  const byKey = new Map(
+    desired.resources.map((resource) => [`${resource.kind} ${resource.key}`, resource]),
+  );
+  const keyNow = (kind: ResourceKind, key: string): string => {
+    const resource = byKey.get(`${kind} ${key}`);
+    return (resource === undefined ? undefined : matches.get(resource)?.key) ?? key;
   };
   return ({ kind, members }) => {
     const now: Record<string, Json> = { ...members };
-    for (const reference of kindOf(kind).references) {
+    for (const reference of resourceDefinition(kind).references) {
       const value = now[reference.member];
       if (typeof value === 'string') now[reference.member] = keyNow(reference.kind, value);
       if (Array.isArray(value))
@@ -179,76 +191,89 @@ function translating(
   };
 }
 
-const created = (thing: Thing): Change => ({
+const toCreation = (resource: Resource): Change => ({
   action: 'create',
-  thing,
-  members: Object.entries(thing.members).map(([member, after]) => ({ member, after })),
+  resource,
+  members: Object.entries(resource.members).map(([member, after]) => ({ member, after })),
 });
 
-function organizationChange(wanted: Estate, present: Estate | undefined): Change[] {
-  if (present === undefined) return [created(wanted.organization)];
-  if (!wanted.managed.has('organization')) return [];
-  const members = changesOf(wanted.organization, present.organization, ({ members: same }) => same);
+function organizationChange(desired: Estate, present: Estate | undefined): Change[] {
+  if (present === undefined) return [toCreation(desired.organization)];
+  if (!desired.managed.has('organization')) return [];
+  const members = memberChangesOf(
+    desired.organization,
+    present.organization,
+    ({ members: isEqualJson }) => isEqualJson,
+  );
   if (members.length === 0) return [];
-  return [{ action: 'change', thing: wanted.organization, present: present.organization, members }];
+  return [
+    { action: 'change', resource: desired.organization, present: present.organization, members },
+  ];
 }
 
-function comparedThings(
-  wanted: Estate,
+function compareResources(
+  desired: Estate,
   present: Estate,
 ): Pick<Plan, 'changes' | 'matches' | 'unchanged'> {
-  const matches = match(wanted, present);
-  const translate = translating(wanted, matches);
+  const matches = matchResources(desired, present);
+  const translate = createKeyTranslator(desired, matches);
   const changes: Change[] = [];
   let unchanged = 0;
-  for (const thing of wanted.things) {
-    const found = matches.get(thing);
-    if (found === undefined) {
-      changes.push(created(thing));
+  for (const resource of desired.resources) {
+    const existing = matches.get(resource);
+    if (existing === undefined) {
+      changes.push(toCreation(resource));
       continue;
     }
-    const members = changesOf(thing, found, translate);
+    const members = memberChangesOf(resource, existing, translate);
     if (members.length === 0) unchanged += 1;
-    else changes.push({ action: 'change', thing, present: found, members });
+    else changes.push({ action: 'change', resource, present: existing, members });
   }
   const matched = new Set(matches.values());
-  for (const thing of present.things) {
-    if (matched.has(thing) || !wanted.managed.has(thing.kind) || isGone(thing)) continue;
-    changes.push({ action: 'remove', thing, present: thing, members: [] });
+  for (const resource of present.resources) {
+    if (matched.has(resource) || !desired.managed.has(resource.kind) || isInactive(resource))
+      continue;
+    changes.push({ action: 'remove', resource, present: resource, members: [] });
   }
   return { changes, matches, unchanged };
 }
 
-/** @param present undefined where the organisation is not there yet */
-export function compare(wanted: Estate, present: Estate | undefined): Plan {
-  const narrow =
-    present !== undefined && wanted.only !== undefined ? narrowed(present, wanted.only) : present;
-  const own = organizationChange(wanted, narrow);
+/** @param present undefined if the organisation does not exist yet */
+export function compareEstates(desired: Estate, present: Estate | undefined): Plan {
+  const filtered =
+    present !== undefined && desired.only !== undefined
+      ? filterByMerchants(present, desired.only)
+      : present;
+  const organizationChanges = organizationChange(desired, filtered);
   const { changes, matches, unchanged } =
-    narrow === undefined
-      ? { changes: wanted.things.map(created), matches: new Map<Thing, Thing>(), unchanged: 0 }
-      : comparedThings(wanted, narrow);
-  const left = [...(narrow?.below ?? [])];
-  const below = wanted.below.map((each) => {
+    filtered === undefined
+      ? {
+          changes: desired.resources.map(toCreation),
+          matches: new Map<Resource, Resource>(),
+          unchanged: 0,
+        }
+      : compareResources(desired, filtered);
+  const unmatched = [...(filtered?.subOrganizations ?? [])];
+  const subOrganizations = desired.subOrganizations.map((each) => {
     const { id, key } = each.organization;
-    const at = left.findIndex(
+    const index = unmatched.findIndex(
       ({ organization }) => organization.id === id || organization.key === key,
     );
-    return compare(each, at < 0 ? undefined : left.splice(at, 1)[0]);
+    return compareEstates(each, index < 0 ? undefined : unmatched.splice(index, 1)[0]);
   });
   return {
-    organization: wanted.organization,
-    wanted,
+    organization: desired.organization,
+    desired,
     present,
-    changes: [...own, ...changes],
+    changes: [...organizationChanges, ...changes],
     matches,
     unchanged,
-    below,
+    subOrganizations,
   };
 }
 
-/** All plans, the upper ones first. */
+/** The plan and all plans below, from the top. */
 export function* plansOf(plan: Plan): Generator<Plan> {
   yield plan;
-  for (const each of plan.below) yield* plansOf(each);
+  for (const each of plan.subOrganizations) yield* plansOf(each);
 }

@@ -1,29 +1,29 @@
-/** Between the file's nested document and the things of an estate. */
+/** Converts between the nested document of a file and the resources of an estate. */
 import { defined } from '@switchyard/contract';
 import { estateFormat } from './estate-file-schema.ts';
 import {
-  byText,
-  createKeys,
+  compareText,
+  createUniqueKeys,
   type Estate,
+  isEqualJson,
   isObject,
   type Json,
-  type KindName,
-  kindNames,
   type Members,
-  same,
-  sorted,
-  type Thing,
+  type Resource,
+  type ResourceKind,
+  resourceKinds,
+  sortMembers,
 } from './estate-model.ts';
 import {
-  kindOf,
-  kinds,
-  kindsWithin,
+  definitionsWithin,
   organizationDefaults,
   organizationMembers,
+  resourceDefinition,
+  resourceDefinitions,
 } from './resource-kinds.ts';
 
-/** Without a list of their own at the top: the file speaks of them where it speaks of merchants. */
-const withMerchants: readonly KindName[] = [
+/** Kinds below merchants: a file that has merchants manages these too. */
+const kindsOfMerchant: readonly ResourceKind[] = [
   'store',
   'logicalDevice',
   'pointOfSale',
@@ -35,127 +35,146 @@ const listItems = (document: Members, list: string): readonly Json[] => {
   return Array.isArray(items) ? items : [];
 };
 
-/** Of a document that the schema has passed. */
-function thingsOf(document: Members, at: readonly (string | number)[]): Thing[] {
-  const keys = createKeys();
-  const things: Thing[] = [];
-  function take(
-    name: KindName,
+/** The resources of a document that the schema has accepted. */
+function readResources(document: Members, at: readonly (string | number)[]): Resource[] {
+  const keys = createUniqueKeys();
+  const resources: Resource[] = [];
+  function collectResources(
+    name: ResourceKind,
     holder: Members,
-    parent: Thing | undefined,
-    place: readonly (string | number)[],
+    parent: Resource | undefined,
+    path: readonly (string | number)[],
   ) {
-    for (const kind of kindsWithin(name)) {
-      const inner = kindsWithin(kind.name).map(({ list }) => list);
+    for (const kind of definitionsWithin(name)) {
+      const inner = definitionsWithin(kind.name).map(({ list }) => list);
       listItems(holder, kind.list).forEach((item, index) => {
         if (!isObject(item)) return;
         const { id, ...rest } = item;
         const members = Object.fromEntries(
           Object.entries(rest).filter(([member]) => !inner.includes(member)),
         );
-        const thing: Thing = {
+        const resource: Resource = {
           kind: kind.name,
           key: keys(parent, kind.name, kind.keyOf(members)),
           parent,
-          members: withoutDefaults(kind.name, members),
-          at: [...place, kind.list, index],
+          members: omitDefaults(kind.name, members),
+          at: [...path, kind.list, index],
           ...(typeof id === 'string' && kind.hasId ? { id } : {}),
         };
-        things.push(thing);
-        take(kind.name, item, thing, thing.at ?? []);
+        resources.push(resource);
+        collectResources(kind.name, item, resource, resource.at ?? []);
       });
     }
   }
-  take('organization', document, undefined, at);
-  return things.sort((one, other) => kindNames.indexOf(one.kind) - kindNames.indexOf(other.kind));
+  collectResources('organization', document, undefined, at);
+  return resources.sort(
+    (one, other) => resourceKinds.indexOf(one.kind) - resourceKinds.indexOf(other.kind),
+  );
 }
 
-/** Equal to what the server would fill in: said by leaving it out. */
-export function withoutDefaults(name: KindName, members: Members): Members {
+/** Leaves out members that equal the defaults of the server. */
+export function omitDefaults(name: ResourceKind, members: Members): Members {
   const defaults: Members =
-    name === 'organization' ? organizationDefaults : kindOf(name).defaults(members);
-  const told = Object.entries(members).filter(([member, value]) => !same(value, defaults[member]));
-  return Object.fromEntries(told);
+    name === 'organization' ? organizationDefaults : resourceDefinition(name).defaults(members);
+  const explicit = Object.entries(members).filter(
+    ([member, value]) => !isEqualJson(value, defaults[member]),
+  );
+  return Object.fromEntries(explicit);
 }
 
-function managedBy(document: Members): ReadonlySet<KindName> {
-  const named = kinds.filter(({ list }) => document[list] !== undefined).map(({ name }) => name);
-  const nested = named.includes('merchant') ? withMerchants : [];
-  const own: KindName[] = document['organization'] === undefined ? [] : ['organization'];
-  return new Set([...own, ...named, ...nested]);
+function managedKinds(document: Members): ReadonlySet<ResourceKind> {
+  const listedKinds = resourceDefinitions
+    .filter(({ list }) => document[list] !== undefined)
+    .map(({ name }) => name);
+  const nested = listedKinds.includes('merchant') ? kindsOfMerchant : [];
+  const ownMembers: ResourceKind[] = document['organization'] === undefined ? [] : ['organization'];
+  return new Set([...ownMembers, ...listedKinds, ...nested]);
 }
 
-/** @param at where the document stands in the file */
-export function estateOf(document: Members, at: readonly (string | number)[] = []): Estate {
+/** @param at the position of the document in the file */
+export function parseEstateDocument(
+  document: Members,
+  at: readonly (string | number)[] = [],
+): Estate {
   const { organization, only, organizations } = document;
-  const { id, ...own } = isObject(organization) ? organization : {};
-  const below = (Array.isArray(organizations) ? organizations : []).filter(isObject);
+  const { id, ...ownMembers } = isObject(organization) ? organization : {};
+  const subOrganizations = (Array.isArray(organizations) ? organizations : []).filter(isObject);
   return {
     organization: {
       kind: 'organization',
-      key: String(own['externalId'] ?? own['name'] ?? ''),
+      key: String(ownMembers['externalId'] ?? ownMembers['name'] ?? ''),
       parent: undefined,
-      members: withoutDefaults('organization', own),
+      members: omitDefaults('organization', ownMembers),
       at: [...at, 'organization'],
       ...(typeof id === 'string' ? { id } : {}),
     },
-    things: thingsOf(document, at),
-    below: below.map((each, index) => estateOf(each, [...at, 'organizations', index])),
-    managed: managedBy(document),
+    resources: readResources(document, at),
+    subOrganizations: subOrganizations.map((each, index) =>
+      parseEstateDocument(each, [...at, 'organizations', index]),
+    ),
+    managed: managedKinds(document),
     ...(Array.isArray(only) ? { only: only.map(String) } : {}),
   };
 }
 
-function memberOrder(name: KindName): readonly string[] {
-  const members = Object.keys(name === 'organization' ? organizationMembers : kindOf(name).members);
+function memberOrder(name: ResourceKind): readonly string[] {
+  const members = Object.keys(
+    name === 'organization' ? organizationMembers : resourceDefinition(name).members,
+  );
   const first = ['externalId', 'id', 'name', 'username', 'clientId', 'service', 'package'];
   return [...first.filter((member) => members.includes(member) || member === 'id'), ...members];
 }
 
-/** In one order: what identifies it first, then as the schema has it. */
-function inOrder(thing: Thing): Record<string, Json> {
-  const { id } = thing;
-  const isFound = thing.members['externalId'] !== undefined;
-  const hasId = thing.kind === 'organization' || kindOf(thing.kind).hasId;
+/** The members of a resource in a fixed order: identifiers first, then as in the schema. */
+function toOrderedMembers(resource: Resource): Record<string, Json> {
+  const { id } = resource;
+  const hasExternalId = resource.members['externalId'] !== undefined;
+  const hasId = resource.kind === 'organization' || resourceDefinition(resource.kind).hasId;
   const all: Members =
-    id !== undefined && hasId && !isFound ? { id, ...thing.members } : thing.members;
+    id !== undefined && hasId && !hasExternalId ? { id, ...resource.members } : resource.members;
   const ordered: Record<string, Json> = {};
-  for (const member of memberOrder(thing.kind)) {
+  for (const member of memberOrder(resource.kind)) {
     const value = all[member];
-    if (value !== undefined) ordered[member] = sorted(value);
+    if (value !== undefined) ordered[member] = sortMembers(value);
   }
   return ordered;
 }
 
-/** The document of an estate: the same estate gives the same document, member by member. */
-export function documentOf(estate: Estate, isTop = true): Record<string, Json> {
-  const below = new Map<Thing | undefined, Thing[]>();
-  for (const thing of estate.things) {
-    const siblings = below.get(thing.parent);
-    if (siblings === undefined) below.set(thing.parent, [thing]);
-    else siblings.push(thing);
+/** The document of an estate; the same estate always gives the same document. */
+export function toDocument(estate: Estate, isTop = true): Record<string, Json> {
+  const childrenByParent = new Map<Resource | undefined, Resource[]>();
+  for (const resource of estate.resources) {
+    const siblings = childrenByParent.get(resource.parent);
+    if (siblings === undefined) childrenByParent.set(resource.parent, [resource]);
+    else siblings.push(resource);
   }
 
-  function lists(name: KindName, holder: Thing | undefined): Record<string, Json> {
-    const found: Record<string, Json> = {};
-    for (const kind of kindsWithin(name)) {
-      const items = (below.get(holder) ?? []).filter((thing) => thing.kind === kind.name);
-      // At the top an empty list says that there is none; left out, the file would not speak of it.
+  function lists(name: ResourceKind, holder: Resource | undefined): Record<string, Json> {
+    const result: Record<string, Json> = {};
+    for (const kind of definitionsWithin(name)) {
+      const items = (childrenByParent.get(holder) ?? []).filter(
+        (resource) => resource.kind === kind.name,
+      );
+      // At the top an empty list means “none”; a missing list means “not managed by the file”.
       if (items.length === 0 && !(holder === undefined && estate.managed.has(kind.name))) continue;
-      found[kind.list] = items
-        .sort((one, other) => byText(one.key, other.key))
-        .map((thing) => ({ ...inOrder(thing), ...lists(thing.kind, thing) }));
+      result[kind.list] = items
+        .sort((one, other) => compareText(one.key, other.key))
+        .map((resource) => ({ ...toOrderedMembers(resource), ...lists(resource.kind, resource) }));
     }
-    return found;
+    return result;
   }
 
   return {
     ...(isTop ? { format: estateFormat } : {}),
-    ...defined({ only: estate.only === undefined ? undefined : [...estate.only].sort(byText) }),
-    ...(estate.managed.has('organization') ? { organization: inOrder(estate.organization) } : {}),
+    ...defined({
+      only: estate.only === undefined ? undefined : [...estate.only].sort(compareText),
+    }),
+    ...(estate.managed.has('organization')
+      ? { organization: toOrderedMembers(estate.organization) }
+      : {}),
     ...lists('organization', undefined),
-    ...(estate.below.length === 0
+    ...(estate.subOrganizations.length === 0
       ? {}
-      : { organizations: estate.below.map((each) => documentOf(each, false)) }),
+      : { organizations: estate.subOrganizations.map((each) => toDocument(each, false)) }),
   };
 }

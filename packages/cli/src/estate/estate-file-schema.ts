@@ -1,6 +1,11 @@
-/** The JSON Schema of an estate file, made of the schemas of the contract. */
+/** The JSON Schema of an estate file, built from the schemas of the contract. */
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
-import { type Kind, kinds, kindsWithin, organizationMembers } from './resource-kinds.ts';
+import {
+  definitionsWithin,
+  organizationMembers,
+  type ResourceDefinition,
+  resourceDefinitions,
+} from './resource-kinds.ts';
 
 export const estateFormat = 'switchyard-estate/1';
 
@@ -11,18 +16,18 @@ const closed = { additionalProperties: false };
 const id = Type.Optional(
   Type.String({
     format: 'uuid',
-    description: 'The identifier at the server, where no external id tells which one it is.',
+    description: 'The identifier on the server, for a resource without an external id.',
   }),
 );
 
-/** A thing with the lists of what stands below it. */
-function thingSchema(kind: Kind): TObject {
-  const lists = kindsWithin(kind.name).map((each) => [each.list, listOf(each)]);
+/** A resource with the lists of the resources below it. */
+function thingSchema(kind: ResourceDefinition): TObject {
+  const lists = definitionsWithin(kind.name).map((each) => [each.list, listOf(each)]);
   const identity: TProperties = kind.hasId ? { id } : {};
   return Type.Object({ ...identity, ...kind.members, ...Object.fromEntries(lists) }, closed);
 }
 
-const listOf = (kind: Kind): TSchema =>
+const listOf = (kind: ResourceDefinition): TSchema =>
   Type.Optional(Type.Array(thingSchema(kind), { maxItems: listMax }));
 
 const organization = Type.Object(
@@ -30,11 +35,11 @@ const organization = Type.Object(
   { ...closed, description: 'The organisation itself.' },
 );
 
-const below = 'organization';
+const subOrganizations = 'organization';
 const organizations = Type.Optional(
-  Type.Array(Type.Unsafe({ $ref: `#/$defs/${below}` }), {
+  Type.Array(Type.Unsafe({ $ref: `#/$defs/${subOrganizations}` }), {
     maxItems: organizationsMax,
-    description: 'The organisations below, each with an estate of its own.',
+    description: 'The organisations below, each with its own estate.',
   }),
 );
 
@@ -42,12 +47,12 @@ const only = Type.Optional(
   Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
     uniqueItems: true,
-    description: 'The file speaks of these merchants alone, by their keys.',
+    description: 'The keys of the only merchants that the file manages.',
   }),
 );
 
 function listProperties(): TProperties {
-  const top = kinds.filter(({ within }) => within.includes('organization'));
+  const top = resourceDefinitions.filter(({ within }) => within.includes('organization'));
   return Object.fromEntries(top.map((kind) => [kind.list, listOf(kind)]));
 }
 
@@ -60,9 +65,9 @@ export function estateSchema(): TObject {
     {
       ...closed,
       title: 'A Switchyard estate',
-      description: 'An organisation with all that is its own, as one file.',
-      // Organisations below are estates as well, and have others below them.
-      $defs: { [below]: Type.Object({ organization, ...lists, organizations }, closed) },
+      description: 'An organisation with all its resources, as one file.',
+      // Organisations below are estates too, and can have organisations below them.
+      $defs: { [subOrganizations]: Type.Object({ organization, ...lists, organizations }, closed) },
     },
   );
 }

@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { CommandFault } from '../runtime/command-error.ts';
-import { estateOf } from './estate-document.ts';
-import { estateText, readEstate } from './estate-file.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import { parseEstateDocument } from './estate-document.ts';
+import { formatEstate, readEstateFile } from './estate-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-estate-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const place = { country: 'NO', mcc: '0742', timeZone: 'Europe/Oslo' };
 
-/** What YAML could take for something else. */
+/** Texts that YAML could read as another type. */
 const names = [
   'NO',
   'null',
@@ -29,7 +29,7 @@ const names = [
 ];
 const odd = ['- a', '!x', '&a', '*a', '<<', '=', '%', '@', 'a\u0085b', 'a\u2028b', '𝒳', 'é\u0301'];
 
-test('texts come back as they were, whatever YAML might take them for', () => {
+test('texts that look like other YAML types are read back unchanged', () => {
   const merchants = [...names, ...odd].map((name, at) => ({
     ...place,
     externalId: `m${at}`,
@@ -38,18 +38,21 @@ test('texts come back as they were, whatever YAML might take them for', () => {
   const labels = { yes: 'on', '1': '01' };
   const document = { merchants: [...merchants, { ...place, externalId: 'z', name: 'Z', labels }] };
   for (const file of ['estate.yaml', 'estate.json']) {
-    const text = estateText(estateOf(document), file.endsWith('.json'));
+    const text = formatEstate(parseEstateDocument(document), file.endsWith('.json'));
     writeFileSync(join(folder, file), text);
-    const back = readEstate(join(folder, file));
-    const told = back.things.map(({ members }) => [members['externalId'], members['name']]);
-    const wanted = document.merchants.map(({ externalId, name }) => [externalId, name]);
-    assert.deepEqual(told.sort(), wanted.sort());
-    assert.deepEqual(back.things.find(({ key }) => key === 'z')?.members['labels'], labels);
-    assert.equal(estateText(back, file.endsWith('.json')), text);
+    const reparsed = readEstateFile(join(folder, file));
+    const readNames = reparsed.resources.map(({ members }) => [
+      members['externalId'],
+      members['name'],
+    ]);
+    const expected = document.merchants.map(({ externalId, name }) => [externalId, name]);
+    assert.deepEqual(readNames.sort(), expected.sort());
+    assert.deepEqual(reparsed.resources.find(({ key }) => key === 'z')?.members['labels'], labels);
+    assert.equal(formatEstate(reparsed, file.endsWith('.json')), text);
   }
 });
 
-test('what stands there twice, or names nobody, is told with its line', () => {
+test('duplicates and missing references are reported with their lines', () => {
   const file = join(folder, 'twice.yaml');
   writeFileSync(
     file,
@@ -61,24 +64,24 @@ users:
 `,
   );
   assert.throws(
-    () => readEstate(file),
+    () => readEstateFile(file),
     (error: unknown) => {
-      assert.ok(error instanceof CommandFault && error.exit === 'usage');
+      assert.ok(error instanceof CommandError && error.exit === 'usage');
       assert.deepEqual(error.more, [
-        'line 5: /users/1 user ann stands here twice',
-        'line 5: /users/1/merchant names a merchant “gone” that the file does not have',
+        'line 5: /users/1 user ann is in the list twice',
+        'line 5: /users/1/merchant refers to a merchant “gone” that the file does not have',
       ]);
       return true;
     },
   );
 });
 
-test('a file that is no text, or not there, is no fault of the command', () => {
+test('a binary, missing or unreadable file is a usage error', () => {
   writeFileSync(join(folder, 'bytes.yaml'), Buffer.from([0xff, 0xfe, 0x00]));
   for (const file of ['bytes.yaml', 'nowhere.yaml', '.']) {
     assert.throws(
-      () => readEstate(join(folder, file)),
-      (error: unknown) => error instanceof CommandFault && error.exit === 'usage',
+      () => readEstateFile(join(folder, file)),
+      (error: unknown) => error instanceof CommandError && error.exit === 'usage',
     );
   }
 });

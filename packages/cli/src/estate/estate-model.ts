@@ -1,4 +1,4 @@
-/** The estate as both sides of a comparison have it: things with keys, below each other. */
+/** The model of an estate: resources with keys in a tree. The file and the server are read into it. */
 
 export type Json =
   | null
@@ -9,7 +9,7 @@ export type Json =
   | { readonly [name: string]: Json };
 export type Members = Readonly<Record<string, Json>>;
 
-export const kindNames = [
+export const resourceKinds = [
   'organization',
   'acquirerLink',
   'merchant',
@@ -27,73 +27,77 @@ export const kindNames = [
   'configuration',
 ] as const;
 
-export type KindName = (typeof kindNames)[number];
+export type ResourceKind = (typeof resourceKinds)[number];
 
-export type Thing = {
-  readonly kind: KindName;
-  /** Tells it from its siblings: what stands below the same thing and is of the same kind. */
+export type Resource = {
+  readonly kind: ResourceKind;
+  /** Unique among the resources of the same kind below the same parent. */
   readonly key: string;
-  /** undefined: it stands below the organisation itself. */
-  readonly parent: Thing | undefined;
-  /** As the file spells them: defaults left out, others named by their keys. */
+  /** undefined for a resource directly below the organisation. */
+  readonly parent: Resource | undefined;
+  /** As in the file: without defaults, and with references by key. */
   readonly members: Members;
-  /** Of the server; in a file only where nothing better identifies it. */
+  /** The id on the server; in a file only for resources without a better identifier. */
   readonly id?: string;
-  /** Where it stands in the file. */
+  /** The path in the file. */
   readonly at?: readonly (string | number)[];
 };
 
-/** One organisation with all that is its own; organisations below have estates of their own. */
+/** One organisation with its resources; organisations below have estates of their own. */
 export type Estate = {
-  readonly organization: Thing;
-  readonly things: readonly Thing[];
-  readonly below: readonly Estate[];
-  /** Only these merchants; undefined: all of it. */
+  readonly organization: Resource;
+  readonly resources: readonly Resource[];
+  readonly subOrganizations: readonly Estate[];
+  /** The keys of the only merchants in it; undefined for all. */
   readonly only?: readonly string[];
-  /** What the file speaks of; the rest is left alone. */
-  readonly managed: ReadonlySet<KindName>;
+  /** The kinds that the file manages; an import does not change other kinds. */
+  readonly managed: ReadonlySet<ResourceKind>;
 };
 
 /** `lumiere/canal/Counter 1`: the keys from the top. */
-export function pathOf({ key, parent }: Thing): string {
-  return parent === undefined ? key : `${pathOf(parent)}/${key}`;
+export function resourcePath({ key, parent }: Resource): string {
+  return parent === undefined ? key : `${resourcePath(parent)}/${key}`;
 }
 
-/** How people read it. */
-export const nameOf = (thing: Thing): string => `${thing.kind} ${pathOf(thing)}`;
+export const resourceLabel = (resource: Resource): string =>
+  `${resource.kind} ${resourcePath(resource)}`;
 
 export const isObject = (value: unknown): value is { readonly [name: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** By code units, so that the order is the same on every machine. */
-export const byText = (one: string, other: string): number =>
+export const compareText = (one: string, other: string): number =>
   one < other ? -1 : one > other ? 1 : 0;
 
-/** One spelling for equal values: members sorted, undefined left out. */
-export function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted);
+/** Sorts the members, so that equal values have equal JSON. */
+export function sortMembers(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortMembers);
   if (!isObject(value)) return value;
-  const members = Object.entries(value).sort(([one], [other]) => byText(one, other));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
+  const members = Object.entries(value).sort(([one], [other]) => compareText(one, other));
+  return Object.fromEntries(members.map(([name, member]) => [name, sortMembers(member)]));
 }
 
-export const same = (one: Json | undefined, other: Json | undefined): boolean =>
-  JSON.stringify(one === undefined ? undefined : sorted(one)) ===
-  JSON.stringify(other === undefined ? undefined : sorted(other));
+export const isEqualJson = (one: Json | undefined, other: Json | undefined): boolean =>
+  JSON.stringify(one === undefined ? undefined : sortMembers(one)) ===
+  JSON.stringify(other === undefined ? undefined : sortMembers(other));
 
 /**
- * Keys that are told apart: of several with one key the second is `key~2`, in the order in which they
- * come, which on the server is the order of their making.
+ * Makes keys unique: the second resource with a key gets `key~2`, in the given order. The server lists
+ * resources in the order of their creation.
  */
-export function createKeys(): (parent: Thing | undefined, kind: KindName, key: string) => string {
-  const taken = new Map<Thing | undefined, Set<string>>();
+export function createUniqueKeys(): (
+  parent: Resource | undefined,
+  kind: ResourceKind,
+  key: string,
+) => string {
+  const usedKeys = new Map<Resource | undefined, Set<string>>();
   return (parent, kind, key) => {
-    const known = taken.get(parent) ?? new Set<string>();
-    taken.set(parent, known);
+    const siblings = usedKeys.get(parent) ?? new Set<string>();
+    usedKeys.set(parent, siblings);
     for (let count = 1; ; count += 1) {
       const next = count === 1 ? key : `${key}~${count}`;
-      if (known.has(`${kind} ${next}`)) continue;
-      known.add(`${kind} ${next}`);
+      if (siblings.has(`${kind} ${next}`)) continue;
+      siblings.add(`${kind} ${next}`);
       return next;
     }
   };

@@ -1,17 +1,16 @@
-/** A part of an estate: what belongs to some merchants. Pure. */
-import type { Estate, KindName, Thing } from './estate-model.ts';
+import type { Estate, Resource, ResourceKind } from './estate-model.ts';
 
-/** Of one merchant, or of none: whatever belongs to others is not part of it. */
-export function narrowed(estate: Estate, only: readonly string[]): Estate {
-  const merchantOf = (thing: Thing): string | undefined => {
-    for (let each: Thing | undefined = thing; each !== undefined; each = each.parent) {
+/** The part of an estate that belongs to these merchants. Pure. */
+export function filterByMerchants(estate: Estate, only: readonly string[]): Estate {
+  const merchantOf = (resource: Resource): string | undefined => {
+    for (let each: Resource | undefined = resource; each !== undefined; each = each.parent) {
       if (each.kind === 'merchant') return each.key;
     }
-    const { merchant } = thing.members;
+    const { merchant } = resource.members;
     return typeof merchant === 'string' ? merchant : undefined;
   };
-  const shown: readonly KindName[] = ['merchant', 'physicalDevice', 'user', 'application'];
-  const nested: readonly KindName[] = [
+  const ownedKinds: readonly ResourceKind[] = ['merchant', 'physicalDevice', 'user', 'application'];
+  const nestedKinds: readonly ResourceKind[] = [
     'acquirerContract',
     'store',
     'logicalDevice',
@@ -19,12 +18,12 @@ export function narrowed(estate: Estate, only: readonly string[]): Estate {
     'activation',
     'configuration',
   ];
-  const kept = [...shown, ...nested].filter((name) => estate.managed.has(name));
+  const includedKinds = [...ownedKinds, ...nestedKinds].filter((name) => estate.managed.has(name));
   return {
     ...estate,
-    things: estate.things.filter((thing) => only.includes(merchantOf(thing) ?? '')),
-    below: [],
-    managed: new Set(kept),
+    resources: estate.resources.filter((resource) => only.includes(merchantOf(resource) ?? '')),
+    subOrganizations: [],
+    managed: new Set(includedKinds),
     only,
   };
 }

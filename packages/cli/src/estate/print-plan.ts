@@ -1,10 +1,10 @@
-/** Shows a plan to people: what comes, what goes, what changes from what to what. */
+/** Formats a plan as text and JSON: the created, changed and removed resources. */
 
 import type { Paint } from '../output/colours.ts';
-import { visible } from '../output/escape-text.ts';
-import { cellOf } from '../output/table.ts';
+import { escapeText } from '../output/escape-text.ts';
+import { formatCell } from '../output/table.ts';
 import { type Change, type Plan, plansOf } from './compare-estates.ts';
-import { nameOf } from './estate-model.ts';
+import { resourceLabel } from './estate-model.ts';
 
 export type Counts = {
   readonly create: number;
@@ -13,7 +13,7 @@ export type Counts = {
   readonly unchanged: number;
 };
 
-const signs = { create: '+', change: '~', remove: '-' } as const;
+const symbols = { create: '+', change: '~', remove: '-' } as const;
 const colours = { create: 'green', change: 'yellow', remove: 'red' } as const;
 
 export function countsOf(plan: Plan): Counts {
@@ -25,42 +25,43 @@ export function countsOf(plan: Plan): Counts {
   return counts;
 }
 
-export function* changesOf(plan: Plan): Generator<{ organization: string; change: Change }> {
+export function* listChanges(plan: Plan): Generator<{ organization: string; change: Change }> {
   for (const { organization, changes } of plansOf(plan)) {
     for (const change of changes) yield { organization: organization.key, change };
   }
 }
 
-/** As `--json` tells it. */
-export const changeFacts = (organization: string, { action, thing, members }: Change) => ({
+/** A change in the output of `--json`. */
+export const changeToJson = (organization: string, { action, resource, members }: Change) => ({
   organization,
   action,
-  kind: thing.kind,
-  thing: nameOf(thing),
+  kind: resource.kind,
+  resource: resourceLabel(resource),
   members,
 });
 
-function changeText({ action, thing, members }: Change, paint: Paint): string {
-  const head = paint(colours[action], `${signs[action]} ${visible(nameOf(thing))}`);
+function formatChange({ action, resource, members }: Change, paint: Paint): string {
+  const head = paint(colours[action], `${symbols[action]} ${escapeText(resourceLabel(resource))}`);
   if (action === 'remove') return `${head}\n`;
   const lines = members.map(({ member, before, after }) => {
-    const name = visible(member);
-    if (action === 'create') return `    ${name}: ${cellOf(after)}`;
-    return `    ${name}: ${paint('red', cellOf(before))} → ${paint('green', cellOf(after))}`;
+    const name = escapeText(member);
+    if (action === 'create') return `    ${name}: ${formatCell(after)}`;
+    return `    ${name}: ${paint('red', formatCell(before))} → ${paint('green', formatCell(after))}`;
   });
   return [head, ...lines].map((line) => `${line}\n`).join('');
 }
 
-export function planText(plan: Plan, paint: Paint, removes: string): string {
-  const several = plan.below.length > 0;
-  let shown = '';
+export function formatPlan(plan: Plan, paint: Paint, removalLabel: string): string {
+  const hasSubOrganizations = plan.subOrganizations.length > 0;
+  let text = '';
   for (const { organization, changes } of plansOf(plan)) {
     if (changes.length === 0) continue;
-    if (several) shown += `${paint('bold', `organization ${visible(organization.key)}`)}\n`;
-    shown += changes.map((change) => changeText(change, paint)).join('');
+    if (hasSubOrganizations)
+      text += `${paint('bold', `organization ${escapeText(organization.key)}`)}\n`;
+    text += changes.map((change) => formatChange(change, paint)).join('');
   }
   const { create, change, remove, unchanged } = countsOf(plan);
   if (create + change + remove === 0)
-    return `No differences; ${unchanged} things are as the file says.\n`;
-  return `${shown}${create} to create, ${change} to change, ${remove} ${removes}; ${unchanged} unchanged.\n`;
+    return `No differences; ${unchanged} resources match the file.\n`;
+  return `${text}${create} to create, ${change} to change, ${remove} ${removalLabel}; ${unchanged} unchanged.\n`;
 }

@@ -1,47 +1,47 @@
-/** Reads the estate from the server: every list once, then the keys. */
+/** Reads the estate from the server: each list once, then it assigns the keys. */
 
-import type { Api } from '../http/api-client.ts';
+import type { ApiClient } from '../http/api-client.ts';
 import type { Progress } from '../output/progress-line.ts';
-import { CommandFault, fail } from '../runtime/command-error.ts';
-import { withoutDefaults } from './estate-document.ts';
+import { CommandError, fail } from '../runtime/command-error.ts';
+import { omitDefaults } from './estate-document.ts';
 import {
-  createKeys,
+  createUniqueKeys,
   type Estate,
   type Json,
-  type KindName,
   type Members,
-  type Thing,
+  type Resource,
+  type ResourceKind,
 } from './estate-model.ts';
-import { narrowed } from './filter-estate.ts';
-import { kindOf, kinds, organizationMembers } from './resource-kinds.ts';
+import { filterByMerchants } from './filter-estate.ts';
+import { organizationMembers, resourceDefinition, resourceDefinitions } from './resource-kinds.ts';
 import {
   configurationPaths,
-  fileMembers,
-  type Home,
-  isMadeByPlatform,
+  type EstateOwner,
+  isCreatedByPlatform,
   type KeyOf,
   levelOf,
   routeOf,
+  toFileMembers,
   type View,
 } from './resource-routes.ts';
-import { atOnce } from './run-concurrently.ts';
+import { runConcurrently } from './run-concurrently.ts';
 
 export type ReadOptions = {
   readonly progress: Progress;
   readonly stopping: AbortSignal;
-  /** Kinds that are not read, and of which the file then says nothing. */
-  readonly skipped: ReadonlySet<KindName>;
+  /** Kinds that are not read; the file does not contain them. */
+  readonly skipped: ReadonlySet<ResourceKind>;
   readonly only?: readonly string[] | undefined;
   note(text: string): void;
 };
 
-type Raw = Map<KindName, View[]>;
+type ListedViews = Map<ResourceKind, View[]>;
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
-const nothing = [] as const;
+const noViews = [] as const;
 
-/** One step for every thing that was read, over all lists. */
-function counting(progress: Progress) {
+/** Counts the items of all lists for the progress. */
+function createCounter(progress: Progress) {
   let count = 0;
   return () => {
     count += 1;
@@ -50,224 +50,266 @@ function counting(progress: Progress) {
 }
 
 async function readList(
-  api: Api,
+  api: ApiClient,
   path: string,
   query: Record<string, string>,
-  seen: () => void,
+  onItem: () => void,
 ): Promise<View[]> {
   const views: View[] = [];
   for await (const view of api.list<View>(path, query)) {
     views.push(view);
-    seen();
+    onItem();
   }
   return views;
 }
 
-/** Contracts have no list of their own: one request for each merchant. */
+/** Contracts are listed by merchant: one request for each. */
 async function readContracts(
-  api: Api,
-  home: Home,
+  api: ApiClient,
+  owner: EstateOwner,
   merchants: readonly View[],
   options: ReadOptions,
-  seen: () => void,
+  onItem: () => void,
 ) {
-  const found: View[][] = [];
-  await atOnce(merchants, options.stopping, async (merchant, index) => {
-    const path = routeOf('acquirerContract').path(home, text(merchant['merchantId']));
-    found[index] = path === undefined ? [] : await readList(api, path, {}, seen);
+  const results: View[][] = [];
+  await runConcurrently(merchants, options.stopping, async (merchant, index) => {
+    const path = routeOf('acquirerContract').path(owner, text(merchant['merchantId']));
+    results[index] = path === undefined ? [] : await readList(api, path, {}, onItem);
   });
-  return found.flat();
+  return results.flat();
 }
 
-/** Lists of services leave out what is large; those of our own are few. */
+/** The list of services leaves out large members, so each service is read by itself. */
 async function readServices(
-  api: Api,
+  api: ApiClient,
   views: readonly View[],
   stopping: AbortSignal,
 ): Promise<View[]> {
-  const whole: View[] = [];
-  await atOnce(views, stopping, async (view, index) => {
+  const wholeEstate: View[] = [];
+  await runConcurrently(views, stopping, async (view, index) => {
     const path = `${routeOf('service').path({ organizationId: '', userDomainId: undefined }, undefined)}/${text(view['serviceId'])}`;
-    whole[index] = (await api.call<View>('GET', path)).body;
+    wholeEstate[index] = (await api.call<View>('GET', path)).body;
   });
-  return whole;
+  return wholeEstate;
 }
 
-async function readRaw(api: Api, home: Home, options: ReadOptions, seen: () => void): Promise<Raw> {
-  const raw: Raw = new Map();
-  for (const { name } of kinds) {
+async function readLists(
+  api: ApiClient,
+  owner: EstateOwner,
+  options: ReadOptions,
+  onItem: () => void,
+): Promise<ListedViews> {
+  const listedViews: ListedViews = new Map();
+  for (const { name } of resourceDefinitions) {
     if (options.skipped.has(name) || name === 'configuration') continue;
     try {
       if (name === 'acquirerContract') {
-        raw.set(
+        listedViews.set(
           name,
-          await readContracts(api, home, raw.get('merchant') ?? nothing, options, seen),
+          await readContracts(api, owner, listedViews.get('merchant') ?? noViews, options, onItem),
         );
         continue;
       }
-      const path = routeOf(name).path(home, undefined);
+      const path = routeOf(name).path(owner, undefined);
       if (path === undefined) continue;
-      const query = name === 'service' ? { providerId: home.organizationId } : {};
-      const views = await readList(api, path, query as Record<string, string>, seen);
-      raw.set(name, name === 'service' ? await readServices(api, views, options.stopping) : views);
+      const query = name === 'service' ? { providerId: owner.organizationId } : {};
+      const views = await readList(api, path, query as Record<string, string>, onItem);
+      listedViews.set(
+        name,
+        name === 'service' ? await readServices(api, views, options.stopping) : views,
+      );
     } catch (error) {
-      // Whoever may not see something can still keep the rest in a file.
-      if (!(error instanceof CommandFault) || error.exit !== 'notPermitted') throw error;
-      options.note(`Left out, since you may not read them: ${kindOf(name).list}`);
+      // A user without the permission for one list can still export the others.
+      if (!(error instanceof CommandError) || error.exit !== 'notPermitted') throw error;
+      options.note(
+        `Skipped, because you have no permission to read: ${resourceDefinition(name).list}`,
+      );
     }
   }
-  return raw;
+  return listedViews;
 }
 
-/** Keys by id; a store is named by its merchant's key too where others refer to it. */
+/** The resources by id, and their keys. */
 function createIndex() {
-  const byId = new Map<string, Thing>();
+  const byId = new Map<string, Resource>();
   const keyOf: KeyOf = (kind, id) => byId.get(`${kind} ${id}`)?.key ?? id;
   return { byId, keyOf };
 }
 
 function parentOf(
-  name: KindName,
+  name: ResourceKind,
   view: View,
-  byId: ReadonlyMap<string, Thing>,
-): Thing | undefined | 'unknown' {
+  byId: ReadonlyMap<string, Resource>,
+): Resource | undefined | 'unknown' {
   if (name === 'activation') {
     const level = Object.entries(levelOf).find(([, each]) => each === view['level'])?.[0] as
-      | KindName
+      | ResourceKind
       | undefined;
     if (level === 'organization') return undefined;
     return byId.get(`${level} ${text(view['entityId'])}`) ?? 'unknown';
   }
-  const [above] = kindOf(name).within;
+  const [parentKind] = resourceDefinition(name).within;
   const { parentMember } = routeOf(name);
-  if (above === undefined || above === 'organization' || parentMember === undefined)
+  if (parentKind === undefined || parentKind === 'organization' || parentMember === undefined)
     return undefined;
-  return byId.get(`${above} ${text(view[parentMember])}`) ?? 'unknown';
+  return byId.get(`${parentKind} ${text(view[parentMember])}`) ?? 'unknown';
 }
 
-function thingsOf(raw: Raw, home: Home): { things: Thing[]; byId: Map<string, Thing> } {
+function toResources(
+  listedViews: ListedViews,
+  owner: EstateOwner,
+): { resources: Resource[]; byId: Map<string, Resource> } {
   const { byId, keyOf } = createIndex();
-  const keys = createKeys();
-  const things: Thing[] = [];
-  const tills = new Set((raw.get('pointOfSale') ?? []).map((view) => text(view['clientId'])));
-  for (const { name } of kinds) {
+  const keys = createUniqueKeys();
+  const resources: Resource[] = [];
+  const posClientIds = new Set(
+    (listedViews.get('pointOfSale') ?? []).map((view) => text(view['clientId'])),
+  );
+  for (const { name } of resourceDefinitions) {
     const { idMember } = name === 'configuration' ? { idMember: '' } : routeOf(name);
-    for (const view of raw.get(name) ?? nothing) {
-      if (isMadeByPlatform(name, view, tills)) continue;
+    for (const view of listedViews.get(name) ?? noViews) {
+      if (isCreatedByPlatform(name, view, posClientIds)) continue;
       const parent = parentOf(name, view, byId);
-      // Made while the lists were read: the next export has it.
+      // The parent was created after its list was read; the next export has both.
       if (parent === 'unknown') continue;
-      const members = fileMembers(name, view, home, keyOf);
-      const thing: Thing = {
+      const members = toFileMembers(name, view, owner, keyOf);
+      const resource: Resource = {
         kind: name,
-        key: keys(parent, name, kindOf(name).keyOf(members)),
+        key: keys(parent, name, resourceDefinition(name).keyOf(members)),
         parent,
-        members: withoutDefaults(name, members),
+        members: omitDefaults(name, members),
         id: text(view[idMember]),
       };
-      things.push(thing);
-      byId.set(`${name} ${text(view[idMember])}`, thing);
+      resources.push(resource);
+      byId.set(`${name} ${text(view[idMember])}`, resource);
     }
   }
-  return { things, byId };
+  return { resources, byId };
 }
 
 type Configurable = { readonly serviceId: string; readonly isSet: boolean };
 
-/** What each level sets of its own; asked about only where some service can be configured at all. */
+/** The configuration that each level sets itself; read only if a service can be configured. */
 async function readConfigurations(
-  api: Api,
-  organization: Thing,
-  things: readonly Thing[],
+  api: ApiClient,
+  organization: Resource,
+  resources: readonly Resource[],
   keyOf: KeyOf,
   options: ReadOptions,
-): Promise<Thing[]> {
-  const listed = (thing: Thing) =>
-    `/configuration/v1/${configurationPaths[thing.kind]}/${thing.id}/services`;
-  const own: Configurable[] = [];
-  for await (const service of api.list<Configurable>(listed(organization))) own.push(service);
-  if (own.length === 0) return [];
-  const places = [
+): Promise<Resource[]> {
+  const servicesPath = (resource: Resource) =>
+    `/configuration/v1/${configurationPaths[resource.kind]}/${resource.id}/services`;
+  const configurable: Configurable[] = [];
+  for await (const service of api.list<Configurable>(servicesPath(organization)))
+    configurable.push(service);
+  if (configurable.length === 0) return [];
+  const levels = [
     organization,
-    ...things.filter(({ kind }) => configurationPaths[kind] !== undefined),
+    ...resources.filter(({ kind }) => configurationPaths[kind] !== undefined),
   ];
-  const found: Thing[][] = [];
-  await atOnce(places, options.stopping, async (place, index) => {
-    const set: Thing[] = [];
-    for await (const { serviceId, isSet } of api.list<Configurable>(listed(place))) {
+  const results: Resource[][] = [];
+  await runConcurrently(levels, options.stopping, async (resource, index) => {
+    const set: Resource[] = [];
+    for await (const { serviceId, isSet } of api.list<Configurable>(servicesPath(resource))) {
       if (!isSet) continue;
-      const { values } = (await api.call<View>('GET', `${listed(place)}/${serviceId}`)).body;
+      const { values } = (await api.call<View>('GET', `${servicesPath(resource)}/${serviceId}`))
+        .body;
       const service = keyOf('service', serviceId);
-      const parent = place.kind === 'organization' ? undefined : place;
+      const parent = resource.kind === 'organization' ? undefined : resource;
       const members: Members = { service, values: values ?? {} };
       set.push({ kind: 'configuration', key: service, parent, members, id: serviceId });
     }
-    found[index] = set;
+    results[index] = set;
   });
-  return found.flat();
+  return results.flat();
 }
 
-/** The user domain of the one at the top is told by who is signed in, and is no part of the file. */
-async function organizationThing(api: Api, organizationId: string, isTop: boolean): Promise<Thing> {
+/** The user domain of the top organisation comes from the session and is not in the file. */
+async function organizationThing(
+  api: ApiClient,
+  organizationId: string,
+  isTop: boolean,
+): Promise<Resource> {
   const { body } = await api.call<View>('GET', `/provisioning/v2/organizations/${organizationId}`);
-  const told = Object.keys(organizationMembers)
+  const memberNames = Object.keys(organizationMembers)
     .filter((member) => body[member] !== undefined)
     .filter((member) => !(isTop && member === 'userDomainId'));
-  const members = Object.fromEntries(told.map((member) => [member, body[member] as Json]));
+  const members = Object.fromEntries(memberNames.map((member) => [member, body[member] as Json]));
   const key = text(members['externalId']) || text(members['name']);
   return {
     kind: 'organization',
     key,
     parent: undefined,
-    members: withoutDefaults('organization', members),
+    members: omitDefaults('organization', members),
     id: organizationId,
   };
 }
 
-/** The keys of the merchants that somebody named by key or by id. */
-function merchantsNamed(estate: Estate, names: readonly string[]): string[] {
+/** The keys of the merchants that the user named by key or id. */
+function findMerchantKeys(estate: Estate, names: readonly string[]): string[] {
   return names.map((name) => {
-    const found = estate.things.find(
+    const results = estate.resources.find(
       ({ kind, key, id }) => kind === 'merchant' && (key === name || id === name),
     );
-    return found?.key ?? fail('notFound', `There is no merchant “${name}” in the organisation.`);
+    return (
+      results?.key ??
+      fail(
+        'notFound',
+        `The organisation has no merchant “${name}”. List the merchants: switchyard search --type Merchant <name>`,
+      )
+    );
   });
 }
 
-type Below = {
+type SubOrganization = {
   readonly organizationId: string;
   readonly parentOrganizationId?: string;
   readonly userDomainId?: string;
 };
 
 /** The estate of an organisation, and of those below it. */
-export async function readEstate(api: Api, home: Home, options: ReadOptions): Promise<Estate> {
-  const seen = counting(options.progress);
-  const all: Below[] = [];
+export async function readServerEstate(
+  api: ApiClient,
+  owner: EstateOwner,
+  options: ReadOptions,
+): Promise<Estate> {
+  const onItem = createCounter(options.progress);
+  const organizations: SubOrganization[] = [];
   if (!options.skipped.has('organization')) {
-    for await (const each of api.list<Below>('/provisioning/v2/organizations')) all.push(each);
+    for await (const each of api.list<SubOrganization>('/provisioning/v2/organizations'))
+      organizations.push(each);
   }
 
-  async function read(reader: Api, at: Home): Promise<Estate> {
-    const organization = await organizationThing(reader, at.organizationId, at === home);
-    const raw = await readRaw(reader, at, options, seen);
-    const { things, byId } = thingsOf(raw, at);
-    const managed = new Set<KindName>(['organization', ...raw.keys()]);
+  async function readOrganization(client: ApiClient, currentOwner: EstateOwner): Promise<Estate> {
+    const organization = await organizationThing(
+      client,
+      currentOwner.organizationId,
+      currentOwner === owner,
+    );
+    const listedViews = await readLists(client, currentOwner, options, onItem);
+    const { resources, byId } = toResources(listedViews, currentOwner);
+    const managed = new Set<ResourceKind>(['organization', ...listedViews.keys()]);
     if (!options.skipped.has('configuration')) {
       const keyOf: KeyOf = (kind, id) => byId.get(`${kind} ${id}`)?.key ?? id;
-      things.push(...(await readConfigurations(reader, organization, things, keyOf, options)));
+      resources.push(
+        ...(await readConfigurations(client, organization, resources, keyOf, options)),
+      );
       managed.add('configuration');
     }
-    const below: Estate[] = [];
-    for (const each of all.filter(
-      ({ parentOrganizationId }) => parentOrganizationId === at.organizationId,
+    const subOrganizations: Estate[] = [];
+    for (const each of organizations.filter(
+      ({ parentOrganizationId }) => parentOrganizationId === currentOwner.organizationId,
     )) {
       const { organizationId, userDomainId } = each;
-      below.push(await read(api.within(organizationId), { organizationId, userDomainId }));
+      subOrganizations.push(
+        await readOrganization(api.within(organizationId), { organizationId, userDomainId }),
+      );
     }
-    return { organization, things, below, managed };
+    return { organization, resources, subOrganizations, managed };
   }
 
-  const whole = await read(api, home);
-  return options.only === undefined ? whole : narrowed(whole, merchantsNamed(whole, options.only));
+  const wholeEstate = await readOrganization(api, owner);
+  return options.only === undefined
+    ? wholeEstate
+    : filterByMerchants(wholeEstate, findMerchantKeys(wholeEstate, options.only));
 }

@@ -1,4 +1,4 @@
-/** The kinds of things of an estate: what the file says of each, what identifies it, what is left out. */
+/** The definitions of the resource kinds: members, references, key and defaults. */
 import {
   AcquirerContractInput,
   AcquirerLinkInput,
@@ -13,58 +13,58 @@ import {
   UserInput,
 } from '@switchyard/contract';
 import { type TProperties, type TSchema, Type } from 'typebox';
-import type { KindName, Members } from './estate-model.ts';
+import type { Members, ResourceKind } from './estate-model.ts';
 
-/** A member of the file that names another thing by its key. */
+/** A member of the file that refers to another resource by its key. */
 export type Reference = {
   readonly member: string;
-  readonly kind: KindName;
-  /** The member of the API with its id; left out where more than the name differs. */
+  readonly kind: ResourceKind;
+  /** The member of the API that has the id; absent if code converts the reference. */
   readonly server?: string;
 };
 
-export type Kind = {
-  readonly name: KindName;
+export type ResourceDefinition = {
+  readonly name: ResourceKind;
   /** The list in the file. */
   readonly list: string;
-  readonly within: readonly KindName[];
+  readonly within: readonly ResourceKind[];
   /** The members of the file, in their order. */
   readonly members: TProperties;
-  /** Has no better identity than external id or name: the file may hold the id of the server. */
+  /** The key is the external id or name only, so the file may have the id of the server too. */
   readonly hasId: boolean;
   readonly references: readonly Reference[];
   keyOf(members: Members): string;
-  /** What the server fills in where a member is left out. */
+  /** The defaults of the server for missing members. */
   defaults(members: Members): Members;
 };
 
 const text = (members: Members, name: string): string => String(members[name] ?? '');
 const ownKey = (members: Members): string => text(members, 'externalId') || text(members, 'name');
 
-/** Without members that the file says in another way. */
-function without(properties: TProperties, ...names: string[]): TProperties {
+function omitProperties(properties: TProperties, ...names: string[]): TProperties {
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
 }
 
 const keyText = (description: string): TSchema =>
   Type.String({ minLength: 1, maxLength: 400, description });
 const merchantKey = Type.Optional(
-  keyText('The key of the merchant; left out: of the organisation.'),
+  keyText('The key of the merchant; without it the resource belongs to the organisation.'),
 );
-const enabled: Members = { status: 'Enabled', labels: {} };
+const enabledDefaults: Members = { status: 'Enabled', labels: {} };
 
-/** Name, external id, status and labels: what every provisioned thing has. */
-const commonMembers = without(LogicalDeviceInput.properties, 'storeId');
+/** Name, external id, status and labels, which every provisioned resource has. */
+const commonMembers = omitProperties(LogicalDeviceInput.properties, 'storeId');
 
-type Facts = Pick<Kind, 'name' | 'list' | 'members'> & Partial<Kind>;
+type DefinitionInput = Pick<ResourceDefinition, 'name' | 'list' | 'members'> &
+  Partial<ResourceDefinition>;
 
-const kind = (facts: Facts): Kind => ({
+const kind = (input: DefinitionInput): ResourceDefinition => ({
   within: ['organization'],
   hasId: true,
   references: [],
   keyOf: ownKey,
-  defaults: () => enabled,
-  ...facts,
+  defaults: () => enabledDefaults,
+  ...input,
 });
 
 export const tsnOf = (members: Members): string =>
@@ -73,7 +73,7 @@ export const tsnOf = (members: Members): string =>
 function contractDefaults(members: Members): Members {
   const modes = members['captureModes'];
   return {
-    ...enabled,
+    ...enabledDefaults,
     name: members['acquirerMerchantId'] ?? '',
     captureTransport: 'Advice',
     partialCancel: false,
@@ -106,22 +106,22 @@ function applicationDefaults(members: Members): Members {
 }
 
 const serviceKey = keyText(
-  'The key of a service of the own organisation, or the id of one of others.',
+  'The key of a service of this organisation, or the id of a service of another one.',
 );
-const levels: readonly KindName[] = ['organization', 'merchant', 'store', 'logicalDevice'];
+const levels: readonly ResourceKind[] = ['organization', 'merchant', 'store', 'logicalDevice'];
 const parameters = Type.Record(Type.String(), Type.Unknown());
-const merchantOf: Reference = { member: 'merchant', kind: 'merchant', server: 'merchantId' };
+const merchantReference: Reference = { member: 'merchant', kind: 'merchant', server: 'merchantId' };
 
-/** Of people and applications the entity is the organisation or a merchant. */
-const owner: Reference = { member: 'merchant', kind: 'merchant' };
+/** The entity of users and applications is the organisation or a merchant. */
+const ownerReference: Reference = { member: 'merchant', kind: 'merchant' };
 
-const provisioned: Kind[] = [
+const provisioningKinds: ResourceDefinition[] = [
   kind({
     name: 'acquirerLink',
     list: 'acquirerLinks',
     members: AcquirerLinkInput.properties,
     defaults: ({ adapter = 'Iso8583Host' }) => ({
-      ...enabled,
+      ...enabledDefaults,
       adapter: 'Iso8583Host',
       tls: true,
       ...(adapter === 'Iso8583Host' ? { dialect: 'iso1987-binary', connections: 1 } : {}),
@@ -148,19 +148,21 @@ const provisioned: Kind[] = [
     name: 'store',
     list: 'stores',
     within: ['merchant'],
-    members: without(StoreInput.properties, 'merchantId'),
+    members: omitProperties(StoreInput.properties, 'merchantId'),
   }),
   kind({
     name: 'physicalDevice',
     list: 'physicalDevices',
     hasId: false,
     members: {
-      ...without(PhysicalDeviceInput.properties, 'merchantId'),
-      merchant: Type.Optional(keyText('The key of the merchant that has it; left out: in stock.')),
+      ...omitProperties(PhysicalDeviceInput.properties, 'merchantId'),
+      merchant: Type.Optional(
+        keyText('The key of the merchant that uses the device; without it the device is in stock.'),
+      ),
     },
-    references: [merchantOf],
+    references: [merchantReference],
     keyOf: tsnOf,
-    defaults: (members) => ({ ...enabled, name: tsnOf(members) }),
+    defaults: (members) => ({ ...enabledDefaults, name: tsnOf(members) }),
   }),
   kind({
     name: 'logicalDevice',
@@ -178,21 +180,21 @@ const provisioned: Kind[] = [
     references: [
       { member: 'physicalDevices', kind: 'physicalDevice', server: 'physicalDeviceIds' },
     ],
-    defaults: () => ({ ...enabled, physicalDevices: [] }),
+    defaults: () => ({ ...enabledDefaults, physicalDevices: [] }),
   }),
   kind({ name: 'pointOfSale', list: 'pointsOfSale', within: ['store'], members: commonMembers }),
 ];
 
-const people: Kind[] = [
+const userDomainKinds: ResourceDefinition[] = [
   kind({
     name: 'user',
     list: 'users',
     hasId: false,
     members: {
-      ...without(UserInput.properties, 'entityId', 'scope'),
+      ...omitProperties(UserInput.properties, 'entityId', 'scope'),
       merchant: merchantKey,
       scope: Type.Optional(
-        keyText('The key of the one merchant that somebody of the organisation acts on.'),
+        keyText('The key of the only merchant that a user of the organisation manages.'),
       ),
       status: Type.Optional(Type.Enum(['activated', 'deactivated'])),
       groups: Type.Optional(
@@ -205,7 +207,7 @@ const people: Kind[] = [
         ),
       ),
     },
-    references: [owner, { member: 'scope', kind: 'merchant' }],
+    references: [ownerReference, { member: 'scope', kind: 'merchant' }],
     keyOf: (members) => text(members, 'username').toLowerCase(),
     defaults: () => ({ status: 'activated', groups: [] }),
   }),
@@ -214,18 +216,18 @@ const people: Kind[] = [
     list: 'applications',
     hasId: false,
     members: {
-      ...without(ApplicationInput.properties, 'entityId', 'storeId', 'clientId'),
+      ...omitProperties(ApplicationInput.properties, 'entityId', 'storeId', 'clientId'),
       clientId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,128}$', description: 'The client id.' }),
       merchant: merchantKey,
-      store: Type.Optional(keyText('The key of the one store that its tokens are good for.')),
+      store: Type.Optional(keyText('The key of the only store for which its tokens are valid.')),
     },
-    references: [owner],
+    references: [ownerReference],
     keyOf: (members) => text(members, 'clientId'),
     defaults: applicationDefaults,
   }),
 ];
 
-const catalogue: Kind[] = [
+const catalogueKinds: ResourceDefinition[] = [
   kind({
     name: 'service',
     list: 'services',
@@ -240,7 +242,7 @@ const catalogue: Kind[] = [
     name: 'package',
     list: 'packages',
     members: {
-      ...without(ServicePackageInput.properties, 'serviceIds'),
+      ...omitProperties(ServicePackageInput.properties, 'serviceIds'),
       services: Type.Array(serviceKey, { minItems: 1, maxItems: 50, uniqueItems: true }),
     },
     references: [{ member: 'services', kind: 'service', server: 'serviceIds' }],
@@ -252,7 +254,9 @@ const catalogue: Kind[] = [
     list: 'subscriptions',
     hasId: false,
     members: {
-      package: keyText('The key of a package of the own organisation, or the id of one of others.'),
+      package: keyText(
+        'The key of a package of this organisation, or the id of a package of another one.',
+      ),
     },
     references: [{ member: 'package', kind: 'package', server: 'packageId' }],
     keyOf: (members) => text(members, 'package'),
@@ -265,7 +269,9 @@ const catalogue: Kind[] = [
     hasId: false,
     members: {
       service: serviceKey,
-      active: Type.Optional(Type.Boolean({ description: 'false: switched off at this level.' })),
+      active: Type.Optional(
+        Type.Boolean({ description: 'false deactivates the service at this level.' }),
+      ),
       includesExisting: Type.Optional(Type.Boolean()),
       parameters: Type.Optional(parameters),
     },
@@ -286,21 +292,26 @@ const catalogue: Kind[] = [
 ];
 
 /** In the order in which they depend on each other. */
-export const kinds: readonly Kind[] = [...provisioned, ...people, ...catalogue];
+export const resourceDefinitions: readonly ResourceDefinition[] = [
+  ...provisioningKinds,
+  ...userDomainKinds,
+  ...catalogueKinds,
+];
 
-export const kindOf = (name: KindName): Kind => {
-  const found = kinds.find((each) => each.name === name);
-  if (found === undefined) throw new RangeError(`${name} is no kind of the estate`);
-  return found;
+export const resourceDefinition = (name: ResourceKind): ResourceDefinition => {
+  const definition = resourceDefinitions.find((each) => each.name === name);
+  if (definition === undefined)
+    throw new RangeError(`${name} is not a resource kind of the estate`);
+  return definition;
 };
 
-export const kindsWithin = (name: KindName): readonly Kind[] =>
-  kinds.filter(({ within }) => within.includes(name));
+export const definitionsWithin = (name: ResourceKind): readonly ResourceDefinition[] =>
+  resourceDefinitions.filter(({ within }) => within.includes(name));
 
-/** The members of the organisation itself: all but what the platform made. */
+/** The members of the organisation itself, without those that the platform sets. */
 export const organizationMembers: TProperties = Object.fromEntries(
   Object.entries(
-    without(
+    omitProperties(
       Organization.properties,
       'organizationId',
       'parentOrganizationId',
@@ -310,4 +321,4 @@ export const organizationMembers: TProperties = Object.fromEntries(
   ).map(([name, schema]) => [name, name === 'name' ? schema : Type.Optional(schema)]),
 );
 
-export const organizationDefaults: Members = { ...enabled, approvalCodeRequired: false };
+export const organizationDefaults: Members = { ...enabledDefaults, approvalCodeRequired: false };

@@ -1,33 +1,36 @@
-/** Where the things of each kind live at the server, and how its words become those of the file. */
+/** The API routes of each resource kind, and the conversion between API and file. */
 
-import type { Json, KindName, Members, Thing } from './estate-model.ts';
-import { kindOf } from './resource-kinds.ts';
+import type { Json, Members, Resource, ResourceKind } from './estate-model.ts';
+import { resourceDefinition } from './resource-kinds.ts';
 
 export type View = Readonly<Record<string, Json>>;
 
-/** The organisation whose estate it is, and the user domain that its people belong to. */
-export type Home = { readonly organizationId: string; readonly userDomainId: string | undefined };
+/** The organisation of the estate, and the user domain of its users. */
+export type EstateOwner = {
+  readonly organizationId: string;
+  readonly userDomainId: string | undefined;
+};
 
 export type Route = {
-  readonly kind: KindName;
+  readonly kind: ResourceKind;
   readonly idMember: string;
-  /** The member with the id of what it stands below. */
+  /** The member with the id of the parent. */
   readonly parentMember?: string;
-  /** undefined: there are none here, such as people without a user domain. */
-  path(home: Home, parentId: string | undefined): string | undefined;
+  /** undefined if the organisation cannot have this kind, such as users without a user domain. */
+  path(owner: EstateOwner, parentId: string | undefined): string | undefined;
 };
 
 const provisioning = '/provisioning/v2';
 const catalogue = '/service-catalog/v1';
-const fixed = (path: string) => () => path;
+const fixedPath = (path: string) => () => path;
 
 export const routes: readonly Route[] = [
   {
     kind: 'acquirerLink',
     idMember: 'acquirerLinkId',
-    path: fixed(`${provisioning}/acquirer-links`),
+    path: fixedPath(`${provisioning}/acquirer-links`),
   },
-  { kind: 'merchant', idMember: 'merchantId', path: fixed(`${provisioning}/merchants`) },
+  { kind: 'merchant', idMember: 'merchantId', path: fixedPath(`${provisioning}/merchants`) },
   {
     kind: 'acquirerContract',
     idMember: 'contractId',
@@ -41,24 +44,24 @@ export const routes: readonly Route[] = [
     kind: 'store',
     idMember: 'storeId',
     parentMember: 'merchantId',
-    path: fixed(`${provisioning}/stores`),
+    path: fixedPath(`${provisioning}/stores`),
   },
   {
     kind: 'physicalDevice',
     idMember: 'physicalDeviceId',
-    path: fixed(`${provisioning}/physical-devices`),
+    path: fixedPath(`${provisioning}/physical-devices`),
   },
   {
     kind: 'logicalDevice',
     idMember: 'logicalDeviceId',
     parentMember: 'storeId',
-    path: fixed(`${provisioning}/logical-devices`),
+    path: fixedPath(`${provisioning}/logical-devices`),
   },
   {
     kind: 'pointOfSale',
     idMember: 'pointOfSaleId',
     parentMember: 'storeId',
-    path: fixed(`${provisioning}/points-of-sale`),
+    path: fixedPath(`${provisioning}/points-of-sale`),
   },
   {
     kind: 'user',
@@ -76,40 +79,49 @@ export const routes: readonly Route[] = [
         ? undefined
         : `/application-management/v1/user-domains/${userDomainId}/applications`,
   },
-  { kind: 'service', idMember: 'serviceId', path: fixed(`${catalogue}/services`) },
-  { kind: 'package', idMember: 'packageId', path: fixed(`${catalogue}/packages`) },
-  { kind: 'subscription', idMember: 'subscriptionId', path: fixed(`${catalogue}/subscriptions`) },
-  { kind: 'activation', idMember: 'activationId', path: fixed(`${catalogue}/activations`) },
+  { kind: 'service', idMember: 'serviceId', path: fixedPath(`${catalogue}/services`) },
+  { kind: 'package', idMember: 'packageId', path: fixedPath(`${catalogue}/packages`) },
+  {
+    kind: 'subscription',
+    idMember: 'subscriptionId',
+    path: fixedPath(`${catalogue}/subscriptions`),
+  },
+  { kind: 'activation', idMember: 'activationId', path: fixedPath(`${catalogue}/activations`) },
 ];
 
-export function routeOf(name: KindName): Route {
-  const found = routes.find(({ kind }) => kind === name);
-  if (found === undefined) throw new RangeError(`${name} has no route`);
-  return found;
+export function routeOf(name: ResourceKind): Route {
+  const fileValues = routes.find(({ kind }) => kind === name);
+  if (fileValues === undefined) throw new RangeError(`${name} has no route`);
+  return fileValues;
 }
 
-/** The levels of activations and configurations, and the kinds that they are. */
-export const levelOf: Readonly<Partial<Record<KindName, string>>> = {
+/** The levels of activations by resource kind. */
+export const levelOf: Readonly<Partial<Record<ResourceKind, string>>> = {
   organization: 'Organization',
   merchant: 'Merchant',
   store: 'Store',
   logicalDevice: 'LogicalDevice',
 };
 
-export const configurationPaths: Readonly<Partial<Record<KindName, string>>> = {
+export const configurationPaths: Readonly<Partial<Record<ResourceKind, string>>> = {
   organization: 'organizations',
   merchant: 'merchants',
   store: 'stores',
   logicalDevice: 'logical-devices',
 };
 
-export type KeyOf = (kind: KindName, id: string) => string;
-export type IdOf = (kind: KindName, key: string) => string;
+export type KeyOf = (kind: ResourceKind, id: string) => string;
+export type IdOf = (kind: ResourceKind, key: string) => string;
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-/** Other words for what the server says: what the file leaves to keys, and what the platform made. */
-function special(name: KindName, view: View, { organizationId }: Home, keyOf: KeyOf): Members {
+/** Members of a view that need code to convert, by kind. */
+function specialMembers(
+  name: ResourceKind,
+  view: View,
+  { organizationId }: EstateOwner,
+  keyOf: KeyOf,
+): Members {
   const entityId = textOf(view['entityId']);
   switch (name) {
     case 'user': {
@@ -127,7 +139,7 @@ function special(name: KindName, view: View, { organizationId }: Home, keyOf: Ke
     case 'application': {
       const { storeId, status } = view;
       return {
-        // A file says what is wanted; the approval is the platform's.
+        // The file has the desired state; the platform approves applications.
         ...(status === 'PendingApproval' ? { status: 'Enabled' } : {}),
         ...(entityId === organizationId ? {} : { merchant: keyOf('merchant', entityId) }),
         ...(typeof storeId === 'string' ? { store: keyOf('store', storeId) } : {}),
@@ -140,31 +152,36 @@ function special(name: KindName, view: View, { organizationId }: Home, keyOf: Ke
   }
 }
 
-/** The members of the file: what somebody set, others by their keys. */
-export function fileMembers(
-  name: KindName,
+/** Converts a view of the API to the members of the file, with references by key. */
+export function toFileMembers(
+  name: ResourceKind,
   view: View,
-  home: Home,
+  owner: EstateOwner,
   keyOf: KeyOf,
 ): Record<string, Json> {
-  const { members, references } = kindOf(name);
-  const found: Record<string, Json> = {};
+  const { members, references } = resourceDefinition(name);
+  const fileValues: Record<string, Json> = {};
   for (const member of Object.keys(members)) {
     const value = view[member];
-    if (value !== undefined && value !== null) found[member] = value;
+    if (value !== undefined && value !== null) fileValues[member] = value;
   }
   for (const { member, kind, server } of references) {
-    delete found[member];
+    delete fileValues[member];
     if (server === undefined) continue;
     const value = view[server];
-    if (typeof value === 'string') found[member] = keyOf(kind, value);
-    if (Array.isArray(value)) found[member] = value.map((id) => keyOf(kind, String(id))).sort();
+    if (typeof value === 'string') fileValues[member] = keyOf(kind, value);
+    if (Array.isArray(value))
+      fileValues[member] = value.map((id) => keyOf(kind, String(id))).sort();
   }
-  return { ...found, ...special(name, view, home, keyOf) };
+  return { ...fileValues, ...specialMembers(name, view, owner, keyOf) };
 }
 
-function specialBody(thing: Thing, { organizationId }: Home, idOf: IdOf): Record<string, unknown> {
-  const { kind, members } = thing;
+function specialBody(
+  resource: Resource,
+  { organizationId }: EstateOwner,
+  idOf: IdOf,
+): Record<string, unknown> {
+  const { kind, members } = resource;
   const { merchant, scope, groups, store } = members;
   const entityId = typeof merchant === 'string' ? idOf('merchant', merchant) : organizationId;
   if (kind === 'user') {
@@ -181,8 +198,8 @@ function specialBody(thing: Thing, { organizationId }: Home, idOf: IdOf): Record
   return {};
 }
 
-/** Members that a route of their own sets, or that only say which thing is meant. */
-const apart: Readonly<Partial<Record<KindName, readonly string[]>>> = {
+/** Members that a separate route sets, or that only identify another resource. */
+const separateMembers: Readonly<Partial<Record<ResourceKind, readonly string[]>>> = {
   logicalDevice: ['physicalDevices'],
   user: ['status', 'merchant', 'scope'],
   application: ['merchant', 'store'],
@@ -190,19 +207,19 @@ const apart: Readonly<Partial<Record<KindName, readonly string[]>>> = {
 };
 
 /** The body of a POST or PUT. */
-export function bodyOf(
-  thing: Thing,
-  home: Home,
+export function toRequestBody(
+  resource: Resource,
+  owner: EstateOwner,
   idOf: IdOf,
   parentId: string | undefined,
 ): Record<string, unknown> {
-  const { kind, members } = thing;
-  const left = apart[kind] ?? [];
+  const { kind, members } = resource;
+  const excluded = separateMembers[kind] ?? [];
   const body: Record<string, unknown> = {};
   for (const [member, value] of Object.entries(members))
-    if (!left.includes(member)) body[member] = value;
-  for (const reference of kindOf(kind).references) {
-    if (reference.server === undefined || left.includes(reference.member)) continue;
+    if (!excluded.includes(member)) body[member] = value;
+  for (const reference of resourceDefinition(kind).references) {
+    if (reference.server === undefined || excluded.includes(reference.member)) continue;
     const value = members[reference.member];
     delete body[reference.member];
     if (typeof value === 'string') body[reference.server] = idOf(reference.kind, value);
@@ -212,19 +229,19 @@ export function bodyOf(
   const { parentMember } = routeOf(kind);
   const parent =
     parentMember !== undefined && kind !== 'acquirerContract' ? { [parentMember]: parentId } : {};
-  return { ...parent, ...body, ...specialBody(thing, home, idOf) };
+  return { ...parent, ...body, ...specialBody(resource, owner, idOf) };
 }
 
-/** Made by the platform for something else: the file never speaks of them. */
-export function isMadeByPlatform(
-  name: KindName,
+/** Applications that the platform creates for points of sale and devices; the file never has them. */
+export function isCreatedByPlatform(
+  name: ResourceKind,
   view: View,
-  tillClients: ReadonlySet<string>,
+  posClientIds: ReadonlySet<string>,
 ): boolean {
   if (name !== 'application') return false;
   const clientId = textOf(view['clientId']);
   return (
-    tillClients.has(clientId) ||
+    posClientIds.has(clientId) ||
     /^device-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(clientId)
   );
 }

@@ -1,219 +1,227 @@
-/** Makes, changes and removes one thing at the server, each kind in the way that its routes have. */
+/** Creates, changes and removes single resources on the server, by the routes of each kind. */
 
-import type { Api } from '../http/api-client.ts';
-import { CommandFault, fail } from '../runtime/command-error.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { CommandError, fail } from '../runtime/command-error.ts';
 import type { Change } from './compare-estates.ts';
-import type { KindName, Thing } from './estate-model.ts';
+import type { Resource, ResourceKind } from './estate-model.ts';
 import {
-  bodyOf,
   configurationPaths,
-  type Home,
+  type EstateOwner,
   type IdOf,
   levelOf,
   routeOf,
+  toRequestBody,
 } from './resource-routes.ts';
-import type { Secrets } from './secrets-file.ts';
+import type { SecretsFile } from './secrets-file.ts';
 
-type Ids = {
+type ResourceIds = {
   readonly idOf: IdOf;
-  put(thing: Thing, id: string): unknown;
-  of(thing: Thing): string | undefined;
+  setId(resource: Resource, id: string): unknown;
+  idOfResource(resource: Resource): string | undefined;
 };
 
-type Deps = {
-  readonly api: Api;
-  readonly home: Home;
-  readonly ids: Ids;
-  readonly secrets: Secrets;
+type ResourceWriterOptions = {
+  readonly api: ApiClient;
+  readonly owner: EstateOwner;
+  readonly ids: ResourceIds;
+  readonly secrets: SecretsFile;
   readonly ownClientId: string;
   readonly ownSubject: string | undefined;
 };
 
-export type Writer = {
-  create(thing: Thing): Promise<void>;
-  /** What a POST of it would send. */
-  bodyOf(thing: Thing): Body;
-  /** It was made with others, and has this id; what a route of its own sets follows. */
-  made(thing: Thing, id: string): Promise<void>;
+export type ResourceWriter = {
+  create(resource: Resource): Promise<void>;
+  /** The body of the POST that creates the resource. */
+  toRequestBody(resource: Resource): Body;
+  /** Completes a resource that a bulk request created: stores its id and sets what has a separate route. */
+  afterBulkCreate(resource: Resource, id: string): Promise<void>;
   change(change: Change): Promise<void>;
-  remove(thing: Thing): Promise<void>;
-  /** Takes hardware away that another device, or nobody, will have. */
-  unlink(change: Change): Promise<void>;
+  remove(resource: Resource): Promise<void>;
+  /** Removes physical devices from a logical device, so that another one can use them. */
+  unlinkDevices(change: Change): Promise<void>;
 };
 
 type Body = Readonly<Record<string, unknown>>;
 const catalogue = '/service-catalog/v1';
-/** What a route of its own changes. */
-const apart: Readonly<Partial<Record<KindName, string>>> = {
+/** The member that a separate route changes. */
+const separateMember: Readonly<Partial<Record<ResourceKind, string>>> = {
   user: 'status',
   service: 'status',
   logicalDevice: 'physicalDevices',
 };
 
-const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+const toStrings = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-/** @example const writer = createWriter({ api, home, ids, ...options }); */
-export function createWriter(deps: Deps): Writer {
-  const { api, home, ids, secrets, ownClientId, ownSubject } = deps;
+/** @example const writer = createResourceWriter({ api, owner, ids, ...options }); */
+export function createResourceWriter(options: ResourceWriterOptions): ResourceWriter {
+  const { api, owner, ids, secrets, ownClientId, ownSubject } = options;
 
-  function parentIdOf({ parent }: Thing): string | undefined {
+  function parentIdOf({ parent }: Resource): string | undefined {
     if (parent === undefined) return undefined;
     return (
-      ids.of(parent) ??
+      ids.idOfResource(parent) ??
       parent.id ??
-      fail('notFound', `Not tried, since ${parent.kind} ${parent.key} is not there.`)
+      fail('notFound', `Skipped, because ${parent.kind} ${parent.key} does not exist.`)
     );
   }
 
-  function pathOf(thing: Thing): string {
-    const path = routeOf(thing.kind).path(home, parentIdOf(thing));
+  function listPath(resource: Resource): string {
+    const path = routeOf(resource.kind).path(owner, parentIdOf(resource));
     return (
-      path ?? fail('refused', 'The organisation has no user domain, so nobody can belong to it.')
+      path ??
+      fail(
+        'refused',
+        'The organisation has no user domain, so it cannot have users or applications.',
+      )
     );
   }
-  const idPath = (thing: Thing, id = ids.of(thing) ?? thing.id) =>
-    `${pathOf(thing)}/${encodeURIComponent(id ?? '')}`;
+  const resourcePath = (resource: Resource, id = ids.idOfResource(resource) ?? resource.id) =>
+    `${listPath(resource)}/${encodeURIComponent(id ?? '')}`;
 
-  async function link(thing: Thing, wanted: readonly string[]): Promise<void> {
-    const path = `${idPath(thing)}/physical-devices`;
-    const { etag } = await api.call('GET', idPath(thing));
-    const physicalDeviceIds = wanted.map((key) => ids.idOf('physicalDevice', key));
+  async function linkDevices(resource: Resource, deviceKeys: readonly string[]): Promise<void> {
+    const path = `${resourcePath(resource)}/physical-devices`;
+    const { etag } = await api.call('GET', resourcePath(resource));
+    const physicalDeviceIds = deviceKeys.map((key) => ids.idOf('physicalDevice', key));
     await api.call('PUT', path, { body: { physicalDeviceIds }, etag });
   }
 
-  async function setStatus(thing: Thing, status: unknown): Promise<void> {
-    await api.call('PUT', `${idPath(thing)}/status`, { body: { status } });
+  async function setStatus(resource: Resource, status: unknown): Promise<void> {
+    await api.call('PUT', `${resourcePath(resource)}/status`, { body: { status } });
   }
 
-  /** Drafts stay drafts; what was published before is published as it is now. */
-  async function publish(thing: Thing, present: unknown): Promise<void> {
-    const { status = 'Published' } = thing.members;
+  /** Publishes or retires a service; a draft stays a draft. */
+  async function publish(resource: Resource, present: unknown): Promise<void> {
+    const { status = 'Published' } = resource.members;
     if (status === 'Draft') return;
     if (present === undefined || status === 'Published')
-      await api.call('POST', `${idPath(thing)}/publish`);
+      await api.call('POST', `${resourcePath(resource)}/publish`);
     if (status === 'Retired' && present !== 'Retired')
-      await api.call('POST', `${idPath(thing)}/retire`);
+      await api.call('POST', `${resourcePath(resource)}/retire`);
   }
 
-  function placeOf(thing: Thing): { level: string; entityId: string } {
-    const kind = thing.parent?.kind ?? 'organization';
-    return { level: levelOf[kind] ?? '', entityId: parentIdOf(thing) ?? home.organizationId };
+  function levelOfResource(resource: Resource): { level: string; entityId: string } {
+    const kind = resource.parent?.kind ?? 'organization';
+    return { level: levelOf[kind] ?? '', entityId: parentIdOf(resource) ?? owner.organizationId };
   }
 
-  async function activate(thing: Thing, wasActive: boolean): Promise<void> {
-    const { active = true, includesExisting = true, parameters = {}, service } = thing.members;
-    const place = { ...placeOf(thing), serviceId: ids.idOf('service', String(service)) };
-    // Other parameters are another request: the one before ends first.
-    if (!active || wasActive) await api.call('POST', `${catalogue}/deactivations`, { body: place });
+  async function activate(resource: Resource, wasActive: boolean): Promise<void> {
+    const { active = true, includesExisting = true, parameters = {}, service } = resource.members;
+    const level = { ...levelOfResource(resource), serviceId: ids.idOf('service', String(service)) };
+    // New parameters need a new activation: the old one is deactivated first.
+    if (!active || wasActive) await api.call('POST', `${catalogue}/deactivations`, { body: level });
     if (active)
       await api.call('POST', `${catalogue}/activations`, {
-        body: { ...place, includesExisting, parameters },
+        body: { ...level, includesExisting, parameters },
       });
   }
 
-  function configurationPath(thing: Thing): string {
-    const kind = thing.parent?.kind ?? 'organization';
-    const { entityId } = placeOf(thing);
-    const serviceId = ids.idOf('service', String(thing.members['service']));
+  function configurationPath(resource: Resource): string {
+    const kind = resource.parent?.kind ?? 'organization';
+    const { entityId } = levelOfResource(resource);
+    const serviceId = ids.idOf('service', String(resource.members['service']));
     return `/configuration/v1/${configurationPaths[kind]}/${entityId}/services/${serviceId}`;
   }
 
-  async function configure(thing: Thing): Promise<void> {
-    const { etag } = await api.call('GET', configurationPath(thing));
-    const { values } = thing.members;
-    await api.call('POST', configurationPath(thing), { body: { values }, etag });
+  async function configure(resource: Resource): Promise<void> {
+    const { etag } = await api.call('GET', configurationPath(resource));
+    const { values } = resource.members;
+    await api.call('POST', configurationPath(resource), { body: { values }, etag });
   }
 
-  async function unset(thing: Thing): Promise<void> {
-    const { etag } = await api.call('GET', configurationPath(thing));
-    await api.call('DELETE', configurationPath(thing), { etag });
+  async function deleteConfiguration(resource: Resource): Promise<void> {
+    const { etag } = await api.call('GET', configurationPath(resource));
+    await api.call('DELETE', configurationPath(resource), { etag });
   }
 
-  const newBodyOf = (thing: Thing): Body => bodyOf(thing, home, ids.idOf, parentIdOf(thing));
+  const newBodyOf = (resource: Resource): Body =>
+    toRequestBody(resource, owner, ids.idOf, parentIdOf(resource));
 
-  /** Nobody has seen a version of it yet. */
-  async function linkNew(thing: Thing): Promise<void> {
-    const links = listOf(thing.members['physicalDevices']);
+  /** A new resource needs no If-Match. */
+  async function linkNew(resource: Resource): Promise<void> {
+    const links = toStrings(resource.members['physicalDevices']);
     if (links.length === 0) return;
     const physicalDeviceIds = links.map((key) => ids.idOf('physicalDevice', key));
-    await api.call('PUT', `${idPath(thing)}/physical-devices`, { body: { physicalDeviceIds } });
+    await api.call('PUT', `${resourcePath(resource)}/physical-devices`, {
+      body: { physicalDeviceIds },
+    });
   }
 
-  async function create(thing: Thing): Promise<void> {
-    if (thing.kind === 'activation') return activate(thing, false);
-    if (thing.kind === 'configuration') return configure(thing);
-    const body = newBodyOf(thing);
-    const { body: told } = await api.call<Body>('POST', pathOf(thing), { body });
-    secrets.keep(thing, told);
-    ids.put(thing, String(told[routeOf(thing.kind).idMember]));
-    if (thing.kind === 'user' && thing.members['status'] === 'deactivated')
-      await setStatus(thing, 'deactivated');
-    if (thing.kind === 'service') await publish(thing, undefined);
-    return linkNew(thing);
+  async function create(resource: Resource): Promise<void> {
+    if (resource.kind === 'activation') return activate(resource, false);
+    if (resource.kind === 'configuration') return configure(resource);
+    const body = newBodyOf(resource);
+    const { body: response } = await api.call<Body>('POST', listPath(resource), { body });
+    secrets.save(resource, response);
+    ids.setId(resource, String(response[routeOf(resource.kind).idMember]));
+    if (resource.kind === 'user' && resource.members['status'] === 'deactivated')
+      await setStatus(resource, 'deactivated');
+    if (resource.kind === 'service') await publish(resource, undefined);
+    return linkNew(resource);
   }
 
-  async function change({ thing, present, members }: Change): Promise<void> {
+  async function change({ resource, present, members }: Change): Promise<void> {
     const before = present?.members ?? {};
-    if (thing.kind === 'activation') return activate(thing, before['active'] !== false);
-    if (thing.kind === 'configuration') return configure(thing);
+    if (resource.kind === 'activation') return activate(resource, before['active'] !== false);
+    if (resource.kind === 'configuration') return configure(resource);
     const changed = members.map(({ member }) => member);
-    const own = changed.filter((member) => member !== apart[thing.kind]);
-    if (own.length > 0) {
-      const { etag } = await api.call('GET', idPath(thing));
-      await api.call('PUT', idPath(thing), { body: replacementOf(thing), etag });
+    const ownMembers = changed.filter((member) => member !== separateMember[resource.kind]);
+    if (ownMembers.length > 0) {
+      const { etag } = await api.call('GET', resourcePath(resource));
+      await api.call('PUT', resourcePath(resource), { body: replacementOf(resource), etag });
     }
-    if (thing.kind === 'user' && changed.includes('status'))
-      await setStatus(thing, thing.members['status'] ?? 'activated');
-    if (thing.kind === 'service') await publish(thing, before['status'] ?? 'Published');
+    if (resource.kind === 'user' && changed.includes('status'))
+      await setStatus(resource, resource.members['status'] ?? 'activated');
+    if (resource.kind === 'service') await publish(resource, before['status'] ?? 'Published');
     if (changed.includes('physicalDevices'))
-      await link(thing, listOf(thing.members['physicalDevices']));
+      await linkDevices(resource, toStrings(resource.members['physicalDevices']));
     return undefined;
   }
 
-  /** A PUT has no parent, which never changes. */
-  function replacementOf(thing: Thing): Body {
-    const body = bodyOf(thing, home, ids.idOf, undefined);
+  /** The body of a PUT has no parent, which cannot change. */
+  function replacementOf(resource: Resource): Body {
+    const body = toRequestBody(resource, owner, ids.idOf, undefined);
     return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
   }
 
-  async function remove(thing: Thing): Promise<void> {
-    const { kind, members } = thing;
-    if (kind === 'application' && thing.key === ownClientId) {
-      fail('refused', 'It is the application that you are signed in as.');
+  async function remove(resource: Resource): Promise<void> {
+    const { kind, members } = resource;
+    if (kind === 'application' && resource.key === ownClientId) {
+      fail('refused', 'You are signed in as this application. Remove it with another sign-in.');
     }
-    if (kind === 'user' && thing.id === ownSubject) fail('refused', 'It is yourself.');
-    if (kind === 'user') return setStatus(thing, 'deactivated');
-    if (kind === 'configuration') return unset(thing);
+    if (kind === 'user' && resource.id === ownSubject)
+      fail('refused', 'This is your own user. Remove it with another sign-in.');
+    if (kind === 'user') return setStatus(resource, 'deactivated');
+    if (kind === 'configuration') return deleteConfiguration(resource);
     if (kind === 'activation')
-      return activate({ ...thing, members: { ...members, active: false } }, true);
+      return activate({ ...resource, members: { ...members, active: false } }, true);
     if (kind === 'service' && members['status'] !== 'Draft') {
-      await api.call('POST', `${idPath(thing)}/retire`);
+      await api.call('POST', `${resourcePath(resource)}/retire`);
       return undefined;
     }
     try {
-      const { etag } = await api.call('GET', idPath(thing));
-      await api.call('DELETE', idPath(thing), { etag });
+      const { etag } = await api.call('GET', resourcePath(resource));
+      await api.call('DELETE', resourcePath(resource), { etag });
     } catch (error) {
-      // Gone already: an earlier run, or somebody else, was here.
-      if (!(error instanceof CommandFault) || error.exit !== 'notFound') throw error;
+      // Another request or an earlier import removed it already.
+      if (!(error instanceof CommandError) || error.exit !== 'notFound') throw error;
     }
     return undefined;
   }
 
   return {
     create,
-    bodyOf: newBodyOf,
-    async made(thing, id) {
-      ids.put(thing, id);
-      await linkNew(thing);
+    toRequestBody: newBodyOf,
+    async afterBulkCreate(resource, id) {
+      ids.setId(resource, id);
+      await linkNew(resource);
     },
     change,
     remove,
-    async unlink({ action, thing, present }) {
-      const linked = listOf(present?.members['physicalDevices']);
-      const wanted = action === 'remove' ? [] : listOf(thing.members['physicalDevices']);
-      const kept = linked.filter((key) => wanted.includes(key));
-      if (kept.length < linked.length) await link(thing, kept);
+    async unlinkDevices({ action, resource, present }) {
+      const linked = toStrings(present?.members['physicalDevices']);
+      const deviceKeys = action === 'remove' ? [] : toStrings(resource.members['physicalDevices']);
+      const remainingKeys = linked.filter((key) => deviceKeys.includes(key));
+      if (remainingKeys.length < linked.length) await linkDevices(resource, remainingKeys);
     },
   };
 }

@@ -1,26 +1,26 @@
-/** Does many things, a few at a time, and begins nothing new once it is told to stop. */
-import { CommandFault } from '../runtime/command-error.ts';
+/** Runs an action for many items with limited concurrency; starts no new action after Ctrl+C. */
+import { CommandError } from '../runtime/command-error.ts';
 
-const atOnceMax = 8;
+const concurrencyMax = 8;
 
-export async function atOnce<Item>(
+export async function runConcurrently<Item>(
   items: readonly Item[],
   stopping: AbortSignal,
-  work: (item: Item, index: number) => Promise<void>,
+  action: (item: Item, index: number) => Promise<void>,
 ): Promise<void> {
   let next = 0;
-  async function go(): Promise<void> {
+  async function runNext(): Promise<void> {
     while (next < items.length) {
-      if (stopping.aborted) throw new CommandFault('interrupted', 'Interrupted.');
+      if (stopping.aborted) throw new CommandError('interrupted', 'Interrupted.');
       const index = next;
       next += 1;
-      await work(items[index] as Item, index);
+      await action(items[index] as Item, index);
     }
   }
-  // All of them end before a fault is told: nothing goes on behind the back of what comes after.
-  const ends = await Promise.allSettled(
-    Array.from({ length: Math.min(atOnceMax, items.length) }, go),
+  // Waits for all actions before it throws, so that none runs on in the background.
+  const results = await Promise.allSettled(
+    Array.from({ length: Math.min(concurrencyMax, items.length) }, runNext),
   );
-  const failed = ends.find((end) => end.status === 'rejected');
+  const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }

@@ -1,15 +1,15 @@
-/** Where new secrets go: told once by the server, written once to a file for its owner alone. */
+/** Writes new secrets, which the server returns only once, to a file that only its owner can read. */
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
 import { fail } from '../runtime/command-error.ts';
 import type { Plan } from './compare-estates.ts';
 import { plansOf } from './compare-estates.ts';
-import { nameOf, type Thing } from './estate-model.ts';
+import { type Resource, resourceLabel } from './estate-model.ts';
 
-export type Secrets = {
-  /** At once: what is not written when the process dies is lost for ever. */
-  keep(thing: Thing, told: Readonly<Record<string, unknown>>): void;
+export type SecretsFile = {
+  /** Writes the secret to disk at once: if the process ends before, the secret is lost. */
+  save(resource: Resource, response: Readonly<Record<string, unknown>>): void;
   count(): number;
   close(): void;
 };
@@ -17,11 +17,11 @@ export type Secrets = {
 const secretNames = ['clientSecret', 'signingSecret'];
 const ownerOnly = 0o600;
 
-/** The things of a plan that the server will tell a secret of. */
-export function secretive(plan: Plan): Thing[] {
+/** The resources of a plan for which the server will create a secret. */
+export function resourcesWithSecrets(plan: Plan): Resource[] {
   return [...plansOf(plan)].flatMap(({ changes }) =>
     changes
-      .filter(({ action, thing: { kind, members } }) => {
+      .filter(({ action, resource: { kind, members } }) => {
         if (action !== 'create') return false;
         return (
           kind === 'pointOfSale' ||
@@ -29,26 +29,26 @@ export function secretive(plan: Plan): Thing[] {
           (kind === 'application' && members['clientType'] !== 'Public')
         );
       })
-      .map(({ thing }) => thing),
+      .map(({ resource }) => resource),
   );
 }
 
-/** One line of JSON for each; the file is made if it is not there, and never shortened. */
-export function openSecrets(
+/** Appends one JSON line for each secret; creates the file if needed. */
+export function openSecretsFile(
   file: string | undefined,
   show: ((line: string) => void) | undefined,
-): Secrets {
+): SecretsFile {
   let written = 0;
   const descriptor = file === undefined ? undefined : openFile(file);
   return {
-    keep(thing, told) {
-      const found = secretNames.filter((name) => typeof told[name] === 'string');
-      if (found.length === 0) return;
-      const { clientId } = told;
+    save(resource, response) {
+      const secretMembers = secretNames.filter((name) => typeof response[name] === 'string');
+      if (secretMembers.length === 0) return;
+      const { clientId } = response;
       const line = JSON.stringify({
-        thing: nameOf(thing),
+        resource: resourceLabel(resource),
         ...defined({ clientId }),
-        ...Object.fromEntries(found.map((name) => [name, told[name]])),
+        ...Object.fromEntries(secretMembers.map((name) => [name, response[name]])),
       });
       written += 1;
       show?.(line);
@@ -65,7 +65,7 @@ export function openSecrets(
 
 function openFile(file: string): number {
   try {
-    // A new one is for its owner alone from the first moment.
+    // A new file is readable by its owner only from its creation on.
     return openSync(file, 'a', ownerOnly);
   } catch (error) {
     return fail('usage', `${file} cannot be written: ${(error as NodeJS.ErrnoException).code}.`);

@@ -1,88 +1,97 @@
-/** The API as the commands use it: signed in, patient with a busy server, lists as one stream. */
+/** The API client of the commands: adds the token, retries where that is safe, and reads lists page by page. */
 
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import type { Clock } from '../runtime/clock.ts';
-import { CommandFault } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import {
-  type Incoming,
-  type Streamed,
+  type HttpResponse,
+  type StreamedResponse,
   type Transport,
-  UnreachableFault,
+  UnreachableError,
 } from './https-transport.ts';
-import { membersOf, problemFault, readJson, strangeAnswer } from './problem-details.ts';
+import { membersOf, parseJson, problemError, unexpectedResponse } from './problem-details.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export type Call = {
+export type RequestOptions = {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly raw?: { readonly type: string; readonly bytes: string | Uint8Array };
   readonly etag?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a stream: how long it may say nothing. */
-  readonly silenceMs?: number;
+  /** Ends a stream that sends nothing for this time. */
+  readonly idleTimeoutMs?: number;
 };
 
-export type Answer<Body> = {
+export type ApiResponse<Body> = {
   readonly body: Body;
   readonly etag: string | undefined;
   readonly status: number;
 };
 
-export type Api = {
+export type ApiClient = {
   readonly baseUrl: string;
-  call<Body = unknown>(method: string, path: string, call?: Call): Promise<Answer<Body>>;
-  /** Whatever the answer is, refusals too. */
-  raw(method: string, path: string, call?: Call): Promise<Incoming>;
-  open(path: string, call?: Call): Promise<Streamed>;
-  /** Every item of a list, page by page; `most` ends it early. */
-  list<Item>(path: string, query?: Query, most?: number): AsyncGenerator<Item>;
-  /** The same API, acting in an organisation below. */
-  within(organizationId: string): Api;
+  call<Body = unknown>(
+    method: string,
+    path: string,
+    call?: RequestOptions,
+  ): Promise<ApiResponse<Body>>;
+  /** Returns the response of any status, also errors. */
+  raw(method: string, path: string, call?: RequestOptions): Promise<HttpResponse>;
+  open(path: string, call?: RequestOptions): Promise<StreamedResponse>;
+  /** Reads a list page by page, up to `maxItems`. */
+  list<Item>(path: string, query?: Query, maxItems?: number): AsyncGenerator<Item>;
+  /** The same client, acting in an organisation below. */
+  within(organizationId: string): ApiClient;
 };
 
-export type Tokens = { get(fresh: boolean): Promise<string | undefined> };
+export type TokenSource = { get(forceRefresh: boolean): Promise<string | undefined> };
 
-type Deps = {
+type ApiClientOptions = {
   readonly baseUrl: string;
   readonly transport: Transport;
-  readonly tokens: Tokens;
+  readonly tokens: TokenSource;
   readonly clock: Clock;
   readonly stopping: AbortSignal;
   readonly organizationId?: string | undefined;
 };
 
 const attemptsMax = 6;
-const pauseMs = 250;
-const pauseMostMs = 30_000;
-const pageItems = 200;
-const busy = [429, 503];
-const repeatable = ['GET', 'HEAD', 'OPTIONS'];
+const retryBaseMs = 250;
+const retryDelayMaxMs = 30_000;
+const pageSize = 200;
+const busyStatuses = [429, 503];
+const retryableMethods = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * A change is sent again only where the platform itself says that nothing was done: what stands before it does
- * not know.
+ * A change is retried only if the platform itself answers NotProcessed: a proxy in front of it does not know
+ * whether the platform processed the request.
  */
-function isSafeAgain(method: string, { status, body }: Incoming): boolean {
-  if (!busy.includes(status)) return false;
-  return repeatable.includes(method) || membersOf(readJson(body))['outcome'] === 'NotProcessed';
+function canRetryResponse(method: string, { status, body }: HttpResponse): boolean {
+  if (!busyStatuses.includes(status)) return false;
+  return (
+    retryableMethods.includes(method) || membersOf(parseJson(body))['outcome'] === 'NotProcessed'
+  );
 }
 
-/** Doubled each time, with some chance in it, so that many who wait do not come back together. */
-function waitFor(attempt: number, answer: Incoming | undefined): number {
+/** Retry-After, or an exponential delay; with jitter, so that many clients do not retry at the same time. */
+function retryDelayMs(attempt: number, answer: HttpResponse | undefined): number {
   const header = Number(answer?.headers['retry-after']);
   if (Number.isFinite(header) && header >= 0)
-    return Math.min(header * 1000 + randomInt(250), pauseMostMs);
-  return Math.min(pauseMs * 2 ** attempt + randomInt(pauseMs), pauseMostMs);
+    return Math.min(header * 1000 + randomInt(250), retryDelayMaxMs);
+  return Math.min(retryBaseMs * 2 ** attempt + randomInt(retryBaseMs), retryDelayMaxMs);
 }
 
 function urlOf(baseUrl: string, path: string, query: Query): URL {
   const url = new URL(path, baseUrl);
   if (url.origin !== new URL(baseUrl).origin) {
-    throw new CommandFault('usage', `${path} leads to another server.`);
+    throw new CommandError(
+      'usage',
+      `${path} is the address of another server. Enter a path of the platform.`,
+    );
   }
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value));
@@ -90,19 +99,24 @@ function urlOf(baseUrl: string, path: string, query: Query): URL {
   return url;
 }
 
-function bodyOf({ body, raw }: Call): { type?: string; bytes?: string | Uint8Array } {
+function encodeBody({ body, raw }: RequestOptions): { type?: string; bytes?: string | Uint8Array } {
   if (raw !== undefined) return raw;
   if (body === undefined) return {};
   return { type: 'application/json', bytes: JSON.stringify(body) };
 }
 
-/** @example const api = createApi({ baseUrl, transport, tokens, clock, stopping }); */
-export function createApi(deps: Deps): Api {
-  const { baseUrl, transport, tokens, stopping, organizationId } = deps;
+/** @example const api = createApiClient({ baseUrl, transport, tokens, clock, stopping }); */
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  const { baseUrl, transport, tokens, stopping, organizationId } = options;
 
-  async function requestOf(method: string, path: string, call: Call, fresh: boolean) {
-    const token = await tokens.get(fresh);
-    const { type, bytes } = bodyOf(call);
+  async function requestOf(
+    method: string,
+    path: string,
+    call: RequestOptions,
+    forceRefresh: boolean,
+  ) {
+    const token = await tokens.get(forceRefresh);
+    const { type, bytes } = encodeBody(call);
     return {
       method,
       url: urlOf(baseUrl, path, { organizationId, ...call.query }),
@@ -116,33 +130,37 @@ export function createApi(deps: Deps): Api {
         }),
         ...call.headers,
       },
-      ...defined({ body: bytes, silenceMs: call.silenceMs }),
+      ...defined({ body: bytes, idleTimeoutMs: call.idleTimeoutMs }),
     };
   }
 
   /**
-   * Tries again where that is safe: a busy server that did nothing; a read, whatever came of it; a refused
-   * token is fetched anew once.
+   * Retries a busy server that processed nothing, and reads that were interrupted. After a 401 it requests a
+   * new token once.
    */
-  async function attempt(method: string, path: string, call: Call): Promise<Incoming> {
+  async function attempt(
+    method: string,
+    path: string,
+    call: RequestOptions,
+  ): Promise<HttpResponse> {
     let isFresh = false;
     for (let count = 0; ; count += 1) {
       const last = count === attemptsMax - 1;
-      let answer: Incoming | undefined;
+      let answer: HttpResponse | undefined;
       try {
         answer = await transport.send(await requestOf(method, path, call, isFresh));
       } catch (error) {
-        const again =
-          error instanceof UnreachableFault && error.wasSent && repeatable.includes(method);
-        if (!again || count >= 2) throw error;
+        const canRetry =
+          error instanceof UnreachableError && error.wasSent && retryableMethods.includes(method);
+        if (!canRetry || count >= 2) throw error;
       }
       if (answer?.status === 401 && !isFresh) {
         isFresh = true;
         continue;
       }
-      if (answer !== undefined && (last || !isSafeAgain(method, answer))) return answer;
-      await pause(waitFor(count, answer), undefined, { signal: stopping }).catch(() => {
-        throw new CommandFault('interrupted', 'Interrupted.');
+      if (answer !== undefined && (last || !canRetryResponse(method, answer))) return answer;
+      await pause(retryDelayMs(count, answer), undefined, { signal: stopping }).catch(() => {
+        throw new CommandError('interrupted', 'Interrupted.');
       });
     }
   }
@@ -150,32 +168,39 @@ export function createApi(deps: Deps): Api {
   async function call<Body>(
     method: string,
     path: string,
-    options: Call = {},
-  ): Promise<Answer<Body>> {
-    const answer = await attempt(method, path, options);
+    requestOptions: RequestOptions = {},
+  ): Promise<ApiResponse<Body>> {
+    const answer = await attempt(method, path, requestOptions);
     const { status, headers } = answer;
-    if (status < 200 || status > 299) throw problemFault(answer);
-    const body = answer.body.length === 0 ? undefined : readJson(answer.body);
+    if (status < 200 || status > 299) throw problemError(answer);
+    const body = answer.body.length === 0 ? undefined : parseJson(answer.body);
     if (body === undefined && answer.body.length > 0)
-      throw strangeAnswer(answer, new URL(baseUrl).host);
+      throw unexpectedResponse(answer, new URL(baseUrl).host);
     const etag = headers['etag'];
     return { status, body: body as Body, etag: typeof etag === 'string' ? etag : undefined };
   }
 
-  async function* list<Item>(path: string, query: Query = {}, most = Number.POSITIVE_INFINITY) {
-    let left = most;
+  async function* list<Item>(path: string, query: Query = {}, maxItems = Number.POSITIVE_INFINITY) {
+    let remaining = maxItems;
     let cursor: string | undefined;
-    while (left > 0) {
-      const limit = Math.min(pageItems, left);
+    while (remaining > 0) {
+      const limit = Math.min(pageSize, remaining);
       const { body } = await call<unknown>('GET', path, { query: { ...query, limit, cursor } });
       const { items, nextCursor } = membersOf(body);
       if (!Array.isArray(items))
-        throw new CommandFault('fault', `${path} did not answer with a list.`);
-      yield* (items as Item[]).slice(0, left);
-      left -= items.length;
+        throw new CommandError(
+          'fault',
+          `${path} did not answer with a list. Check that the path is a list of the API.`,
+        );
+      yield* (items as Item[]).slice(0, remaining);
+      remaining -= items.length;
       if (typeof nextCursor !== 'string') return;
-      // A cursor that stands still would be read for ever.
-      if (nextCursor === cursor) throw new CommandFault('fault', `${path} goes round in circles.`);
+      // A cursor that repeats would never end the list.
+      if (nextCursor === cursor)
+        throw new CommandError(
+          'fault',
+          `${path} returned the same cursor twice; the list was not read to its end.`,
+        );
       cursor = nextCursor;
     }
   }
@@ -184,18 +209,19 @@ export function createApi(deps: Deps): Api {
     baseUrl,
     call,
     list,
-    raw: (method, path, options = {}) => attempt(method, path, options),
-    async open(path, options = {}) {
-      let streamed = await transport.open(await requestOf('GET', path, options, false));
+    raw: (method, path, requestOptions = {}) => attempt(method, path, requestOptions),
+    async open(path, requestOptions = {}) {
+      let streamed = await transport.open(await requestOf('GET', path, requestOptions, false));
       if (streamed.status === 401) {
         streamed.stream.resume();
-        streamed = await transport.open(await requestOf('GET', path, options, true));
+        streamed = await transport.open(await requestOf('GET', path, requestOptions, true));
       }
       if (streamed.status === 200 || streamed.status === 204) return streamed;
       const parts: Buffer[] = [];
       for await (const part of streamed.stream as AsyncIterable<Buffer>) parts.push(part);
-      throw problemFault({ ...streamed, body: Buffer.concat(parts) });
+      throw problemError({ ...streamed, body: Buffer.concat(parts) });
     },
-    within: (below) => createApi({ ...deps, organizationId: below }),
+    within: (subOrganizationId) =>
+      createApiClient({ ...options, organizationId: subOrganizationId }),
   };
 }

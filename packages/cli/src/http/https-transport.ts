@@ -1,47 +1,47 @@
-/** One HTTPS request with every limit that a stranger's answer needs: time, size, certificate. */
+/** Sends HTTPS requests with limits of time and size, and checks the certificate. */
 
 import { type IncomingMessage, Agent as PlainAgent, request as sendPlain } from 'node:http';
 import { Agent, request as sendSecure } from 'node:https';
 import { defined } from '@switchyard/contract';
-import { CommandFault, fail } from '../runtime/command-error.ts';
+import { CommandError, fail } from '../runtime/command-error.ts';
 
-export type Outgoing = {
+export type HttpRequest = {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** How long the answer may stand still; left out, as long as it may take to come. */
-  readonly silenceMs?: number;
+  /** The longest time without data; by default the timeout of the response. */
+  readonly idleTimeoutMs?: number;
 };
 
-export type Incoming = {
+export type HttpResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 };
 
-export type Streamed = Omit<Incoming, 'body'> & { readonly stream: IncomingMessage };
+export type StreamedResponse = Omit<HttpResponse, 'body'> & { readonly stream: IncomingMessage };
 
 export type Transport = {
-  send(request: Outgoing): Promise<Incoming>;
-  /** The body comes piece by piece; it may be of any size, and may not stand still. */
-  open(request: Outgoing): Promise<Streamed>;
+  send(request: HttpRequest): Promise<HttpResponse>;
+  /** Returns the body as a stream of any size; it ends if no data comes for the idle timeout. */
+  open(request: HttpRequest): Promise<StreamedResponse>;
   close(): void;
 };
 
 export type TransportOptions = {
   readonly ca?: string | undefined;
-  /** What a server is shown that asks who connects, PEM. */
-  readonly identity?: { readonly cert: string; readonly key: string } | undefined;
+  /** The certificate and key for mutual TLS, as PEM. */
+  readonly clientCertificate?: { readonly cert: string; readonly key: string } | undefined;
   readonly timeoutMs: number;
 };
 
 const answerMaxBytes = 64 * 1024 * 1024;
 const socketsMax = 32;
-const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+const loopbackHost = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-const certificateFaults: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'is signed by itself',
+const certificateErrors: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'comes from an authority that this machine does not trust',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'comes from an authority that this machine does not trust',
   UNABLE_TO_GET_ISSUER_CERT: 'comes from an authority that this machine does not trust',
@@ -51,19 +51,19 @@ const certificateFaults: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'belongs to another host',
 };
 
-const networkFaults: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was broken off',
-  EPIPE: 'the connection was broken off',
+const networkErrors: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be resolved',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'it did not answer in time',
 };
 
-/** A request that was under way may have had its effect; one that never left had none. */
-export class UnreachableFault extends CommandFault {
+/** `wasSent`: the server may have processed the request. */
+export class UnreachableError extends CommandError {
   readonly wasSent: boolean;
 
   constructor(message: string, wasSent: boolean, more: readonly string[] = []) {
@@ -72,25 +72,25 @@ export class UnreachableFault extends CommandFault {
   }
 }
 
-function unreachable({ host }: URL, error: Error & { code?: string }): UnreachableFault {
+function toUnreachableError({ host }: URL, error: Error & { code?: string }): UnreachableError {
   const { code = '', message } = error;
-  const certificate = certificateFaults[code];
+  const certificate = certificateErrors[code];
   if (certificate !== undefined) {
-    return new UnreachableFault(`The certificate of ${host} ${certificate}.`, false, [
-      'Name the certificate of its authority with --ca-file when you sign in.',
+    return new UnreachableError(`The certificate of ${host} ${certificate}.`, false, [
+      'Sign in again with --ca-file and the certificate of its certificate authority.',
     ]);
   }
   const wasSent = !['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(code);
-  return new UnreachableFault(
-    `${host} was not reached: ${networkFaults[code] ?? message}.`,
+  return new UnreachableError(
+    `${host} could not be reached: ${networkErrors[code] ?? message}.`,
     wasSent,
   );
 }
 
-const late = (url: URL, timeoutMs: number): UnreachableFault =>
-  new UnreachableFault(`${url.host} did not answer within ${timeoutMs / 1000} s.`, true);
+const timeoutError = (url: URL, timeoutMs: number): UnreachableError =>
+  new UnreachableError(`${url.host} did not answer within ${timeoutMs / 1000} s.`, true);
 
-async function collect(stream: IncomingMessage, url: URL): Promise<Buffer> {
+async function readBody(stream: IncomingMessage, url: URL): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of stream as AsyncIterable<Buffer>) {
@@ -104,26 +104,29 @@ async function collect(stream: IncomingMessage, url: URL): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Plain HTTP is for this machine alone: a token would be everybody's. */
-export function demandSafe(url: URL): void {
+/** Plain HTTP is allowed on loopback only: it would expose the token. */
+export function requireSecureUrl(url: URL): void {
   if (url.protocol === 'https:') return;
-  if (url.protocol === 'http:' && loopback.test(url.hostname)) return;
-  fail('usage', `${url.origin} is no https address.`);
+  if (url.protocol === 'http:' && loopbackHost.test(url.hostname)) return;
+  fail(
+    'usage',
+    `${url.origin} is not an https address. Use https; http is allowed on this machine only.`,
+  );
 }
 
 /** @example const transport = createTransport({ ca, timeoutMs: 30_000 }); */
-export function createTransport({ ca, identity, timeoutMs }: TransportOptions): Transport {
+export function createTransport({ ca, clientCertificate, timeoutMs }: TransportOptions): Transport {
   const secure = new Agent({
     keepAlive: true,
     maxSockets: socketsMax,
     ...defined({ ca }),
-    ...identity,
+    ...clientCertificate,
   });
   const plain = new PlainAgent({ keepAlive: true, maxSockets: socketsMax });
 
-  function open(request: Outgoing): Promise<Streamed> {
-    const { method, url, headers, body, silenceMs = timeoutMs } = request;
-    demandSafe(url);
+  function open(request: HttpRequest): Promise<StreamedResponse> {
+    const { method, url, headers, body, idleTimeoutMs = timeoutMs } = request;
+    requireSecureUrl(url);
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const options = { method, headers: { ...headers, ...length } };
     return new Promise((resolve, reject) => {
@@ -131,15 +134,15 @@ export function createTransport({ ca, identity, timeoutMs }: TransportOptions): 
         url.protocol === 'https:'
           ? sendSecure(url, { ...options, agent: secure })
           : sendPlain(url, { ...options, agent: plain });
-      const timer = setTimeout(() => sent.destroy(late(url, timeoutMs)), timeoutMs);
+      const timer = setTimeout(() => sent.destroy(timeoutError(url, timeoutMs)), timeoutMs);
       sent.on('response', (stream) => {
         clearTimeout(timer);
-        stream.setTimeout(silenceMs, () => stream.destroy(late(url, silenceMs)));
+        stream.setTimeout(idleTimeoutMs, () => stream.destroy(timeoutError(url, idleTimeoutMs)));
         resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream });
       });
       sent.on('error', (error) => {
         clearTimeout(timer);
-        reject(error instanceof CommandFault ? error : unreachable(url, error));
+        reject(error instanceof CommandError ? error : toUnreachableError(url, error));
       });
       sent.end(body);
     });
@@ -149,12 +152,17 @@ export function createTransport({ ca, identity, timeoutMs }: TransportOptions): 
     open,
     async send(request) {
       const { stream, ...head } = await open(request);
-      // The whole answer has a limit too: one that drips byte by byte is never idle.
-      const timer = setTimeout(() => stream.destroy(late(request.url, timeoutMs)), timeoutMs);
+      // A response that arrives byte by byte is never idle: the whole response has a limit too.
+      const timer = setTimeout(
+        () => stream.destroy(timeoutError(request.url, timeoutMs)),
+        timeoutMs,
+      );
       try {
-        return { ...head, body: await collect(stream, request.url) };
+        return { ...head, body: await readBody(stream, request.url) };
       } catch (error) {
-        throw error instanceof CommandFault ? error : unreachable(request.url, error as Error);
+        throw error instanceof CommandError
+          ? error
+          : toUnreachableError(request.url, error as Error);
       } finally {
         clearTimeout(timer);
       }

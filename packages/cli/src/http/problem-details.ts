@@ -1,8 +1,8 @@
-/** Turns whatever a server refuses with into something to read, and into the exit code that fits. */
+/** Turns an error response into a CommandError with a message and an exit code. */
 
-import { CommandFault } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import type { ExitName } from '../runtime/exit-codes.ts';
-import type { Incoming } from './https-transport.ts';
+import type { HttpResponse } from './https-transport.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -12,10 +12,10 @@ export const membersOf = (value: unknown): Members =>
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-const shownMax = 20;
-const shownChars = 300;
+const maxLines = 20;
+const maxChars = 300;
 
-const byStatus: Readonly<Record<number, ExitName>> = {
+const exitNamesByStatus: Readonly<Record<number, ExitName>> = {
   401: 'notSignedIn',
   403: 'notPermitted',
   404: 'notFound',
@@ -25,12 +25,12 @@ const byStatus: Readonly<Record<number, ExitName>> = {
   504: 'unreachable',
 };
 
-export function exitOf(status: number): ExitName {
-  return byStatus[status] ?? (status >= 500 || status < 400 ? 'fault' : 'refused');
+export function exitNameOfStatus(status: number): ExitName {
+  return exitNamesByStatus[status] ?? (status >= 500 || status < 400 ? 'fault' : 'refused');
 }
 
-/** undefined where the bytes are no JSON. */
-export function readJson(body: Buffer): unknown {
+/** undefined if the bytes are not JSON. */
+export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
@@ -41,42 +41,42 @@ export function readJson(body: Buffer): unknown {
 function errorLines(problem: Members): string[] {
   const errors = Array.isArray(problem['errors']) ? problem['errors'].map(membersOf) : [];
   const lines = errors.map(({ pointer, detail, code }) => `${pointer || '/'}  ${detail} (${code})`);
-  const rest = lines.length - shownMax;
-  return rest > 0 ? [...lines.slice(0, shownMax), `… and ${rest} more`] : lines;
+  const rest = lines.length - maxLines;
+  return rest > 0 ? [...lines.slice(0, maxLines), `… and ${rest} more`] : lines;
 }
 
-/** What stands in the way of a deletion. */
+/** The resources that prevent a deletion. */
 function dependantLines(problem: Members): string[] {
   const dependants = Array.isArray(problem['dependants'])
     ? problem['dependants'].map(membersOf)
     : [];
-  return dependants.slice(0, shownMax).map(({ type, name, id }) => `${type}  ${name}  ${id}`);
+  return dependants.slice(0, maxLines).map(({ type, name, id }) => `${type}  ${name}  ${id}`);
 }
 
-/** The facts of a problem, as `--json` and the reports of imports show them. */
-export function problemFacts({ status, body }: Incoming): Record<string, unknown> {
-  const problem = membersOf(readJson(body));
+/** The members of a problem document that `--json` and the reports of imports show. */
+export function problemFacts({ status, body }: HttpResponse): Record<string, unknown> {
+  const problem = membersOf(parseJson(body));
   const names = ['code', 'requestId', 'errors', 'dependants', 'retryable', 'outcome', 'type'];
-  const told = names
+  const entries = names
     .filter((name) => problem[name] !== undefined)
     .map((name) => [name, problem[name]]);
-  return { status, ...Object.fromEntries(told) };
+  return { status, ...Object.fromEntries(entries) };
 }
 
-/** RFC 9457 where it is a problem; the words of RFC 6749 at the token endpoint; else the bare status. */
-export function problemFault(answer: Incoming): CommandFault {
+/** Reads a problem document (RFC 9457) or an OAuth error (RFC 6749); otherwise it shows the status alone. */
+export function problemError(answer: HttpResponse): CommandError {
   const { status } = answer;
-  const problem = membersOf(readJson(answer.body));
+  const problem = membersOf(parseJson(answer.body));
   const code = textOf(problem['code']) ?? textOf(problem['error']);
   const detail =
     textOf(problem['detail']) ??
     textOf(problem['error_description']) ??
     textOf(problem['title']) ??
-    notJson(answer);
+    describeNonJsonBody(answer);
   const requestId = textOf(problem['requestId']) ?? textOf(answer.headers['x-request-id']);
   const help = textOf(problem['type']);
-  const named = code === undefined ? `HTTP ${status}` : `${code}, HTTP ${status}`;
-  return new CommandFault(exitOf(status), `${detail} (${named})`, {
+  const codeAndStatus = code === undefined ? `HTTP ${status}` : `${code}, HTTP ${status}`;
+  return new CommandError(exitNameOfStatus(status), `${detail} (${codeAndStatus})`, {
     more: [
       ...errorLines(problem),
       ...dependantLines(problem),
@@ -87,17 +87,17 @@ export function problemFault(answer: Incoming): CommandFault {
   });
 }
 
-function notJson({ body, headers }: Incoming): string {
+function describeNonJsonBody({ body, headers }: HttpResponse): string {
   const type = textOf(headers['content-type']) ?? 'no media type';
-  const start = body.toString('utf8', 0, shownChars).trim().split('\n')[0] ?? '';
-  return `The server answered with ${type} and not with a problem of this platform${start === '' ? '.' : `: ${start}`}`;
+  const start = body.toString('utf8', 0, maxChars).trim().split('\n')[0] ?? '';
+  return `The server answered with ${type}, not with a problem document of the platform${start === '' ? '.' : `: ${start}`}`;
 }
 
-/** A good status with something else than what was promised, such as the page of a proxy. */
-export function strangeAnswer(answer: Incoming, host: string): CommandFault {
+/** A success status with a body that is not JSON, such as the page of a proxy. */
+export function unexpectedResponse(answer: HttpResponse, host: string): CommandError {
   const type = textOf(answer.headers['content-type']) ?? 'no media type';
-  return new CommandFault('fault', `${host} answered with ${type}, which is not JSON.`, {
-    more: ['Does the address lead to the platform itself, or to something in front of it?'],
+  return new CommandError('fault', `${host} answered with ${type}, which is not JSON.`, {
+    more: ['Check that the address is that of the platform, not of a proxy in front of it.'],
     facts: { status: answer.status },
   });
 }

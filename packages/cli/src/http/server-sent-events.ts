@@ -1,20 +1,20 @@
-/** Server-Sent Events as they come (WHATWG HTML, 9.2.6), with a limit that a stranger's stream needs. */
+/** Parses server-sent events (WHATWG HTML, 9.2.6), with a limit of their size. */
 import { fail } from '../runtime/command-error.ts';
 
-export type Block = {
+export type ServerSentEvent = {
   readonly id?: string;
   readonly type: string;
-  /** Absent where nothing is told: the id and the hint count nevertheless. */
+  /** Absent in a block that only sets the id or the retry time. */
   readonly data?: string;
-  /** How long to wait before coming back after a break. */
+  /** How long to wait before the next connection. */
   readonly retryMs?: number;
 };
 
-const blockMaxChars = 1_048_576;
+const eventMaxChars = 1_048_576;
 
 type Fields = { id?: string; type: string; data?: string; retryMs?: number };
 
-function take(fields: Fields, line: string): void {
+function parseField(fields: Fields, line: string): void {
   const colon = line.indexOf(':');
   const name = colon < 0 ? line : line.slice(0, colon);
   const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
@@ -24,8 +24,10 @@ function take(fields: Fields, line: string): void {
   else if (name === 'retry' && /^[0-9]{1,9}$/.test(value)) fields.retryMs = Number(value);
 }
 
-/** @example for await (const { type, data } of blocksOf(stream)) show(type, data); */
-export async function* blocksOf(text: AsyncIterable<string>): AsyncGenerator<Block> {
+/** @example for await (const { type, data } of parseServerSentEvents(stream)) show(type, data); */
+export async function* parseServerSentEvents(
+  text: AsyncIterable<string>,
+): AsyncGenerator<ServerSentEvent> {
   let rest = '';
   let isFirst = true;
   let chars = 0;
@@ -33,20 +35,20 @@ export async function* blocksOf(text: AsyncIterable<string>): AsyncGenerator<Blo
   for await (const part of text) {
     rest += isFirst ? part.replace(/^\ufeff/, '') : part;
     isFirst = false;
-    // A CR at the end may be the first half of a line end.
+    // A CR at the end may be the first half of CRLF.
     for (let end = /\r\n|\n|\r(?!$)/.exec(rest); end !== null; end = /\r\n|\n|\r(?!$)/.exec(rest)) {
       const line = rest.slice(0, end.index);
       rest = rest.slice(end.index + end[0].length);
       chars += line.length;
       if (line !== '') {
-        take(fields, line);
+        parseField(fields, line);
         continue;
       }
       yield fields;
       fields = { type: 'message' };
       chars = 0;
     }
-    if (chars + rest.length > blockMaxChars)
-      fail('fault', 'The server sends an event without end.');
+    if (chars + rest.length > eventMaxChars)
+      fail('fault', `The server sent an event of more than ${eventMaxChars} characters.`);
   }
 }

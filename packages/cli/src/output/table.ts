@@ -1,38 +1,42 @@
-/** Tables for people: aligned, and cut to the width of the terminal. */
+/** Text tables: aligned, and cut to the width of the terminal. */
 
 import type { Paint } from './colours.ts';
-import { cutInFront, cutTo, visible, widthOf } from './escape-text.ts';
+import { displayWidth, escapeText, truncateEnd, truncateStart } from './escape-text.ts';
 
 export type Column<Row> = {
   readonly title: string;
-  readonly of: (row: Row) => unknown;
-  /** Identifiers are never cut: half of one is of no use. */
-  readonly whole?: boolean;
-  /** The end tells more than the beginning, as of a path: it is cut in front. */
-  readonly keepsEnd?: boolean;
+  readonly value: (row: Row) => unknown;
+  /** For identifiers: a part of one is useless. */
+  readonly neverTruncate?: boolean;
+  /** Cuts the start in place of the end, such as for paths. */
+  readonly keepEnd?: boolean;
 };
 
 const gap = 2;
 const columnLeast = 6;
 
-/** What a value looks like in a cell. */
-export function cellOf(value: unknown): string {
+export function formatCell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cellOf).join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatCell).join(', ');
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return escapeText(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Takes from the widest columns that may be cut, a cell at a time, until the row fits. */
-function fit(widths: number[], whole: readonly boolean[], room: number): void {
+/** Shrinks the widest columns that may be cut, a cell at a time, until the row fits. */
+function fitWidths(
+  widths: number[],
+  neverTruncate: readonly boolean[],
+  terminalWidth: number,
+): void {
   widths.forEach((width, at) => {
-    if (!whole[at]) widths[at] = Math.min(width, room);
+    if (!neverTruncate[at]) widths[at] = Math.min(width, terminalWidth);
   });
-  let over = widths.reduce((sum, width) => sum + width, 0) + gap * (widths.length - 1) - room;
-  for (; over > 0; over -= 1) {
+  let excess =
+    widths.reduce((sum, width) => sum + width, 0) + gap * (widths.length - 1) - terminalWidth;
+  for (; excess > 0; excess -= 1) {
     let widest = -1;
     widths.forEach((width, at) => {
-      if (whole[at] || width <= columnLeast) return;
+      if (neverTruncate[at] || width <= columnLeast) return;
       if (widest < 0 || width > (widths[widest] ?? 0)) widest = at;
     });
     if (widest < 0) return;
@@ -40,46 +44,46 @@ function fit(widths: number[], whole: readonly boolean[], room: number): void {
   }
 }
 
-/** @param room cells of the terminal; undefined cuts nothing */
-export function tableText<Row>(
+/** @param terminalWidth in cells; undefined cuts nothing */
+export function formatTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   paint: Paint,
-  room: number | undefined,
+  terminalWidth: number | undefined,
 ): string {
-  const cells = rows.map((row) => columns.map((column) => cellOf(column.of(row))));
+  const cells = rows.map((row) => columns.map((column) => formatCell(column.value(row))));
   const widths = columns.map((column, at) =>
-    Math.max(widthOf(column.title), ...cells.map((row) => widthOf(row[at] ?? ''))),
+    Math.max(displayWidth(column.title), ...cells.map((row) => displayWidth(row[at] ?? ''))),
   );
-  if (room !== undefined)
-    fit(
+  if (terminalWidth !== undefined)
+    fitWidths(
       widths,
-      columns.map(({ whole }) => whole === true),
-      room,
+      columns.map(({ neverTruncate }) => neverTruncate === true),
+      terminalWidth,
     );
   const lineOf = (row: readonly string[]) =>
     row
       .map((cell, at) => {
-        const shorten = columns[at]?.keepsEnd ? cutInFront : cutTo;
+        const shorten = columns[at]?.keepEnd ? truncateStart : truncateEnd;
         const cut = shorten(cell, widths[at] ?? 0);
         return at === row.length - 1
           ? cut
-          : cut + ' '.repeat((widths[at] ?? 0) - widthOf(cut) + gap);
+          : cut + ' '.repeat((widths[at] ?? 0) - displayWidth(cut) + gap);
       })
       .join('');
   const head = paint('bold', lineOf(columns.map(({ title }) => title)));
   return [head, ...cells.map(lineOf)].map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** One thing: its members below each other. */
-export function membersText(members: Readonly<Record<string, unknown>>, paint: Paint): string {
-  const told = Object.entries(members).filter(([, value]) => value !== undefined);
-  const width = Math.max(0, ...told.map(([name]) => widthOf(visible(name))));
-  return told
+/** The members of one resource, one in each line. */
+export function formatMembers(members: Readonly<Record<string, unknown>>, paint: Paint): string {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  const width = Math.max(0, ...entries.map(([name]) => displayWidth(escapeText(name))));
+  return entries
     .map(([name, value]) => {
-      const shown = visible(name);
-      const pad = ' '.repeat(width - widthOf(shown) + gap);
-      return `${paint('bold', shown)}${pad}${cellOf(value)}\n`;
+      const label = escapeText(name);
+      const pad = ' '.repeat(width - displayWidth(label) + gap);
+      return `${paint('bold', label)}${pad}${formatCell(value)}\n`;
     })
     .join('');
 }

@@ -1,4 +1,4 @@
-/** The clock of the machine; tests hand in their own. */
+/** Tests replace the clock of the machine. */
 export type Clock = { now(): number };
 
 export const systemClock: Clock = { now: () => Date.now() };

@@ -1,11 +1,11 @@
-/** The one error of the command: how it ends, what people read, and what `--json` tells besides. */
+/** The error that ends a command: its exit code, its message and details for `--json`. */
 import { type ExitName, exitCodes } from './exit-codes.ts';
 
-export class CommandFault extends Error {
+export class CommandError extends Error {
   readonly exit: ExitName;
-  /** Lines below the message: faulty members, hints, the request. */
+  /** Lines below the message: invalid members, advice, the request id. */
   readonly more: readonly string[];
-  /** Further members of the JSON document. */
+  /** Further members of the JSON error document. */
   readonly facts: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -18,7 +18,7 @@ export class CommandFault extends Error {
     } = {},
   ) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause });
-    this.name = 'CommandFault';
+    this.name = 'CommandError';
     this.exit = exit;
     this.more = extra.more ?? [];
     this.facts = extra.facts ?? {};
@@ -30,17 +30,17 @@ export class CommandFault extends Error {
 }
 
 export function fail(exit: ExitName, message: string, ...more: string[]): never {
-  throw new CommandFault(exit, message, { more });
+  throw new CommandError(exit, message, { more });
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'it is closed to you',
-  EISDIR: 'it is a folder',
+  ENOENT: 'the file does not exist',
+  EACCES: 'you have no permission to read it',
+  EISDIR: 'it is a directory',
 };
 
-/** Why a file cannot be read, in words where there are some. */
-export function reasonOf(error: unknown): string {
+/** The reason why a file cannot be read. */
+export function describeFileError(error: unknown): string {
   const { code = 'unknown' } = error as NodeJS.ErrnoException;
   return reasons[code] ?? code;
 }

@@ -1,4 +1,4 @@
-/** How the command ends. Scripts rely on these numbers: they are never given another meaning. */
+/** Scripts rely on these exit codes: a number never changes its meaning. */
 export const exitCodes = {
   done: 0,
   fault: 1,
@@ -19,18 +19,20 @@ export type ExitName = keyof typeof exitCodes;
 
 export const exitMeanings: Readonly<Record<ExitName, string>> = {
   done: 'Done.',
-  fault: 'A fault of the command, of this machine or of the server (HTTP 500).',
-  usage: 'The command line or the file is wrong; nothing was sent.',
-  notSignedIn: 'Nobody is signed in, or the credentials or the token were refused (HTTP 401).',
-  notPermitted: 'Signed in, and not allowed to do this (HTTP 403).',
-  notFound: 'There is no such thing within reach (HTTP 404).',
+  fault: 'An error of the command, of this machine or of the server (HTTP 500).',
+  usage: 'The command line or the input file is invalid; nothing was sent.',
+  notSignedIn:
+    'No user or application is signed in, or the server rejected the credentials or the token (HTTP 401).',
+  notPermitted: 'The signed-in user or application has no permission for this (HTTP 403).',
+  notFound: 'The resource does not exist or is not visible to you (HTTP 404).',
   refused:
-    'The server refused it: a conflict or a value that it does not take (HTTP 4xx); or a chain that is broken.',
+    'The server rejected the request: a conflict or an invalid value (HTTP 4xx); or the audit chain is broken.',
   unreachable:
-    'The server was not reached, did not answer in time, or is overloaded (HTTP 429, 502, 503, 504).',
-  differences: 'Differences were found, and `--exit-code` asked to say so.',
-  partlyDone: 'A part was done, and a part was refused; what was refused is named.',
-  notConforming: 'The server was asked, and does not do what its SPI asks of it.',
-  unsettled: 'Money may have moved, or did in an earlier run: look before it is asked for again.',
+    'The server could not be reached, did not answer in time, or is overloaded (HTTP 429, 502, 503, 504).',
+  differences: 'Differences were found, and `--exit-code` was set.',
+  partlyDone: 'Some of the changes failed; the output names them.',
+  notConforming: 'The checked server does not conform to its SPI.',
+  unsettled:
+    'The outcome of a payment is unknown, or an earlier run was paid: check it before you charge again.',
   interrupted: 'Interrupted by Ctrl-C or SIGTERM.',
 };

@@ -1,4 +1,4 @@
-/** What the command gets from outside: nothing else of it looks at the process. */
+/** The process as the command sees it: variables, streams, clock and Ctrl+C. No other file uses `process`. */
 import type { Readable } from 'node:stream';
 import type { Clock } from './clock.ts';
 
@@ -17,12 +17,12 @@ export type Keyboard = Readable & {
   setRawMode?(on: boolean): unknown;
 };
 
-export type World = {
+export type RuntimeEnvironment = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly stdin: Keyboard;
   readonly stdout: Terminal;
   readonly stderr: Terminal;
-  /** Aborted by the first Ctrl-C, or by SIGTERM: what runs is finished, nothing new is begun. */
+  /** Aborted by the first Ctrl+C or by SIGTERM: running work is finished, and no new work begins. */
   readonly stopping: AbortSignal;
 };

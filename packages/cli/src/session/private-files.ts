@@ -1,4 +1,4 @@
-/** Keeps small files that are for their owner alone. */
+/** Reads and writes small files that only their owner can read. */
 import {
   chmodSync,
   linkSync,
@@ -11,50 +11,50 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fail, reasonOf } from '../runtime/command-error.ts';
-import type { World } from '../runtime/runtime-environment.ts';
+import { describeFileError, fail } from '../runtime/command-error.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
 
 const ownerOnly = 0o600;
 const ownerFolder = 0o700;
-const others = 0o077;
+const groupAndOthers = 0o077;
 
-/** After the XDG Base Directory Specification; SWITCHYARD_CLI_HOME says otherwise. */
-export function configFolder({ env }: Pick<World, 'env'>): string {
+/** SWITCHYARD_CLI_HOME, else the folder of the XDG Base Directory Specification. */
+export function configFolder({ env }: Pick<RuntimeEnvironment, 'env'>): string {
   if (env['SWITCHYARD_CLI_HOME']) return env['SWITCHYARD_CLI_HOME'];
   if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'switchyard');
   if (env['APPDATA'] && process.platform === 'win32') return join(env['APPDATA'], 'switchyard');
   return join(env['HOME'] || homedir(), '.config', 'switchyard');
 }
 
-/** Under another name first: whoever reads it meanwhile never sees half of it. */
-export function writePrivate(file: string, text: string): void {
+/** Writes a temporary file and renames it: a reader never sees a part of the text. */
+export function writePrivateFile(file: string, text: string): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: ownerFolder });
-  const unfinished = `${file}.${process.pid}`;
-  writeFileSync(unfinished, text, { mode: ownerOnly });
-  chmodSync(unfinished, ownerOnly);
-  renameSync(unfinished, file);
+  const temporaryFile = `${file}.${process.pid}`;
+  writeFileSync(temporaryFile, text, { mode: ownerOnly });
+  chmodSync(temporaryFile, ownerOnly);
+  renameSync(temporaryFile, file);
 }
 
-/** As `writePrivate`, where nothing of that name is there yet; false where something is. */
-export function keepFirst(file: string, text: string): boolean {
-  const beside = `${file}.${process.pid}.first`;
-  writePrivate(beside, text);
+/** As `writePrivateFile`, but returns false if the file exists. */
+export function createPrivateFile(file: string, text: string): boolean {
+  const temporaryFile = `${file}.${process.pid}.first`;
+  writePrivateFile(temporaryFile, text);
   try {
-    linkSync(beside, file);
+    linkSync(temporaryFile, file);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return false;
   } finally {
-    unlinkSync(beside);
+    unlinkSync(temporaryFile);
   }
 }
 
-/** undefined where there is no such file; one that others can read is closed to them first. */
-export function readPrivate(file: string): string | undefined {
+/** undefined if the file does not exist. Removes the permissions of other users first. */
+export function readPrivateFile(file: string): string | undefined {
   try {
-    if (process.platform !== 'win32' && (statSync(file).mode & others) !== 0)
+    if (process.platform !== 'win32' && (statSync(file).mode & groupAndOthers) !== 0)
       chmodSync(file, ownerOnly);
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -63,7 +63,7 @@ export function readPrivate(file: string): string | undefined {
   }
 }
 
-export function removePrivate(file: string): void {
+export function deletePrivateFile(file: string): void {
   try {
     unlinkSync(file);
   } catch (error) {
@@ -71,11 +71,11 @@ export function removePrivate(file: string): void {
   }
 }
 
-/** A file that the user named; the fault names it too. */
-export function readNamed(file: string): string {
+/** Reads a file that the user named on the command line or in a profile. */
+export function readInputFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    return fail('usage', `${file} cannot be read: ${reasonOf(error)}.`);
+    return fail('usage', `${file} cannot be read: ${describeFileError(error)}.`);
   }
 }

@@ -1,19 +1,19 @@
-/** Asks the token endpoint of a user domain (RFC 6749). */
+/** Requests tokens from the token endpoint of a user domain (RFC 6749). */
 
 import type { Transport } from '../http/https-transport.ts';
-import { membersOf, problemFault, readJson, strangeAnswer } from '../http/problem-details.ts';
-import { CommandFault } from '../runtime/command-error.ts';
+import { membersOf, parseJson, problemError, unexpectedResponse } from '../http/problem-details.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import type { Profile } from './profiles.ts';
 
-export type Granted = {
+export type GrantedToken = {
   readonly accessToken: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly refreshToken?: string;
 };
 
-/** Between two clocks and two ends of a line. */
-const graceMs = 30_000;
+/** For clock differences and network delay. */
+const expiryMarginMs = 30_000;
 
 export const tokenUrl = ({ authUrl, userDomainId }: Profile): URL =>
   new URL(`/oauth2/v1/${encodeURIComponent(userDomainId)}/token`, authUrl);
@@ -23,7 +23,7 @@ export async function requestToken(
   profile: Profile,
   form: Readonly<Record<string, string>>,
   now: number,
-): Promise<Granted> {
+): Promise<GrantedToken> {
   const url = tokenUrl(profile);
   const answer = await transport.send({
     method: 'POST',
@@ -31,31 +31,35 @@ export async function requestToken(
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     body: new URLSearchParams(form).toString(),
   });
-  if (answer.status !== 200) throw refusedToken(problemFault(answer), answer.status, profile);
+  if (answer.status !== 200) throw loginError(problemError(answer), answer.status, profile);
   const {
     access_token: accessToken,
     expires_in: seconds,
     refresh_token: refreshToken,
-  } = membersOf(readJson(answer.body));
-  if (typeof accessToken !== 'string') throw strangeAnswer(answer, url.host);
-  const livesMs = typeof seconds === 'number' ? seconds * 1000 : 0;
+  } = membersOf(parseJson(answer.body));
+  if (typeof accessToken !== 'string') throw unexpectedResponse(answer, url.host);
+  const lifetimeMs = typeof seconds === 'number' ? seconds * 1000 : 0;
   return {
     accessToken,
-    expiresAt: now + Math.max(0, livesMs - graceMs),
+    expiresAt: now + Math.max(0, lifetimeMs - expiryMarginMs),
     ...(typeof refreshToken === 'string' ? { refreshToken } : {}),
   };
 }
 
-/** The endpoint says 400 as well as 401 to credentials that it does not take. */
-function refusedToken(fault: CommandFault, status: number, profile: Profile): CommandFault {
+/** The endpoint rejects credentials with 400, 401 or 404. */
+function loginError(fault: CommandError, status: number, profile: Profile): CommandError {
   if (![400, 401, 404].includes(status)) return fault;
-  return new CommandFault('notSignedIn', `${profile.clientId} was not let in: ${fault.message}`, {
-    more: [...fault.more, 'Sign in again: switchyard login'],
-    facts: fault.facts,
-  });
+  return new CommandError(
+    'notSignedIn',
+    `The platform did not sign in ${profile.clientId}: ${fault.message}`,
+    {
+      more: [...fault.more, 'Sign in again: switchyard login'],
+      facts: fault.facts,
+    },
+  );
 }
 
-export const clientCredentials = (
+export const clientCredentialsForm = (
   profile: Profile,
   clientSecret: string,
 ): Record<string, string> => ({
@@ -64,7 +68,10 @@ export const clientCredentials = (
   client_secret: clientSecret,
 });
 
-export const refreshing = (profile: Profile, refreshToken: string): Record<string, string> => ({
+export const refreshTokenForm = (
+  profile: Profile,
+  refreshToken: string,
+): Record<string, string> => ({
   grant_type: 'refresh_token',
   client_id: profile.clientId,
   refresh_token: refreshToken,

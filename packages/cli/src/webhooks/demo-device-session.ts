@@ -1,48 +1,53 @@
-/** A terminal of the demo, as its pages simulate it: a person of the merchant signs in, and speaks for the device. */
+/** An API client that acts as a device of the demo: a user of the merchant gets a custom token for the device. */
 
-import type { Kit } from '../command-line/command-runner.ts';
-import { type Api, createApi } from '../http/api-client.ts';
+import type { CommandContext } from '../command-line/command-runner.ts';
+import { type ApiClient, createApiClient } from '../http/api-client.ts';
 import { createTransport, type Transport } from '../http/https-transport.ts';
-import { membersOf, problemFault, readJson } from '../http/problem-details.ts';
+import { membersOf, parseJson, problemError } from '../http/problem-details.ts';
 import { fail } from '../runtime/command-error.ts';
-import { readNamed } from '../session/private-files.ts';
-import { demoFacts, demoProfile, type Profile } from '../session/profiles.ts';
+import { readInputFile } from '../session/private-files.ts';
+import { demoProfile, type Profile, readDemoFile } from '../session/profiles.ts';
 import { requestToken } from '../session/token-request.ts';
 
-export type DemoTerminal = {
-  /** Signed in as the device. */
-  readonly api: Api;
-  /** That the demo's provider of QR payments takes. */
+export type DemoDevice = {
+  /** Sends requests with the token of the device. */
+  readonly api: ApiClient;
+  /** The payment type of the demo's QR payment provider. */
   readonly paymentType: string;
 };
 
 type Members = Readonly<Record<string, unknown>>;
 
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.map(membersOf) : []);
+const toList = (value: unknown): Members[] => (Array.isArray(value) ? value.map(membersOf) : []);
 
-function textOf(of: Members, name: string, file: string): string {
-  const value = of[name];
-  return typeof value === 'string' ? value : fail('usage', `${file} does not tell ${name}.`);
+function requireText(members: Members, name: string, file: string): string {
+  const value = members[name];
+  return typeof value === 'string'
+    ? value
+    : fail('usage', `${file} has no text member “${name}”. Start the demo again: npm start`);
 }
 
-/** Of the merchant whose application the demo names: who signs in without a code, and one of its devices. */
-function playersOf(facts: Members, file: string): { user: Members; tsn: string } {
-  const merchant = membersOf(membersOf(facts['applications'])['merchant']);
-  const merchantId = textOf(merchant, 'merchantId', file);
-  const user = listOf(facts['users']).find(
+/** A user of the demo's merchant without a second factor, and a device of the same merchant. */
+function findUserAndDevice(demo: Members, file: string): { user: Members; tsn: string } {
+  const merchant = membersOf(membersOf(demo['applications'])['merchant']);
+  const merchantId = requireText(merchant, 'merchantId', file);
+  const user = toList(demo['users']).find(
     (each) => each['entityId'] === merchantId && each['otpSecret'] === undefined,
   );
-  const stores = listOf(facts['merchants'])
+  const stores = toList(demo['merchants'])
     .filter((each) => each['merchantId'] === merchantId)
-    .flatMap((each) => listOf(each['stores']).map((store) => store['storeId']));
-  const device = listOf(facts['devices']).find((each) => stores.includes(each['storeId']));
+    .flatMap((each) => toList(each['stores']).map((store) => store['storeId']));
+  const device = toList(demo['devices']).find((each) => stores.includes(each['storeId']));
   if (user === undefined || device === undefined) {
-    return fail('usage', `${file} knows no device of its merchant, or nobody who speaks for it.`);
+    return fail(
+      'usage',
+      `${file} has no device or no user without one-time code of the demo merchant. Start the demo again: npm start`,
+    );
   }
-  return { user, tsn: textOf(device, 'tsn', file) };
+  return { user, tsn: requireText(device, 'tsn', file) };
 }
 
-async function deviceTokenOf(
+async function requestDeviceToken(
   transport: Transport,
   profile: Profile,
   { user, tsn, file, now }: { user: Members; tsn: string; file: string; now: number },
@@ -50,8 +55,8 @@ async function deviceTokenOf(
   const form = {
     grant_type: 'password',
     client_id: profile.clientId,
-    username: textOf(user, 'username', file),
-    password: textOf(user, 'password', file),
+    username: requireText(user, 'username', file),
+    password: requireText(user, 'password', file),
   };
   const { accessToken } = await requestToken(transport, profile, form, now);
   const realm = encodeURIComponent(profile.userDomainId);
@@ -68,48 +73,54 @@ async function deviceTokenOf(
       method: 'api',
     }).toString(),
   });
-  if (answer.status !== 200) throw problemFault(answer);
-  return textOf(membersOf(readJson(answer.body)), 'access_token', 'The answer');
+  if (answer.status !== 200) throw problemError(answer);
+  return requireText(membersOf(parseJson(answer.body)), 'access_token', 'The answer');
 }
 
 /**
- * Signs a device in when it is first asked for.
+ * Signs the device in at the first call of `open`.
  *
- * @example const { open, close } = demoTerminal(kit, file); const { api } = await open();
+ * @example const { open, close } = createDemoDeviceSession(context, file); const { api } = await open();
  */
-export function demoTerminal(
-  { world, globals }: Pick<Kit, 'world' | 'globals'>,
+export function createDemoDeviceSession(
+  { environment, globals }: Pick<CommandContext, 'environment' | 'globals'>,
   file: string,
-): { open(): Promise<DemoTerminal>; close(): void } {
+): { open(): Promise<DemoDevice>; close(): void } {
   let transport: Transport | undefined;
-  let opening: Promise<DemoTerminal> | undefined;
+  let pendingDevice: Promise<DemoDevice> | undefined;
 
-  async function openNow(): Promise<DemoTerminal> {
-    const facts = demoFacts(file);
-    const { clientId } = membersOf(membersOf(facts['applications'])['device']);
-    if (typeof clientId !== 'string') fail('usage', `${file} names no application of devices.`);
+  async function login(): Promise<DemoDevice> {
+    const demo = readDemoFile(file);
+    const { clientId } = membersOf(membersOf(demo['applications'])['device']);
+    if (typeof clientId !== 'string')
+      fail('usage', `${file} has no application of devices. Start the demo again: npm start`);
     const profile: Profile = {
       ...demoProfile(file, 'merchant'),
       clientId,
       secret: { kind: 'Person' },
     };
-    const { user, tsn } = playersOf(facts, file);
-    const paymentType = textOf(membersOf(facts['qr']), 'paymentType', file);
-    const ca = profile.caFile === undefined ? undefined : readNamed(profile.caFile);
+    const { user, tsn } = findUserAndDevice(demo, file);
+    const paymentType = requireText(membersOf(demo['qr']), 'paymentType', file);
+    const ca = profile.caFile === undefined ? undefined : readInputFile(profile.caFile);
     transport = createTransport({ ca, timeoutMs: globals.timeout * 1000 });
-    const { clock, stopping } = world;
-    const token = await deviceTokenOf(transport, profile, { user, tsn, file, now: clock.now() });
+    const { clock, stopping } = environment;
+    const token = await requestDeviceToken(transport, profile, {
+      user,
+      tsn,
+      file,
+      now: clock.now(),
+    });
     const tokens = { get: async () => token };
     return {
-      api: createApi({ baseUrl: profile.url, transport, tokens, clock, stopping }),
+      api: createApiClient({ baseUrl: profile.url, transport, tokens, clock, stopping }),
       paymentType,
     };
   }
 
   return {
     open: () => {
-      opening ??= openNow();
-      return opening;
+      pendingDevice ??= login();
+      return pendingDevice;
     },
     close: () => transport?.close(),
   };

@@ -1,23 +1,26 @@
-/** What makes an event really happen in the demo environment: a few requests of the applications that it has. */
+/** Triggers events in the demo with requests of the demo's applications. */
 import { randomUUID } from 'node:crypto';
 import { membersOf } from '../http/problem-details.ts';
-import { type Actors, made, type Recipe } from './event-trigger.ts';
-import { qrRecipes } from './qr-event-triggers.ts';
+import { createAndReadId, type DemoClients, type EventTrigger } from './event-trigger.ts';
+import { qrEventTriggers } from './qr-event-triggers.ts';
 
 const payments = '/payment/v1/transactions';
 const provisioning = '/provisioning/v2';
 const testCard = '4111111111111111';
 const cardYears = 3;
-/** Amounts by which the simulated acquirer answers: the last digits are its response code. */
-const usual = 1050;
-const declined = 19_051;
-const unanswered = 19_091;
-const answeredLate = 19_092;
-const large = 30_000;
+/** The last two digits of the amount select the response code of the simulated acquirer. */
+const defaultAmount = 1050;
+const declinedAmount = 19_051;
+const unansweredAmount = 19_091;
+const lateAmount = 19_092;
+const largeAmount = 30_000;
 
 type Sale = { amount?: number; captureMode?: 'Immediate' | 'Deferred' };
 
-function sell({ merchant, clock }: Actors, { amount = usual, ...sale }: Sale = {}) {
+function createSale(
+  { merchant, clock }: DemoClients,
+  { amount = defaultAmount, ...sale }: Sale = {},
+) {
   const expiryYear = new Date(clock.now()).getUTCFullYear() + cardYears;
   const card = { number: testCard, expiryMonth: 12, expiryYear };
   const body = {
@@ -28,32 +31,32 @@ function sell({ merchant, clock }: Actors, { amount = usual, ...sale }: Sale = {
     entryMode: 'Keyed',
     instrument: { card },
   };
-  return made(merchant, `${payments}/process`, body, 'transactionId');
+  return createAndReadId(merchant, `${payments}/process`, body, 'transactionId');
 }
 
-async function then(
-  actors: Actors,
+async function runOperation(
+  clients: DemoClients,
   transactionId: string,
   operation: 'capture' | 'refund' | 'cancel',
   body: Record<string, unknown> = {},
 ): Promise<string> {
   const path = `${payments}/${transactionId}/${operation}`;
-  await actors.merchant.call('POST', path, { body });
+  await clients.merchant.call('POST', path, { body });
   return transactionId;
 }
 
-const authorize = (actors: Actors, amount = usual) =>
-  sell(actors, { amount, captureMode: 'Deferred' });
+const createAuthorization = (clients: DemoClients, amount = defaultAmount) =>
+  createSale(clients, { amount, captureMode: 'Deferred' });
 
-async function batch(actors: Actors): Promise<string> {
-  const transactionId = await authorize(actors);
+async function captureBatch(clients: DemoClients): Promise<string> {
+  const transactionId = await createAuthorization(clients);
   const body = { items: [{ transactionId }], clientOperationId: randomUUID() };
-  return made(actors.merchant, `${payments}/captureall`, body, 'batchId');
+  return createAndReadId(clients.merchant, `${payments}/captureall`, body, 'batchId');
 }
 
-type Thing = { readonly path: string; readonly id: string };
+type Resource = { readonly path: string; readonly id: string };
 
-async function merchant({ acquirer }: Actors): Promise<Thing> {
+async function createMerchant({ acquirer }: DemoClients): Promise<Resource> {
   const body = {
     name: 'Event trial',
     country: 'FR',
@@ -62,86 +65,105 @@ async function merchant({ acquirer }: Actors): Promise<Thing> {
     externalId: `trial-${randomUUID()}`,
   };
   const path = `${provisioning}/merchants`;
-  return { path, id: await made(acquirer, path, body, 'merchantId') };
+  return { path, id: await createAndReadId(acquirer, path, body, 'merchantId') };
 }
 
-async function store(actors: Actors): Promise<Thing> {
-  const { id: merchantId } = await merchant(actors);
+async function createStore(clients: DemoClients): Promise<Resource> {
+  const { id: merchantId } = await createMerchant(clients);
   const path = `${provisioning}/stores`;
   const body = { merchantId, name: 'Event trial' };
-  return { path, id: await made(actors.acquirer, path, body, 'storeId') };
+  return { path, id: await createAndReadId(clients.acquirer, path, body, 'storeId') };
 }
 
-async function device(actors: Actors): Promise<Thing> {
-  const { id: storeId } = await store(actors);
+async function createDevice(clients: DemoClients): Promise<Resource> {
+  const { id: storeId } = await createStore(clients);
   const path = `${provisioning}/logical-devices`;
   const body = { storeId, name: 'Event trial' };
-  return { path, id: await made(actors.acquirer, path, body, 'logicalDeviceId') };
+  return { path, id: await createAndReadId(clients.acquirer, path, body, 'logicalDeviceId') };
 }
 
-const created = (make: (actors: Actors) => Promise<Thing>) => async (actors: Actors) =>
-  (await make(actors)).id;
+const createResource =
+  (create: (clients: DemoClients) => Promise<Resource>) => async (clients: DemoClients) =>
+    (await create(clients)).id;
 
-const updated = (make: (actors: Actors) => Promise<Thing>) => async (actors: Actors) => {
-  const { path, id } = await make(actors);
-  const { acquirer } = actors;
-  const { body, etag } = await acquirer.call('GET', `${path}/${id}`);
-  const renamed = { ...membersOf(body), name: 'Event trial, renamed' };
-  await acquirer.call('PUT', `${path}/${id}`, { body: renamed, etag });
-  return id;
-};
+const updateResource =
+  (create: (clients: DemoClients) => Promise<Resource>) => async (clients: DemoClients) => {
+    const { path, id } = await create(clients);
+    const { acquirer } = clients;
+    const { body, etag } = await acquirer.call('GET', `${path}/${id}`);
+    const renamed = { ...membersOf(body), name: 'Event trial, renamed' };
+    await acquirer.call('PUT', `${path}/${id}`, { body: renamed, etag });
+    return id;
+  };
 
-const removed = (make: (actors: Actors) => Promise<Thing>) => async (actors: Actors) => {
-  const { path, id } = await make(actors);
-  await actors.acquirer.call('DELETE', `${path}/${id}`);
-  return id;
-};
+const removeResource =
+  (create: (clients: DemoClients) => Promise<Resource>) => async (clients: DemoClients) => {
+    const { path, id } = await create(clients);
+    await clients.acquirer.call('DELETE', `${path}/${id}`);
+    return id;
+  };
 
-const estate = (name: string, shown: string, make: (actors: Actors) => Promise<Thing>) => ({
-  [`${name}.created`]: { does: `makes a ${shown}`, run: created(make) },
-  [`${name}.updated`]: { does: `renames a new ${shown}`, run: updated(make) },
-  [`${name}.removed`]: { does: `removes a new ${shown}`, run: removed(make) },
+const provisioningTriggers = (
+  name: string,
+  label: string,
+  create: (clients: DemoClients) => Promise<Resource>,
+) => ({
+  [`${name}.created`]: { description: `creates a ${label}`, run: createResource(create) },
+  [`${name}.updated`]: { description: `renames a new ${label}`, run: updateResource(create) },
+  [`${name}.removed`]: { description: `removes a new ${label}`, run: removeResource(create) },
 });
 
-/** By type of event; the others have none, and are sent as a test. */
-export const recipes: Readonly<Record<string, Recipe>> = {
-  'transaction.authorized': { does: 'a sale that is captured later', run: (on) => authorize(on) },
-  'transaction.captured': { does: 'a sale', run: (on) => sell(on) },
+/** By event type; an event without a trigger is sent as a test event. */
+export const eventTriggers: Readonly<Record<string, EventTrigger>> = {
+  'transaction.authorized': {
+    description: 'a sale that is captured later',
+    run: (clients) => createAuthorization(clients),
+  },
+  'transaction.captured': { description: 'a sale', run: (clients) => createSale(clients) },
   'transaction.declined': {
-    does: 'a sale that the acquirer declines',
-    run: (on) => sell(on, { amount: declined }),
+    description: 'a sale that the acquirer declines',
+    run: (clients) => createSale(clients, { amount: declinedAmount }),
   },
   'transaction.refunded': {
-    does: 'a sale, and its refund',
-    run: async (on) => then(on, await sell(on), 'refund'),
+    description: 'a sale, and its refund',
+    run: async (clients) => runOperation(clients, await createSale(clients), 'refund'),
   },
   'transaction.refund_failed': {
-    does: 'a sale, and a refund that the acquirer declines',
-    run: async (on) => then(on, await sell(on, { amount: large }), 'refund', { amount: declined }),
+    description: 'a sale, and a refund that the acquirer declines',
+    run: async (clients) =>
+      runOperation(clients, await createSale(clients, { amount: largeAmount }), 'refund', {
+        amount: declinedAmount,
+      }),
   },
   'transaction.cancelled': {
-    does: 'a sale that is captured later, and its cancellation',
-    run: async (on) => then(on, await authorize(on), 'cancel', { cancelReason: 'Functional' }),
+    description: 'a sale that is captured later, and its cancellation',
+    run: async (clients) =>
+      runOperation(clients, await createAuthorization(clients), 'cancel', {
+        cancelReason: 'Functional',
+      }),
   },
   'transaction.capture_failed': {
-    does: 'a sale, and a capture that the acquirer declines',
-    run: async (on) => then(on, await authorize(on, large), 'capture', { amount: declined }),
+    description: 'a sale, and a capture that the acquirer declines',
+    run: async (clients) =>
+      runOperation(clients, await createAuthorization(clients, largeAmount), 'capture', {
+        amount: declinedAmount,
+      }),
   },
   'transaction.reversal_queued': {
-    does: 'a sale without an answer of the acquirer',
-    run: (on) => sell(on, { amount: unanswered }),
+    description: 'a sale without a response of the acquirer',
+    run: (clients) => createSale(clients, { amount: unansweredAmount }),
   },
   'transaction.reversed': {
-    does: 'a sale without an answer of the acquirer, and its reversal',
-    run: (on) => sell(on, { amount: unanswered }),
+    description: 'a sale without a response of the acquirer, and its reversal',
+    run: (clients) => createSale(clients, { amount: unansweredAmount }),
   },
   'transaction.late_response': {
-    does: 'a sale that the acquirer answers too late',
-    run: (on) => sell(on, { amount: answeredLate }),
+    description: 'a sale that the acquirer answers too late',
+    run: (clients) => createSale(clients, { amount: lateAmount }),
   },
-  'batch.completed': { does: 'a capture of several, with one in it', run: batch },
-  ...estate('merchant', 'merchant', merchant),
-  ...estate('store', 'store', store),
-  ...estate('logical_device', 'device', device),
-  ...qrRecipes,
+  'batch.completed': { description: 'a batch capture with one transaction', run: captureBatch },
+  ...provisioningTriggers('merchant', 'merchant', createMerchant),
+  ...provisioningTriggers('store', 'store', createStore),
+  ...provisioningTriggers('logical_device', 'device', createDevice),
+  ...qrEventTriggers,
 };

@@ -1,4 +1,4 @@
-/** The secret with which events are signed that are forwarded to this machine: made once for each profile. */
+/** The secret of `webhooks listen`, created once for each profile, and the signatures of forwarded events. */
 import {
   createHash,
   createHmac,
@@ -8,37 +8,54 @@ import {
   sign,
 } from 'node:crypto';
 import { join } from 'node:path';
-import type { World } from '../runtime/runtime-environment.ts';
-import { configFolder, keepFirst, readPrivate, writePrivate } from '../session/private-files.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
+import {
+  configFolder,
+  createPrivateFile,
+  readPrivateFile,
+  writePrivateFile,
+} from '../session/private-files.ts';
 import type { Profile } from '../session/profiles.ts';
 
 const secretBytes = 32;
-const secretForm = /^whsec_[A-Za-z0-9+/]{43}=$/;
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 key. */
-const ed25519Head = Buffer.from('302e020100300506032b657004220420', 'hex');
+const secretPattern = /^whsec_[A-Za-z0-9+/]{43}=$/;
+/** The DER bytes before the 32 bytes of an Ed25519 key (RFC 8410). */
+const ed25519Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** @example const secret = webhookSecret(world, profile); */
-export function webhookSecret(world: Pick<World, 'env'>, profile: Profile): string {
+/** @example const secret = loadWebhookSecret(environment, profile); */
+export function loadWebhookSecret(
+  environment: Pick<RuntimeEnvironment, 'env'>,
+  profile: Profile,
+): string {
   const { url, userDomainId, clientId } = profile;
   const name = createHash('sha256').update(JSON.stringify([url, userDomainId, clientId]));
-  const file = join(configFolder(world), 'webhook-secrets', name.digest('base64url').slice(0, 24));
-  const kept = () => {
-    const text = readPrivate(file)?.trim() ?? '';
-    return secretForm.test(text) ? text : undefined;
+  const file = join(
+    configFolder(environment),
+    'webhook-secrets',
+    name.digest('base64url').slice(0, 24),
+  );
+  const readSecret = () => {
+    const text = readPrivateFile(file)?.trim() ?? '';
+    return secretPattern.test(text) ? text : undefined;
   };
-  const made = `whsec_${randomBytes(secretBytes).toString('base64')}`;
-  // Of two that begin at once one is first, and both go by what it has made.
-  return kept() ?? (keepFirst(file, `${made}\n`) ? made : (kept() ?? replace(file, made)));
+  const newSecret = `whsec_${randomBytes(secretBytes).toString('base64')}`;
+  // If two processes start at the same time, both use the secret of the first.
+  return (
+    readSecret() ??
+    (createPrivateFile(file, `${newSecret}\n`)
+      ? newSecret
+      : (readSecret() ?? overwriteSecret(file, newSecret)))
+  );
 }
 
-/** What is there is no secret, such as half of one. */
-function replace(file: string, made: string): string {
-  writePrivate(file, `${made}\n`);
-  return made;
+/** Replaces a file that does not contain a valid secret. */
+function overwriteSecret(file: string, newSecret: string): string {
+  writePrivateFile(file, `${newSecret}\n`);
+  return newSecret;
 }
 
 export type WebhookSigner = {
-  /** Of the signatures `v1a`. */
+  /** Verifies the signatures `v1a`. */
   readonly publicKey: string;
   headers(id: string, body: string, nowMs: number): Record<string, string>;
 };
@@ -47,7 +64,7 @@ export type WebhookSigner = {
 export function createWebhookSigner(secret: string): WebhookSigner {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const seed = createHmac('sha256', key).update('v1a').digest();
-  const der = Buffer.concat([ed25519Head, seed]);
+  const der = Buffer.concat([ed25519Prefix, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
   return {

@@ -1,23 +1,26 @@
-/** Applications, and points of sale: what signs in with a secret of its own. */
+/** `switchyard apps`: OAuth applications and their client secrets. */
 import { defined } from '@switchyard/contract';
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { type ListOptions, listOptions, words } from '../../command-line/list-options.ts';
-import { column, idColumn, showList, showThing } from '../../command-line/list-output.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
 import {
-  edit,
-  membersFrom,
+  addListOptions,
+  type ListOptions,
+  parseCommaList,
+} from '../../command-line/list-options.ts';
+import { column, printList, printResource } from '../../command-line/list-output.ts';
+import {
+  addSetOptions,
+  editResource,
+  parseMembers,
   type SetOptions,
-  setOptions,
 } from '../../command-line/member-options.ts';
 import {
-  openSecret,
-  renewSecret,
+  addSecretOptions,
+  openSecretOutput,
+  rotateSecret,
   type SecretOptions,
-  secretOptions,
 } from '../../command-line/secret-options.ts';
-import { addSaleCommands } from '../point-of-sale/pos-sale-commands.ts';
-import { userDomainOf } from './user-commands.ts';
+import { findUserDomain } from './user-commands.ts';
 
 type CreateOptions = SetOptions &
   SecretOptions & {
@@ -27,152 +30,125 @@ type CreateOptions = SetOptions &
     readonly public?: boolean;
   };
 
-async function appsPath(kit: Kit, clientId?: string): Promise<string> {
-  const path = `/application-management/v1/user-domains/${await userDomainOf(kit)}/applications`;
+async function appsPath(context: CommandContext, clientId?: string): Promise<string> {
+  const path = `/application-management/v1/user-domains/${await findUserDomain(context)}/applications`;
   return clientId === undefined ? path : `${path}/${encodeURIComponent(clientId)}`;
 }
 
-async function create(kit: Kit, name: string, options: CreateOptions): Promise<undefined> {
+async function createApplication(
+  context: CommandContext,
+  name: string,
+  options: CreateOptions,
+): Promise<undefined> {
   const { clientId, role, entity, public: isPublic } = options;
-  const keep = isPublic ? (told: unknown) => told as Record<string, unknown> : openSecret(options);
+  const outputSecret = isPublic
+    ? (response: unknown) => response as Record<string, unknown>
+    : openSecretOutput(options);
   const body = {
-    ...membersFrom(options),
+    ...parseMembers(options),
     name,
     ...defined({ clientId, roles: role, entityId: entity }),
     ...(isPublic ? { clientType: 'Public' } : {}),
   };
-  const { body: made } = await kit.api().call('POST', await appsPath(kit), { body });
-  showThing(kit, keep(made));
+  const { body: created } = await context.api().call('POST', await appsPath(context), { body });
+  printResource(context, outputSecret(created));
   return undefined;
 }
 
-function addReads(apps: Command, { act }: Runner): void {
-  listOptions(apps.command('list'))
+function addListCommands(apps: Command, { toAction }: CommandRunner): void {
+  addListOptions(apps.command('list'))
     .description('Lists applications.')
-    .option('--name <text>', 'whose name begins so')
-    .option('--entity <id>', 'of this organisation or merchant')
+    .option('--name <text>', 'only names that begin with this text')
+    .option('--entity <id>', 'only those of this organisation or merchant')
     .action(
-      act<ListOptions & { name?: string; entity?: string }>(async (kit, _args, options) => {
-        const { name, entity: entityId } = options;
-        await showList(kit, await appsPath(kit), { name, entityId }, options, [
-          column('clientId', 'CLIENT ID', true),
-          column('name'),
-          column('type'),
-          column('status'),
-          column('roles'),
-        ]);
-        return undefined;
-      }),
+      toAction<ListOptions & { name?: string; entity?: string }>(
+        async (context, _args, options) => {
+          const { name, entity: entityId } = options;
+          await printList(context, await appsPath(context), { name, entityId }, options, [
+            column('clientId', 'CLIENT ID', true),
+            column('name'),
+            column('type'),
+            column('status'),
+            column('roles'),
+          ]);
+          return undefined;
+        },
+      ),
     );
   apps
     .command('get <clientId>')
     .description('Shows an application.')
     .action(
-      act(async (kit, [clientId = '']) => {
-        showThing(kit, (await kit.api().call('GET', await appsPath(kit, clientId))).body);
+      toAction(async (context, [clientId = '']) => {
+        printResource(
+          context,
+          (await context.api().call('GET', await appsPath(context, clientId))).body,
+        );
         return undefined;
       }),
     );
 }
 
-export function addAppCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
+export function addAppCommands(program: Command, runner: CommandRunner): void {
+  const { toAction } = runner;
   const apps = program
     .command('apps')
-    .summary('applications and their secrets')
-    .description('The applications of the user domain.');
-  addReads(apps, runner);
-  secretOptions(setOptions(apps.command('create <name>'), false))
+    .summary('manage applications and their client secrets')
+    .description('Manages the applications of the user domain.');
+  addListCommands(apps, runner);
+  addSecretOptions(addSetOptions(apps.command('create <name>'), false))
     .description('Registers an application.')
-    .option('--client-id <id>', 'left out, the platform makes one')
-    .option('--role <role>', 'such as Merchant; may be repeated', words)
-    .option('--entity <id>', 'the organisation or merchant that it acts for')
-    .option('--public', 'without a secret, for what can keep none')
+    .option('--client-id <id>', 'client id; default: generated by the platform')
+    .option('--role <role>', 'application role, such as Merchant; can be repeated', parseCommaList)
+    .option('--entity <id>', 'organisation or merchant that the application acts for')
+    .option('--public', 'public client without a secret')
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard apps create "Back office" --role MerchantReadOnly --entity 0198… --secret-out office.secret',
     )
-    .action(act<CreateOptions>((kit, [name = ''], options) => create(kit, name, options)));
-  setOptions(apps.command('edit <clientId>'), true)
-    .description('Changes members of an application; the others stay.')
     .action(
-      act<SetOptions>(async (kit, [clientId = ''], options) => {
-        showThing(kit, await edit(kit, await appsPath(kit, clientId), options));
+      toAction<CreateOptions>((context, [name = ''], options) =>
+        createApplication(context, name, options),
+      ),
+    );
+  addSetOptions(apps.command('edit <clientId>'), true)
+    .description('Changes members of an application. The other members do not change.')
+    .action(
+      toAction<SetOptions>(async (context, [clientId = ''], options) => {
+        printResource(
+          context,
+          await editResource(context, await appsPath(context, clientId), options),
+        );
         return undefined;
       }),
     );
   apps
     .command('approve <clientId>')
-    .description('Approves an application that waits for approval; it gets tokens from now on.')
+    .description(
+      'Approves an application in the state PendingApproval. It can request tokens from now on.',
+    )
     .action(
-      act(async (kit, [clientId = '']) => {
-        const path = `${await appsPath(kit, clientId)}/approve`;
-        showThing(kit, (await kit.api().call('POST', path)).body);
+      toAction(async (context, [clientId = '']) => {
+        const path = `${await appsPath(context, clientId)}/approve`;
+        printResource(context, (await context.api().call('POST', path)).body);
         return undefined;
       }),
     );
   apps
     .command('remove <clientId>')
-    .description('Removes an application; its client id is never given again.')
+    .description('Removes an application. Its client id cannot be used again.')
     .action(
-      act(async (kit, [clientId = '']) => {
-        await kit.api().call('DELETE', await appsPath(kit, clientId));
-        kit.screen.result({ removed: clientId }, () => 'Removed.\n');
+      toAction(async (context, [clientId = '']) => {
+        await context.api().call('DELETE', await appsPath(context, clientId));
+        context.output.printResult({ removed: clientId }, () => 'Removed.\n');
         return undefined;
       }),
     );
-  secretOptions(apps.command('renew-secret <clientId>'))
-    .description('Makes a new secret; the old one is dead at once.')
+  addSecretOptions(apps.command('rotate-secret <clientId>'))
+    .description('Creates a new client secret. The old one is invalid at once.')
     .action(
-      act<SecretOptions>(async (kit, [clientId = ''], options) =>
-        renewSecret(kit, `${await appsPath(kit, clientId)}/secret`, options),
+      toAction<SecretOptions>(async (context, [clientId = ''], options) =>
+        rotateSecret(context, `${await appsPath(context, clientId)}/secret`, options),
       ),
     );
-}
-
-const tills = '/provisioning/v2/points-of-sale';
-
-export function addPosCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
-  const pos = program
-    .command('pos')
-    .summary('points of sale and their secrets')
-    .description('Points of sale: tills with credentials of their own.');
-  listOptions(pos.command('list'))
-    .description('Lists points of sale.')
-    .option('--store <id>', 'of this store')
-    .action(
-      act<ListOptions & { store?: string }>(async (kit, _args, options) => {
-        await showList(kit, tills, { storeId: options.store }, options, [
-          idColumn('pointOfSaleId'),
-          column('name'),
-          column('status'),
-          column('clientId', 'CLIENT ID', true),
-        ]);
-        return undefined;
-      }),
-    );
-  secretOptions(setOptions(pos.command('create <name>'), false))
-    .description('Makes a point of sale with credentials of its own.')
-    .requiredOption('--store <id>', 'the store in which it sells')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard pos create "Till 3" --store 0198… --secret-out till-3.secret',
-    )
-    .action(
-      act<SetOptions & SecretOptions & { store: string }>(async (kit, [name = ''], options) => {
-        const keep = openSecret(options);
-        const body = { ...membersFrom(options), name, storeId: options.store };
-        showThing(kit, keep((await kit.api().call('POST', tills, { body })).body));
-        return undefined;
-      }),
-    );
-  secretOptions(pos.command('renew <id>'))
-    .description('Makes a new secret of a point of sale; the old one is dead at once.')
-    .action(
-      act<SecretOptions>((kit, [id = ''], options) =>
-        renewSecret(kit, `${tills}/${encodeURIComponent(id)}/secret`, options),
-      ),
-    );
-  addSaleCommands(pos, runner);
 }

@@ -1,23 +1,23 @@
-/** Signing in and out: profiles, and who one is. */
+/** `switchyard login`, `logout`, `whoami`, `token` and `profiles`. */
 
 import { resolve } from 'node:path';
 import { defined } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { demandSafe } from '../../http/https-transport.ts';
-import { askSecret } from '../../output/prompt.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { requireSecureUrl } from '../../http/https-transport.ts';
+import { promptSecret } from '../../output/prompt.ts';
 import { fail } from '../../runtime/command-error.ts';
 import {
-  demandProfileName,
+  type ClientSecretSource,
   demoProfile,
   openProfiles,
   type Profile,
-  type Secret,
+  requireProfileName,
 } from '../../session/profiles.ts';
 import type { Session } from '../../session/session.ts';
 import { openTokenStore } from '../../session/token-store.ts';
-import { signInByWeb } from './browser-login.ts';
-import { signInByPassword } from './password-login.ts';
+import { loginWithBrowser } from './browser-login.ts';
+import { loginWithPassword } from './password-login.ts';
 
 type LoginOptions = {
   readonly url?: string;
@@ -34,63 +34,76 @@ type LoginOptions = {
   readonly as?: string;
 };
 
-const demoFolder = '.switchyard';
-/** Made with each user domain, for people who use this command. */
-const ownApplication = 'switchyard-cli';
+const defaultDemoFolder = '.switchyard';
+/** Each user domain has this application for users of the command line. */
+const defaultApplication = 'switchyard-cli';
 
-function addressOf(text: string): string {
+function parseOrigin(text: string): string {
   try {
     const url = new URL(text);
-    demandSafe(url);
+    requireSecureUrl(url);
     return url.origin;
   } catch (error) {
-    if (error instanceof TypeError) return fail('usage', `“${text}” is no address.`);
+    if (error instanceof TypeError)
+      return fail('usage', `“${text}” is not a valid URL. Enter one such as https://pay.example.`);
     throw error;
   }
 }
 
-async function secretFor({ world }: Kit, options: LoginOptions): Promise<Secret> {
+async function clientSecretSource(
+  { environment }: CommandContext,
+  options: LoginOptions,
+): Promise<ClientSecretSource> {
   if (options.web || options.username !== undefined) return { kind: 'Person' };
   if (options.clientSecretFile !== undefined)
     return { kind: 'File', file: resolve(options.clientSecretFile) };
-  const given = world.env['SWITCHYARD_CLI_CLIENT_SECRET'];
-  const value = (given ?? (await askSecret(world, 'Client secret: '))).trim();
-  return value === '' ? fail('usage', 'No client secret was given.') : { kind: 'Stored', value };
+  const secretFromEnvironment = environment.env['SWITCHYARD_CLI_CLIENT_SECRET'];
+  const value = (
+    secretFromEnvironment ?? (await promptSecret(environment, 'Client secret: '))
+  ).trim();
+  return value === ''
+    ? fail(
+        'usage',
+        'The client secret is empty. Enter it, or name a file with --client-secret-file.',
+      )
+    : { kind: 'Stored', value };
 }
 
-async function profileFrom(kit: Kit, options: LoginOptions): Promise<Profile> {
+async function profileFrom(context: CommandContext, options: LoginOptions): Promise<Profile> {
   if (options.demo !== undefined) {
     const folder =
-      options.demo === true ? (kit.world.env['SWITCHYARD_DATA_DIR'] ?? demoFolder) : options.demo;
+      options.demo === true
+        ? (context.environment.env['SWITCHYARD_DATA_DIR'] ?? defaultDemoFolder)
+        : options.demo;
     return demoProfile(resolve(folder, 'demo.json'), options.application);
   }
-  const isPerson = options.web || options.username !== undefined;
-  const needed = isPerson
+  const isUserLogin = options.web || options.username !== undefined;
+  const required = isUserLogin
     ? (['url', 'userDomain'] as const)
     : (['url', 'userDomain', 'clientId'] as const);
-  const missing = needed.filter((name) => options[name] === undefined);
+  const missing = required.filter((name) => options[name] === undefined);
   if (missing.length > 0) {
     const names = missing.map(
       (name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
     );
     fail(
       'usage',
-      `Needed as well: ${names.join(' ')}`,
-      'Or try the demo environment: switchyard login --demo',
+      `Missing options: ${names.join(' ')}`,
+      'To use the demo environment instead: switchyard login --demo',
     );
   }
-  const url = addressOf(options.url ?? '');
+  const url = parseOrigin(options.url ?? '');
   return {
     url,
-    authUrl: options.authUrl === undefined ? url : addressOf(options.authUrl),
+    authUrl: options.authUrl === undefined ? url : parseOrigin(options.authUrl),
     userDomainId: options.userDomain ?? '',
-    clientId: options.clientId ?? ownApplication,
+    clientId: options.clientId ?? defaultApplication,
     ...defined({ caFile: options.caFile === undefined ? undefined : resolve(options.caFile) }),
-    secret: await secretFor(kit, options),
+    secret: await clientSecretSource(context, options),
   };
 }
 
-async function identityOf(session: Session) {
+async function describeIdentity(session: Session) {
   const { profile, profileName } = session;
   const { permissions, ...claims } = await session.claims();
   return {
@@ -102,54 +115,60 @@ async function identityOf(session: Session) {
   };
 }
 
-async function login(kit: Kit, options: LoginOptions): Promise<undefined> {
-  const name = demandProfileName(options.as ?? kit.globals.profile ?? 'default');
-  const profile = await profileFrom(kit, options);
-  const session = kit.sessionOf(name, profile);
-  if (options.username !== undefined) await signInByPassword(kit, profile, options.username);
-  else if (profile.secret.kind === 'Person') await signInByWeb(kit, profile, options.redirectUri);
-  // Whoever is not let in is not kept either.
-  const who = await identityOf(session);
-  openProfiles(kit.world).keep(name, profile);
-  kit.screen.result(
-    who,
-    () => `Signed in to ${who.url} as ${who.name ?? who.clientId} (profile ${name}).\n`,
+async function login(context: CommandContext, options: LoginOptions): Promise<undefined> {
+  const name = requireProfileName(options.as ?? context.globals.profile ?? 'default');
+  const profile = await profileFrom(context, options);
+  const session = context.createSession(name, profile);
+  if (options.username !== undefined) await loginWithPassword(context, profile, options.username);
+  else if (profile.secret.kind === 'Person')
+    await loginWithBrowser(context, profile, options.redirectUri);
+  // A profile is saved only after a successful sign-in.
+  const identity = await describeIdentity(session);
+  openProfiles(context.environment).save(name, profile);
+  context.output.printResult(
+    identity,
+    () =>
+      `Signed in to ${identity.url} as ${identity.name ?? identity.clientId} (profile ${name}).\n`,
   );
   return undefined;
 }
 
-function addLogin(program: Command, { act }: Runner): void {
+function addLogin(program: Command, { toAction }: CommandRunner): void {
   program
     .command('login')
-    .summary('sign in, and keep it as a profile')
+    .summary('sign in and save a profile')
     .description(
-      'Signs in and keeps it as a profile, for you alone. Without --web and --username an application signs in for itself, with its client id and secret; the secret is asked for without being shown, read from a file, or taken from SWITCHYARD_CLI_CLIENT_SECRET. People sign in by the application switchyard-cli, unless --client-id names another one.',
+      'Signs in and saves a profile that only you can read. Without --web and --username, an application signs in with its client id and client secret. The secret comes from a hidden prompt, from --client-secret-file or from SWITCHYARD_CLI_CLIENT_SECRET. Users sign in through the application switchyard-cli, or the one of --client-id.',
     )
-    .option('--url <address>', 'the platform')
-    .option('--auth-url <address>', 'the authorization server, where it has an address of its own')
-    .option('--user-domain <id>', 'the user domain (realm)')
-    .option('--client-id <id>', 'the application')
-    .option('--client-secret-file <file>', 'the file with its secret; it is read each time')
-    .option('--ca-file <file>', 'the certificate authority of the platform, as PEM')
-    .addOption(
-      new Option('--demo [folder]', 'an application of the demo environment').conflicts([
-        'url',
-        'web',
-      ]),
+    .option('--url <address>', 'address of the platform')
+    .option('--auth-url <address>', 'address of the authorization server, if it differs from --url')
+    .option('--user-domain <id>', 'user domain (realm)')
+    .option('--client-id <id>', 'client id of the application')
+    .option(
+      '--client-secret-file <file>',
+      'file with the client secret; the command reads it at each use',
     )
-    .option('--application <name>', 'which application of the demo environment', 'acquirer')
-    .option('--web', 'as a person, with the browser')
+    .option('--ca-file <file>', 'certificate authority of the platform, as PEM')
     .addOption(
-      new Option('--username <name>', 'as a person, with a password and a one-time code').conflicts(
-        ['web', 'demo'],
-      ),
+      new Option(
+        '--demo [folder]',
+        'sign in as an application of the demo environment in this folder',
+      ).conflicts(['url', 'web']),
+    )
+    .option('--application <name>', 'application of the demo environment', 'acquirer')
+    .option('--web', 'sign in as a user in the browser')
+    .addOption(
+      new Option(
+        '--username <name>',
+        'sign in as this user with password and one-time code',
+      ).conflicts(['web', 'demo']),
     )
     .option(
       '--redirect-uri <address>',
-      'where the browser comes back to',
+      'redirect URI of the sign-in in the browser',
       'http://localhost:8976/callback',
     )
-    .option('--as <profile>', 'the name of the profile')
+    .option('--as <profile>', 'name of the saved profile')
     .addHelpText(
       'after',
       `
@@ -158,45 +177,48 @@ Examples:
   $ switchyard login --url https://pay.example --user-domain northgate --client-id estate
   $ switchyard login --web --url https://pay.example --user-domain northgate --as me`,
     )
-    .action(act<LoginOptions>((kit, _args, options) => login(kit, options)));
+    .action(toAction<LoginOptions>((context, _args, options) => login(context, options)));
 }
 
-async function logout({ world, screen, globals }: Kit): Promise<undefined> {
-  const profiles = openProfiles(world);
+async function logout({ environment, output, globals }: CommandContext): Promise<undefined> {
+  const profiles = openProfiles(environment);
   const name = globals.profile ?? profiles.current();
   const profile = name === undefined ? undefined : profiles.find(name);
   if (name === undefined || profile === undefined)
-    return fail('notFound', 'There is no such profile.');
-  openTokenStore(world, profile).forget();
+    return fail(
+      'notFound',
+      'There is no such profile. List the profiles: switchyard profiles list',
+    );
+  openTokenStore(environment, profile).deleteTokens();
   profiles.remove(name);
-  screen.result({ removed: name }, () => `Profile ${name} is gone, and its tokens with it.\n`);
+  output.printResult({ removed: name }, () => `Removed the profile ${name} and its tokens.\n`);
   return undefined;
 }
 
-function addProfiles(program: Command, { act }: Runner): void {
+function addProfiles(program: Command, { toAction }: CommandRunner): void {
   const profiles = program
     .command('profiles')
-    .summary('list and choose profiles')
-    .description('Lists and chooses profiles.');
+    .summary('list and select profiles')
+    .description('Lists and selects profiles.');
   profiles
     .command('list')
-    .description('Lists the profiles; the current one has a star.')
+    .description('Lists the profiles. A star marks the current one.')
     .action(
-      act(async ({ world, screen }) => {
-        const book = openProfiles(world);
-        const current = book.current();
-        const items = book.names().map((name) => {
-          const { url, userDomainId, clientId } = book.find(name) as Profile;
+      toAction(async ({ environment, output }) => {
+        const savedProfiles = openProfiles(environment);
+        const current = savedProfiles.current();
+        const items = savedProfiles.names().map((name) => {
+          const { url, userDomainId, clientId } = savedProfiles.find(name) as Profile;
           return { name, current: name === current, url, userDomainId, clientId };
         });
-        screen.result({ items }, () =>
-          screen.table(
+        output.printResult({ items }, () =>
+          output.formatTable(
             [
-              { title: '', of: (row) => (row.current ? '*' : ' ') },
-              { title: 'PROFILE', of: (row) => row.name },
-              { title: 'URL', of: (row) => row.url },
-              { title: 'USER DOMAIN', of: (row) => row.userDomainId },
-              { title: 'CLIENT', of: (row) => row.clientId },
+              { title: '', value: (row) => (row.current ? '*' : ' ') },
+              { title: 'PROFILE', value: (row) => row.name },
+              { title: 'URL', value: (row) => row.url },
+              { title: 'USER DOMAIN', value: (row) => row.userDomainId },
+              { title: 'CLIENT', value: (row) => row.clientId },
             ],
             items,
           ),
@@ -206,48 +228,52 @@ function addProfiles(program: Command, { act }: Runner): void {
     );
   profiles
     .command('use <name>')
-    .description('Makes a profile the current one.')
+    .description('Selects the current profile.')
     .action(
-      act(async ({ world, screen }, [name = '']) => {
-        const book = openProfiles(world);
-        if (book.find(name) === undefined) fail('notFound', `There is no profile “${name}”.`);
-        book.use(name);
-        screen.result({ current: name }, () => `Profile ${name} is the current one.\n`);
+      toAction(async ({ environment, output }, [name = '']) => {
+        const savedProfiles = openProfiles(environment);
+        if (savedProfiles.find(name) === undefined)
+          fail(
+            'notFound',
+            `There is no profile “${name}”. List the profiles: switchyard profiles list`,
+          );
+        savedProfiles.select(name);
+        output.printResult({ current: name }, () => `The current profile is ${name}.\n`);
         return undefined;
       }),
     );
 }
 
-export function addLoginCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
+export function addLoginCommands(program: Command, runner: CommandRunner): void {
+  const { toAction } = runner;
   addLogin(program, runner);
   program
     .command('logout')
-    .summary('forget the profile and its tokens')
-    .description('Forgets the profile and its tokens.')
-    .action(act((kit) => logout(kit)));
+    .summary('remove a profile and its tokens')
+    .description('Removes the profile and its tokens from this machine.')
+    .action(toAction((context) => logout(context)));
   program
     .command('whoami')
-    .summary('tell who is signed in')
-    .description('Tells who is signed in, where, and what he may do.')
+    .summary('show the signed-in user or application')
+    .description('Shows the signed-in user or application, the platform and the permissions.')
     .action(
-      act(async (kit) => {
-        const who = await identityOf(kit.session());
-        kit.screen.result(who, () => kit.screen.members(who));
+      toAction(async (context) => {
+        const identity = await describeIdentity(context.session());
+        context.output.printResult(identity, () => context.output.formatMembers(identity));
         return undefined;
       }),
     );
   addProfiles(program, runner);
   program
     .command('token')
-    .summary('the access token')
-    .description('The access token, for other programs.')
+    .summary('print the access token')
+    .description('Prints the access token for other programs.')
     .command('print')
-    .description('Prints the access token: whoever has it can do what you can.')
+    .description('Prints the access token. Keep it secret: it grants your permissions.')
     .action(
-      act(async ({ session, screen }) => {
+      toAction(async ({ session, output }) => {
         const token = await session().token();
-        screen.result({ token }, () => `${token}\n`);
+        output.printResult({ token }, () => `${token}\n`);
         return undefined;
       }),
     );

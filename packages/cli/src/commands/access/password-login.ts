@@ -1,25 +1,25 @@
-/** Signs a person in at the terminal: password, and a one-time code where the account has a second factor. */
+/** Signs a user in with password and one-time code, entered in the terminal. */
 
-import type { Kit } from '../../command-line/command-runner.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import { createTransport } from '../../http/https-transport.ts';
-import { askSecrets } from '../../output/prompt.ts';
+import { promptSecrets } from '../../output/prompt.ts';
 import { fail } from '../../runtime/command-error.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 import type { Profile } from '../../session/profiles.ts';
 import { requestToken } from '../../session/token-request.ts';
 import { openTokenStore } from '../../session/token-store.ts';
 
-export async function signInByPassword(
-  { world, globals }: Kit,
+export async function loginWithPassword(
+  { environment, globals }: CommandContext,
   profile: Profile,
   username: string,
 ): Promise<void> {
-  const [password = '', code = ''] = await askSecrets(world, [
+  const [password = '', code = ''] = await promptSecrets(environment, [
     'Password: ',
-    'One-time code (empty without one): ',
+    'One-time code (leave empty if you have none): ',
   ]);
-  if (password === '') fail('usage', 'No password was given.');
-  const ca = profile.caFile === undefined ? undefined : readNamed(profile.caFile);
+  if (password === '') fail('usage', 'The password is empty. Enter your password.');
+  const ca = profile.caFile === undefined ? undefined : readInputFile(profile.caFile);
   const transport = createTransport({ ca, timeoutMs: globals.timeout * 1000 });
   const form = {
     grant_type: 'password',
@@ -30,8 +30,8 @@ export async function signInByPassword(
     ...(code.trim() === '' ? {} : { totp: code.trim() }),
   };
   try {
-    const granted = await requestToken(transport, profile, form, world.clock.now());
-    openTokenStore(world, profile).keep(granted);
+    const token = await requestToken(transport, profile, form, environment.clock.now());
+    openTokenStore(environment, profile).save(token);
   } finally {
     transport.close();
   }

@@ -1,13 +1,23 @@
-/** The people of a user domain. */
+/** `switchyard users`: the users of a user domain. */
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { type ListOptions, listOptions, words } from '../../command-line/list-options.ts';
-import { column, idColumn, type Row, showList, showThing } from '../../command-line/list-output.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
 import {
-  edit,
-  membersFrom,
+  addListOptions,
+  type ListOptions,
+  parseCommaList,
+} from '../../command-line/list-options.ts';
+import {
+  column,
+  idColumn,
+  printList,
+  printResource,
+  type Row,
+} from '../../command-line/list-output.ts';
+import {
+  addSetOptions,
+  editResource,
+  parseMembers,
   type SetOptions,
-  setOptions,
 } from '../../command-line/member-options.ts';
 import { fail } from '../../runtime/command-error.ts';
 
@@ -25,39 +35,46 @@ type CreateOptions = SetOptions & {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** In an organisation below it is the domain of that one. */
-export async function userDomainOf(kit: Kit): Promise<string> {
-  const { organization } = kit.globals;
-  if (organization === undefined) return kit.session().profile.userDomainId;
+/** The user domain of the profile, or of the organisation of --organization. */
+export async function findUserDomain(context: CommandContext): Promise<string> {
+  const { organization } = context.globals;
+  if (organization === undefined) return context.session().profile.userDomainId;
   const path = `/provisioning/v2/organizations/${encodeURIComponent(organization)}`;
-  const { userDomainId } = (await kit.api().call<{ userDomainId?: string }>('GET', path)).body;
-  return userDomainId ?? fail('notFound', 'That organisation has no user domain of its own.');
+  const { userDomainId } = (await context.api().call<{ userDomainId?: string }>('GET', path)).body;
+  return (
+    userDomainId ??
+    fail('notFound', 'That organisation has no user domain. Use the organisation above it.')
+  );
 }
 
-/** Without the identifier of the entity, which is the same in all of them. */
-const groupNames = (groups: unknown): string[] =>
+/** The group names without the identifier of the entity. */
+const shortGroupNames = (groups: unknown): string[] =>
   (Array.isArray(groups) ? groups : []).map((group) =>
     String(group).replace(/^[0-9a-f-]{36}_/, ''),
   );
 
-const usersPath = async (kit: Kit) =>
-  `/user-management/v2/user-domains/${await userDomainOf(kit)}/users`;
+const usersPath = async (context: CommandContext) =>
+  `/user-management/v2/user-domains/${await findUserDomain(context)}/users`;
 
-/** By id, or by the whole user name. */
-async function userPath(kit: Kit, user: string): Promise<string> {
-  const path = await usersPath(kit);
+/** Finds a user by id or full user name. */
+async function userPath(context: CommandContext, user: string): Promise<string> {
+  const path = await usersPath(context);
   if (uuid.test(user)) return `${path}/${user}`;
-  for await (const found of kit.api().list<Row>(path, { username: user })) {
-    if (String(found['username']).toLowerCase() === user.toLowerCase())
-      return `${path}/${found['userId']}`;
+  for await (const candidate of context.api().list<Row>(path, { username: user })) {
+    if (String(candidate['username']).toLowerCase() === user.toLowerCase())
+      return `${path}/${candidate['userId']}`;
   }
-  return fail('notFound', `There is no user “${user}”.`);
+  return fail('notFound', `There is no user “${user}”. List the users: switchyard users list`);
 }
 
-async function create(kit: Kit, username: string, options: CreateOptions): Promise<undefined> {
-  const entityId = options.entity ?? (await kit.session().organizationId());
+async function createUser(
+  context: CommandContext,
+  username: string,
+  options: CreateOptions,
+): Promise<undefined> {
+  const entityId = options.entity ?? (await context.session().organizationId());
   const body = {
-    ...membersFrom(options),
+    ...parseMembers(options),
     username,
     email: options.email,
     entityId,
@@ -66,47 +83,59 @@ async function create(kit: Kit, username: string, options: CreateOptions): Promi
       group.includes(entityId) ? group : `${entityId}_${group}`,
     ),
   };
-  showThing(kit, (await kit.api().call('POST', await usersPath(kit), { body })).body);
+  printResource(
+    context,
+    (await context.api().call('POST', await usersPath(context), { body })).body,
+  );
   return undefined;
 }
 
-function addReads(users: Command, { act }: Runner): void {
-  listOptions(users.command('list'))
+function addListCommands(users: Command, { toAction }: CommandRunner): void {
+  addListOptions(users.command('list'))
     .description('Lists users.')
-    .option('--entity <id>', 'of this organisation or merchant')
-    .option('--username <text>', 'whose name begins so')
-    .option('--status <status>', 'activated or deactivated')
+    .option('--entity <id>', 'only those of this organisation or merchant')
+    .option('--username <text>', 'only names that begin with this text')
+    .option('--status <status>', 'only this status: activated or deactivated')
     .action(
-      act<FindOptions>(async (kit, _args, options) => {
+      toAction<FindOptions>(async (context, _args, options) => {
         const { entity: entityId, username, status } = options;
-        await showList(kit, await usersPath(kit), { entityId, username, status }, options, [
-          idColumn('userId'),
-          column('username'),
-          column('email'),
-          column('status'),
-          { title: 'GROUPS', of: ({ groups }) => groupNames(groups) },
-        ]);
+        await printList(
+          context,
+          await usersPath(context),
+          { entityId, username, status },
+          options,
+          [
+            idColumn('userId'),
+            column('username'),
+            column('email'),
+            column('status'),
+            { title: 'GROUPS', value: ({ groups }) => shortGroupNames(groups) },
+          ],
+        );
         return undefined;
       }),
     );
   users
     .command('get <user>')
-    .description('Shows a user, by id or user name.')
+    .description('Shows a user. Name the user by id or user name.')
     .action(
-      act(async (kit, [user = '']) => {
-        showThing(kit, (await kit.api().call('GET', await userPath(kit, user))).body);
+      toAction(async (context, [user = '']) => {
+        printResource(
+          context,
+          (await context.api().call('GET', await userPath(context, user))).body,
+        );
         return undefined;
       }),
     );
   users
     .command('groups')
-    .description('Lists the groups that users of an organisation or a merchant can have.')
-    .option('--entity <id>', 'of this organisation or merchant; left out, of your own')
+    .description('Lists the groups for users of an organisation or a merchant.')
+    .option('--entity <id>', 'organisation or merchant; default: your own')
     .action(
-      act<{ entity?: string }>(async (kit, _args, { entity: entityId }) => {
-        const path = `/user-management/v2/user-domains/${await userDomainOf(kit)}/groups`;
+      toAction<{ entity?: string }>(async (context, _args, { entity: entityId }) => {
+        const path = `/user-management/v2/user-domains/${await findUserDomain(context)}/groups`;
         const all = { limit: 200, all: true };
-        await showList(kit, path, { entityId }, all, [
+        await printList(context, path, { entityId }, all, [
           column('group', 'GROUP', true),
           column('permissions'),
         ]);
@@ -115,63 +144,74 @@ function addReads(users: Command, { act }: Runner): void {
     );
 }
 
-function addStatus(users: Command, { act }: Runner): void {
-  for (const [name, status, said] of [
-    ['activate', 'activated', 'Lets a user sign in again.'],
-    ['deactivate', 'deactivated', 'Signs a user out, and lets him in no more.'],
+function addStatusCommands(users: Command, { toAction }: CommandRunner): void {
+  for (const [name, status, summary] of [
+    ['activate', 'activated', 'Activates a user, who can sign in again.'],
+    [
+      'deactivate',
+      'deactivated',
+      'Deactivates a user: all sessions end, and the user cannot sign in.',
+    ],
   ] as const) {
     users
       .command(`${name} <user>`)
-      .description(said)
+      .description(summary)
       .action(
-        act(async (kit, [user = '']) => {
-          const path = `${await userPath(kit, user)}/status`;
-          showThing(kit, (await kit.api().call('PUT', path, { body: { status } })).body);
+        toAction(async (context, [user = '']) => {
+          const path = `${await userPath(context, user)}/status`;
+          printResource(
+            context,
+            (await context.api().call('PUT', path, { body: { status } })).body,
+          );
           return undefined;
         }),
       );
   }
   users
     .command('reset-password <user>')
-    .description('Sends a mail with a link that sets a new password.')
+    .description('Sends a mail with a link to set a new password.')
     .action(
-      act(async (kit, [user = '']) => {
-        await kit.api().call('POST', `${await userPath(kit, user)}/reset-password`);
-        kit.screen.result({ sent: true }, () => 'The mail is on its way.\n');
+      toAction(async (context, [user = '']) => {
+        await context.api().call('POST', `${await userPath(context, user)}/reset-password`);
+        context.output.printResult({ sent: true }, () => 'The mail was sent.\n');
         return undefined;
       }),
     );
 }
 
-export function addUserCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
+export function addUserCommands(program: Command, runner: CommandRunner): void {
+  const { toAction } = runner;
   const users = program
     .command('users')
-    .summary('people and their groups')
-    .description('The people of the user domain.');
-  addReads(users, runner);
-  setOptions(users.command('create <username>'), false)
-    .description('Makes a user, who gets a mail with a link to the first password.')
-    .requiredOption('--email <address>', 'where mail goes')
-    .option('--entity <id>', 'the organisation or merchant of the user; left out, your own')
-    .option('--scope <id>', 'what the user acts on; left out, the entity')
-    .option('--group <group>', 'such as org_admin; may be repeated', words)
+    .summary('manage users and their groups')
+    .description('Manages the users of the user domain.');
+  addListCommands(users, runner);
+  addSetOptions(users.command('create <username>'), false)
+    .description('Creates a user. The platform sends a mail with a link to set the first password.')
+    .requiredOption('--email <address>', 'e-mail address of the user')
+    .option('--entity <id>', 'organisation or merchant of the user; default: your own organisation')
+    .option('--scope <id>', 'organisation or merchant that the user manages; default: --entity')
+    .option('--group <group>', 'group, such as org_admin; can be repeated', parseCommaList)
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard users create ann --email ann@shop.example --entity 0198… --group merchant_manager -s givenName=Ann',
     )
-    .action(act<CreateOptions>((kit, [username = ''], options) => create(kit, username, options)));
-  setOptions(users.command('edit <user>'), true)
-    .description('Changes members of a user; the others stay.')
+    .action(
+      toAction<CreateOptions>((context, [username = ''], options) =>
+        createUser(context, username, options),
+      ),
+    );
+  addSetOptions(users.command('edit <user>'), true)
+    .description('Changes members of a user. The other members do not change.')
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard users edit ann -s familyName=Carter --unset phoneNumber',
     )
     .action(
-      act<SetOptions>(async (kit, [user = ''], options) => {
-        showThing(kit, await edit(kit, await userPath(kit, user), options));
+      toAction<SetOptions>(async (context, [user = ''], options) => {
+        printResource(context, await editResource(context, await userPath(context, user), options));
         return undefined;
       }),
     );
-  addStatus(users, runner);
+  addStatusCommands(users, runner);
 }

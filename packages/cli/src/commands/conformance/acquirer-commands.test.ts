@@ -15,7 +15,7 @@ import {
 } from '@switchyard/contract';
 import { readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { run } from '../../command-line/run-command.fixture.ts';
-import { checks } from '../../conformance/acquirer/acquirer-checks.ts';
+import { acquirerChecks } from '../../conformance/acquirer/acquirer-checks.ts';
 import { keyIdOf } from '../../conformance/acquirer/signing-keys.ts';
 import { systemClock } from '../../runtime/clock.ts';
 
@@ -29,7 +29,7 @@ async function makeKey(name: string): Promise<{ file: string; x: string }> {
   return { file, x: JSON.parse(made.stdout).x };
 }
 
-test('the reference acquirer conforms: every check holds, and its ledger is sound', async () => {
+test('the reference acquirer passes every check, and its ledger is consistent', async () => {
   const key = await makeKey('platform.pem');
   const ledgerDir = join(folder, 'acquirer');
   const acquirer = await startHttpAcquirer({
@@ -43,12 +43,23 @@ test('the reference acquirer conforms: every check holds, and its ledger is soun
   });
   try {
     const url = `http://127.0.0.1:${acquirer.port}/bank`;
-    const given = ['--key', key.file, '--acquirer-key', acquirer.publicKey];
-    const all = [...given, '--declined-amount', '9051'];
+    const keyOptions = ['--key', key.file, '--acquirer-key', acquirer.publicKey];
+    const all = [...keyOptions, '--declined-amount', '9051'];
     const ended = await run('acquirer', 'conformance', url, ...all);
     assert.equal(ended.code, 0, ended.stdout + ended.stderr);
-    assert.match(ended.stdout, new RegExp(`${checks.length} of ${checks.length} checks hold`));
-    const few = await run('--json', 'acquirer', 'conformance', url, ...given, '--only', 'echo');
+    assert.match(
+      ended.stdout,
+      new RegExp(`${acquirerChecks.length} of ${acquirerChecks.length} checks passed`),
+    );
+    const few = await run(
+      '--json',
+      'acquirer',
+      'conformance',
+      url,
+      ...keyOptions,
+      '--only',
+      'echo',
+    );
     assert.deepEqual(JSON.parse(few.stdout).passed, 1);
   } finally {
     await acquirer.stop();
@@ -56,8 +67,8 @@ test('the reference acquirer conforms: every check holds, and its ledger is soun
   assert.deepEqual(readLedger(ledgerDir).faults, []);
 });
 
-/** Approves whatever comes, and signs it well: what it fails in is everything else. */
-async function yesSayer() {
+/** A server that approves every message with a valid signature. */
+async function startApprovingServer() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const { x = '' } = publicKey.export({ format: 'jwk' });
   const server = createServer((request, response) => {
@@ -97,31 +108,33 @@ async function yesSayer() {
   return { url: `http://127.0.0.1:${port}`, x, stop };
 }
 
-test('one that approves everything is told what it lacks, and the command ends with 10', async () => {
+test('a server that approves everything fails the checks, and the exit code is 10', async () => {
   const key = await makeKey('other.pem');
-  const server = await yesSayer();
+  const server = await startApprovingServer();
   try {
-    const given = ['--key', key.file, '--acquirer-key', server.x];
-    const ended = await run('--json', 'acquirer', 'conformance', server.url, ...given);
+    const keyOptions = ['--key', key.file, '--acquirer-key', server.x];
+    const ended = await run('--json', 'acquirer', 'conformance', server.url, ...keyOptions);
     assert.equal(ended.code, 10, ended.stderr);
-    const told = JSON.parse(ended.stdout) as {
+    const report = JSON.parse(ended.stdout) as {
       checks: { check: string; ok: boolean; detail?: string }[];
     };
-    const failed = told.checks.filter(({ ok }) => !ok).map(({ check }) => check);
-    for (const check of checks.filter(({ group }) => group === 'money' || group === 'messages')) {
-      const isTakenByAll = check.name === 'members that it does not know are ignored';
+    const failed = report.checks.filter(({ ok }) => !ok).map(({ check }) => check);
+    for (const check of acquirerChecks.filter(
+      ({ group }) => group === 'money' || group === 'messages',
+    )) {
+      const isTakenByAll = check.name === 'unknown members are ignored';
       assert.equal(failed.includes(check.name), !isTakenByAll, check.name);
     }
     assert.ok(failed.includes('a request without a signature is refused'));
-    assert.ok(failed.includes('another message under a messageId that was used is refused'));
+    assert.ok(failed.includes('another message with a used messageId is refused'));
     assert.ok(!failed.includes('an echo is answered Ready, signed'));
-    assert.ok(told.checks.every(({ ok, detail }) => ok === (detail === undefined)));
+    assert.ok(report.checks.every(({ ok, detail }) => ok === (detail === undefined)));
   } finally {
     await server.stop();
   }
 });
 
-test('nobody there, or a key that is none, is told once, and is no finding', async () => {
+test('an unreachable server or an invalid key is one error and not a failed check', async () => {
   const key = await makeKey('third.pem');
   const other = createServer((_request, response) => response.writeHead(404).end());
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -129,14 +142,14 @@ test('nobody there, or a key that is none, is told once, and is no finding', asy
   const at = (url: string, acquirerKey = key.x) =>
     run('acquirer', 'conformance', url, '--key', key.file, '--acquirer-key', acquirerKey);
   try {
-    for (const [url, code, said] of [
-      ['http://127.0.0.1:1', 7, /was not reached/],
+    for (const [url, code, message] of [
+      ['http://127.0.0.1:1', 7, /could not be reached/],
       [`http://127.0.0.1:${port}/elsewhere`, 5, /no server of the acquirer SPI at .*elsewhere/],
-      ['http://acquirer.example', 2, /no https address/],
+      ['http://acquirer.example', 2, /is not an https address/],
     ] as const) {
       const ended = await at(url);
       assert.equal(ended.code, code, ended.stderr);
-      assert.match(ended.stderr, said);
+      assert.match(ended.stderr, message);
       assert.equal(ended.stdout, '');
     }
   } finally {

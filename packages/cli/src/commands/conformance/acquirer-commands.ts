@@ -1,15 +1,22 @@
-/** Acquirers that speak the HTTP/JSON acquirer SPI: whether a server of theirs does all that it asks. */
+/** `switchyard acquirer`: checks servers of the HTTP/JSON acquirer SPI. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { wholeNumber } from '../../command-line/list-options.ts';
-import { type Check, checks } from '../../conformance/acquirer/acquirer-checks.ts';
-import { type Bench, createBench } from '../../conformance/acquirer/acquirer-test-client.ts';
-import { makeKey, publicKeyOf, readKey } from '../../conformance/acquirer/signing-keys.ts';
-import { type Result, report, resultOf } from '../../conformance/check-report.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { parseWholeNumber } from '../../command-line/list-options.ts';
+import { type AcquirerCheck, acquirerChecks } from '../../conformance/acquirer/acquirer-checks.ts';
+import {
+  type AcquirerTestClient,
+  createAcquirerTestClient,
+} from '../../conformance/acquirer/acquirer-test-client.ts';
+import {
+  createSigningKey,
+  parsePublicKey,
+  readSigningKey,
+} from '../../conformance/acquirer/signing-keys.ts';
+import { type CheckResult, formatReport, runCheck } from '../../conformance/check-report.ts';
 import { createTransport } from '../../http/https-transport.ts';
 import { fail } from '../../runtime/command-error.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 
 type Options = {
   readonly key: string;
@@ -29,22 +36,25 @@ type Options = {
   readonly expiry: string;
 };
 
-const leastAmount = 10;
+const amountMin = 10;
 
-/** What the server is shown where it asks who connects. */
-function identityOf({ certFile, certKeyFile }: Options) {
+/** The client certificate for mutual TLS. */
+function readClientCertificate({ certFile, certKeyFile }: Options) {
   if (certFile === undefined && certKeyFile === undefined) return undefined;
   if (certFile === undefined || certKeyFile === undefined) {
-    return fail('usage', '--cert-file and --cert-key-file go together.');
+    return fail('usage', '--cert-file and --cert-key-file must be given together.');
   }
-  const [cert, key] = [readNamed(certFile), readNamed(certKeyFile)];
-  if (!belongTogether(cert, key)) {
-    fail('usage', `${certFile} and ${certKeyFile} are no certificate and its private key, as PEM.`);
+  const [cert, key] = [readInputFile(certFile), readInputFile(certKeyFile)];
+  if (!isMatchingKey(cert, key)) {
+    fail(
+      'usage',
+      `${certFile} and ${certKeyFile} are not a certificate and its private key in PEM format.`,
+    );
   }
   return { cert, key };
 }
 
-function belongTogether(cert: string, key: string): boolean {
+function isMatchingKey(cert: string, key: string): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   } catch {
@@ -52,13 +62,18 @@ function belongTogether(cert: string, key: string): boolean {
   }
 }
 
-function addressOf(text: string): URL {
-  if (!URL.canParse(text)) fail('usage', `${text} is no address.`);
+function parseUrl(text: string): URL {
+  if (!URL.canParse(text))
+    fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
   return new URL(text);
 }
 
-function termsOf(options: Options) {
-  if (options.amount < leastAmount) fail('usage', `The amount is at least ${leastAmount}.`);
+function testDataFrom(options: Options) {
+  if (options.amount < amountMin)
+    fail(
+      'usage',
+      `--amount ${options.amount} is too small; use at least ${amountMin} minor units.`,
+    );
   return {
     merchantId: options.merchant,
     terminalId: options.terminal,
@@ -71,112 +86,181 @@ function termsOf(options: Options) {
   };
 }
 
-/** Where nothing is, nothing is wrong with a server: one line says so, and no check. */
-async function demandServer(bench: Bench, url: URL): Promise<void> {
-  const { status } = await bench.ask('/v1/echo', {});
+/** Ends the command before the checks if no server of the SPI answers at this address. */
+async function requireSpiServer(client: AcquirerTestClient, url: URL): Promise<void> {
+  const { status } = await client.send('/v1/echo', {});
   if (status === 404) {
-    fail('notFound', `There is no server of the acquirer SPI at ${url.href}: its /v1/echo is 404.`);
+    fail(
+      'notFound',
+      `There is no server of the acquirer SPI at ${url.href}: /v1/echo answers 404. Check the address.`,
+    );
   }
 }
 
-async function conformance(kit: Kit, address: string, options: Options) {
-  const url = addressOf(address);
-  const named = checks.filter(({ group, name }) =>
+async function runConformance(context: CommandContext, address: string, options: Options) {
+  const url = parseUrl(address);
+  const selected = acquirerChecks.filter(({ group, name }) =>
     options.only === undefined ? true : `${group} ${name}`.includes(options.only),
   );
-  const isLeftOut = ({ needsDecline }: Check) =>
-    needsDecline === true && options.declinedAmount === undefined;
-  const wanted = named.filter((check) => !isLeftOut(check));
-  for (const { name } of named.filter(isLeftOut)) kit.screen.note(`Left out: ${name}`);
-  if (wanted.length === 0) fail('usage', `No check is about “${options.only}”.`);
+  const isSkipped = ({ needsDeclinedAmount }: AcquirerCheck) =>
+    needsDeclinedAmount === true && options.declinedAmount === undefined;
+  const runnable = selected.filter((check) => !isSkipped(check));
+  for (const { name } of selected.filter(isSkipped))
+    context.output.printNote(`Skipped, needs --declined-amount: ${name}`);
+  if (runnable.length === 0)
+    fail(
+      'usage',
+      `No check contains “${options.only}”. Run without --only to see the names of all checks.`,
+    );
   const transport = createTransport({
-    ca: options.caFile === undefined ? undefined : readNamed(options.caFile),
-    identity: identityOf(options),
-    timeoutMs: kit.globals.timeout * 1000,
+    ca: options.caFile === undefined ? undefined : readInputFile(options.caFile),
+    clientCertificate: readClientCertificate(options),
+    timeoutMs: context.globals.timeout * 1000,
   });
   try {
-    const bench = createBench({
+    const client = createAcquirerTestClient({
       transport,
       url,
-      clock: kit.world.clock,
-      terms: termsOf(options),
-      key: readKey(options.key),
-      acquirerKey: publicKeyOf(options.acquirerKey),
+      clock: context.environment.clock,
+      testData: testDataFrom(options),
+      key: readSigningKey(options.key),
+      acquirerKey: parsePublicKey(options.acquirerKey),
       acquirerKeyX: options.acquirerKey,
     });
-    await demandServer(bench, url);
-    const results: Result[] = [];
-    // One after the other: each finds the acquirer as the one before has left it.
-    for (const check of wanted) {
-      results.push(await resultOf(kit, check, () => check.run(bench)));
+    await requireSpiServer(client, url);
+    const results: CheckResult[] = [];
+    // The checks run one after another, because each changes the state of the acquirer.
+    for (const check of runnable) {
+      results.push(await runCheck(context, check, () => check.run(client)));
     }
     const failed = results.filter(({ ok }) => !ok).length;
-    const told = { url: url.href, passed: results.length - failed, failed, checks: results };
-    kit.screen.result(told, () => report(kit, results));
+    const outcome = {
+      url: url.href,
+      passed: results.length - failed,
+      failed,
+      checks: results,
+    };
+    context.output.printResult(outcome, () => formatReport(context, results));
     return failed === 0 ? undefined : 'notConforming';
   } finally {
     transport.close();
   }
 }
 
-function key(kit: Kit, file: string): Promise<undefined> {
-  const { x, keyId } = makeKey(file);
-  kit.screen.result({ x, keyId, file }, () => kit.screen.members({ x, keyId, file }));
+function createKeyFile(context: CommandContext, file: string): Promise<undefined> {
+  const { x, keyId } = createSigningKey(file);
+  context.output.printResult({ x, keyId, file }, () =>
+    context.output.formatMembers({ x, keyId, file }),
+  );
   return Promise.resolve(undefined);
 }
 
-const formatted =
-  (pattern: RegExp, what: string) =>
+const parseMatching =
+  (pattern: RegExp, expected: string) =>
   (text: string): string => {
     if (pattern.test(text)) return text;
-    throw new InvalidArgumentError(`It has to be ${what}.`);
+    throw new InvalidArgumentError(`The value must be ${expected}.`);
   };
 
-function termOptions(command: Command): Command {
-  const option = (flags: string, said: string, pattern: RegExp, what: string, value: string) =>
-    command.addOption(new Option(flags, said).argParser(formatted(pattern, what)).default(value));
-  const digits = '1 to 15 letters and digits';
-  option('--merchant <id>', 'the test merchant', /^[A-Za-z0-9]{1,15}$/, digits, '100000000000001');
-  option('--terminal <id>', 'its terminal', /^[A-Z0-9]{8}$/, '8 letters and digits', 'TERM0001');
-  option('--institution <id>', 'the platform', /^[0-9]{1,11}$/, '1 to 11 digits', '100001');
-  option('--mcc <code>', 'the merchant category code', /^[0-9]{4}$/, '4 digits', '5411');
-  option('--currency <code>', 'the currency', /^[A-Z]{3}$/, 'a code of ISO 4217', 'EUR');
-  option('--card <number>', 'the test card', /^[0-9]{12,19}$/, 'a number', '4111111111111111');
-  option('--expiry <yymm>', 'its expiry', /^[0-9]{4}$/, 'YYMM', '3012');
+function addTestDataOptions(command: Command): Command {
+  const addTextOption = (
+    flags: string,
+    description: string,
+    pattern: RegExp,
+    expected: string,
+    value: string,
+  ) =>
+    command.addOption(
+      new Option(flags, description).argParser(parseMatching(pattern, expected)).default(value),
+    );
+  const idFormat = '1 to 15 letters and digits';
+  addTextOption(
+    '--merchant <id>',
+    'acquirer merchant number for the test payments',
+    /^[A-Za-z0-9]{1,15}$/,
+    idFormat,
+    '100000000000001',
+  );
+  addTextOption(
+    '--terminal <id>',
+    'terminal number of the test merchant',
+    /^[A-Z0-9]{8}$/,
+    '8 letters and digits',
+    'TERM0001',
+  );
+  addTextOption(
+    '--institution <id>',
+    'institution id of the platform',
+    /^[0-9]{1,11}$/,
+    '1 to 11 digits',
+    '100001',
+  );
+  addTextOption(
+    '--mcc <code>',
+    'merchant category code of the test merchant',
+    /^[0-9]{4}$/,
+    '4 digits',
+    '5411',
+  );
+  addTextOption(
+    '--currency <code>',
+    'currency of the test payments',
+    /^[A-Z]{3}$/,
+    'an ISO 4217 code',
+    'EUR',
+  );
+  addTextOption(
+    '--card <number>',
+    'number of the test card',
+    /^[0-9]{12,19}$/,
+    'a number',
+    '4111111111111111',
+  );
+  addTextOption('--expiry <yymm>', 'expiry date of the test card', /^[0-9]{4}$/, 'YYMM', '3012');
   return command
     .addOption(
-      new Option('--amount <minor>', 'an amount that is approved, as are its parts')
-        .argParser(wholeNumber)
+      new Option('--amount <minor>', 'an amount that the server approves, also in parts')
+        .argParser(parseWholeNumber)
         .default(1000),
     )
     .addOption(
-      new Option('--declined-amount <minor>', 'an amount that is declined').argParser(wholeNumber),
+      new Option(
+        '--declined-amount <minor>',
+        'an amount that the server declines; enables the decline checks',
+      ).argParser(parseWholeNumber),
     );
 }
 
-export function addAcquirerCommands(program: Command, { act }: Runner): void {
+export function addAcquirerCommands(program: Command, { toAction }: CommandRunner): void {
   const acquirer = program
     .command('acquirer')
-    .summary('acquirers that speak HTTP and JSON')
-    .description('For those who write a server of the HTTP/JSON acquirer SPI.');
+    .summary('check servers of the acquirer SPI')
+    .description('Checks for developers of a server of the HTTP/JSON acquirer SPI.');
   acquirer
     .command('key <file>')
-    .description('Makes the key that stands in for the platform in a conformance run.')
+    .description('Creates the private key that signs for the platform during a conformance check.')
     .addHelpText('after', '\nExample:\n  $ switchyard acquirer key platform.pem')
-    .action(act((kit, [file = '']) => key(kit, file)));
-  termOptions(acquirer.command('conformance <url>'))
+    .action(toAction((context, [file = '']) => createKeyFile(context, file)));
+  addTestDataOptions(acquirer.command('conformance <url>'))
     .description(
-      'Checks that a server does what the acquirer SPI asks, with test payments. Ends with 10 where it does not.',
+      'Checks with test payments that a server conforms to the acquirer SPI. The exit code is 10 if a check fails.',
     )
-    .requiredOption('--key <file>', 'the private key that the server takes for the platform’s')
-    .requiredOption('--acquirer-key <x>', 'the public key of the server')
-    .option('--ca-file <file>', 'the certificate authority of the server, as PEM')
-    .option('--cert-file <file>', 'the certificate that the server is shown, as PEM')
-    .option('--cert-key-file <file>', 'the private key of that certificate, as PEM')
-    .option('--only <words>', 'the checks whose name or group holds these words')
+    .requiredOption(
+      '--key <file>',
+      'private key file from “acquirer key”; its public key is configured at the server',
+    )
+    .requiredOption('--acquirer-key <x>', 'public Ed25519 key of the server (the x of its JWK)')
+    .option('--ca-file <file>', 'certificate authority of the server, as PEM')
+    .option('--cert-file <file>', 'client certificate for mutual TLS, as PEM')
+    .option('--cert-key-file <file>', 'private key of the client certificate, as PEM')
+    .option('--only <words>', 'run only the checks whose name or group contains these words')
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard acquirer conformance https://acquirer.example/switchyard --key platform.pem --acquirer-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
     )
-    .action(act<Options>((kit, [address = ''], options) => conformance(kit, address, options)));
+    .action(
+      toAction<Options>((context, [address = ''], options) =>
+        runConformance(context, address, options),
+      ),
+    );
 }

@@ -25,7 +25,7 @@ const times = ['--settle', '1', '--retry-wait', '5', '--wait', '10'];
 const scanned = ['--scanned', '134567890123456789'];
 
 /** The reference provider while `use` runs; its files are its own. */
-async function providing<Result>(
+async function withProvider<Result>(
   broken: BrokenMode | undefined,
   use: (
     check: (...more: string[]) => ReturnType<typeof run>,
@@ -47,7 +47,7 @@ async function providing<Result>(
   const secret = ['--secret-file', join(dataDir, 'signing-secret')];
   try {
     const check = (...more: string[]) =>
-      run('--json', 'provider', 'check', provider.url, ...secret, ...times, ...more);
+      run('--json', 'provider', 'conformance', provider.url, ...secret, ...times, ...more);
     return await use(check, { url: provider.url, secret });
   } finally {
     await provider.stop();
@@ -57,51 +57,51 @@ async function providing<Result>(
 type Check = { check: string; fault: string; ok: boolean; detail?: string };
 const checksIn = (stdout: string) => (JSON.parse(stdout) as { checks: Check[] }).checks;
 
-test('the reference provider conforms: every check holds', async () => {
-  const ended = await providing(undefined, (check) => check(...amounts, ...scanned));
+test('the reference provider passes every check', async () => {
+  const ended = await withProvider(undefined, (check) => check(...amounts, ...scanned));
   assert.equal(ended.code, 0, ended.stdout + ended.stderr);
   assert.equal(checksIn(ended.stdout).length, providerChecks.length);
   assert.equal(ended.stderr, '');
 });
 
-test('what needs an amount that is not named is left out, and said', async () => {
-  const ended = await providing(undefined, (check) => check('--pending-amount', '9009'));
+test('checks without their option are skipped and listed', async () => {
+  const ended = await withProvider(undefined, (check) => check('--pending-amount', '9009'));
   assert.equal(ended.code, 0, ended.stdout + ended.stderr);
-  const needless = providerChecks.filter(({ needs }) => needs === undefined);
-  assert.equal(checksIn(ended.stdout).length, needless.length);
-  const paid = providerChecks.filter(({ needs }) => needs === 'paidAmount');
+  const independent = providerChecks.filter(({ requires }) => requires === undefined);
+  assert.equal(checksIn(ended.stdout).length, independent.length);
+  const paid = providerChecks.filter(({ requires }) => requires === 'paidAmount');
   assert.deepEqual(ended.stderr.trimEnd().split('\n'), [
-    'Left out without --declined-amount: 1 check of payments',
-    'Left out without --scanned: 1 check of payments',
-    `Left out without --paid-amount: ${paid.length} checks of cancels, refunds, events`,
+    'Skipped without --declined-amount: 1 check of payments',
+    'Skipped without --scanned: 1 check of payments',
+    `Skipped without --paid-amount: ${paid.length} checks of cancels, refunds, events`,
   ]);
 });
 
-/** What never comes is not waited for as long as what comes late. */
+/** Short limits for events that never come. */
 const limitsOf: Partial<Record<BrokenMode, string[]>> = {
   'too-slow': ['--answer-within', '1'],
   'sends-no-events': ['--wait', '2'],
   'gives-up': ['--retry-wait', '2'],
-  // Once more is at once: whoever looks for it need not be as quick.
+  // The repetition comes at once, so a long limit costs no time.
   'repeats-acknowledged': ['--settle', '20'],
 };
 
 for (const mode of brokenModes) {
-  test(`a provider that is wrong is told so: ${mode}`, async () => {
+  test(`a provider with this fault fails the check: ${mode}`, async () => {
     const limits = limitsOf[mode] ?? [];
-    const ended = await providing(mode, (check) =>
+    const ended = await withProvider(mode, (check) =>
       check(...amounts, ...limits, '--only', ` ${mode} `),
     );
     assert.equal(ended.code, 10, ended.stdout + ended.stderr);
-    const [found, ...others] = checksIn(ended.stdout);
+    const [check, ...others] = checksIn(ended.stdout);
     assert.deepEqual(others, []);
-    assert.equal(found?.fault, mode);
-    assert.equal(found?.ok, false);
-    assert.ok((found?.detail ?? '').length > 10, JSON.stringify(found));
+    assert.equal(check?.fault, mode);
+    assert.equal(check?.ok, false);
+    assert.ok((check?.detail ?? '').length > 10, JSON.stringify(check));
   });
 }
 
-test('each fault has a provider that has it, but for those that only others can have', () => {
+test('the reference provider can show every fault except two', () => {
   const modes: readonly string[] = brokenModes;
   const without = providerChecks
     .map(({ fault }) => fault)
@@ -110,7 +110,7 @@ test('each fault has a provider that has it, but for those that only others can 
   assert.equal(new Set(providerChecks.map(({ fault }) => fault)).size, providerChecks.length);
 });
 
-async function serving<Result>(
+async function withServer<Result>(
   listener: RequestListener,
   use: (url: string) => Promise<Result>,
 ): Promise<Result> {
@@ -124,11 +124,11 @@ async function serving<Result>(
   }
 }
 
-type Bend = (asked: Record<string, unknown>, status: number) => object | undefined;
+type ChangeResponse = (request: Record<string, unknown>, status: number) => object | undefined;
 
-/** Hands calls on to a provider that is right, and bends what it answers. */
-function bending(target: string, bend: Bend): RequestListener {
-  async function handOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Forwards calls to a correct provider and changes its responses. */
+function changedResponses(target: string, changeResponse: ChangeResponse): RequestListener {
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const { method = 'GET', url = '', headers } = request;
@@ -140,57 +140,65 @@ function bending(target: string, bend: Bend): RequestListener {
       ...(method === 'POST' ? { body } : {}),
     });
     const text = await answer.text();
-    const bent = bend(method === 'POST' ? JSON.parse(String(body)) : {}, answer.status);
-    const status = bent === undefined ? answer.status : 200;
+    const changed = changeResponse(
+      method === 'POST' ? JSON.parse(String(body)) : {},
+      answer.status,
+    );
+    const status = changed === undefined ? answer.status : 200;
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(bent === undefined ? text : JSON.stringify({ ...JSON.parse(text), ...bent }));
+    response.end(
+      changed === undefined ? text : JSON.stringify({ ...JSON.parse(text), ...changed }),
+    );
   }
   return (request, response) => {
-    handOn(request, response).catch(() => request.socket.destroy());
+    forward(request, response).catch(() => request.socket.destroy());
   };
 }
 
-test('what was scanned and stands in an answer is found, and a refund that becomes another', async () => {
-  const found = (fault: string, bend: Bend) =>
-    providing(undefined, (_check, { url, secret }) =>
-      serving(bending(url, bend), async (bent) => {
-        const args = [bent, ...secret, ...times, ...amounts, ...scanned, '--only', fault];
-        const ended = await run('--json', 'provider', 'check', ...args);
+test('a scanned code in a response and a changed refund are found', async () => {
+  const failedChecks = (fault: string, changeResponse: ChangeResponse) =>
+    withProvider(undefined, (_check, { url, secret }) =>
+      withServer(changedResponses(url, changeResponse), async (changed) => {
+        const args = [changed, ...secret, ...times, ...amounts, ...scanned, '--only', fault];
+        const ended = await run('--json', 'provider', 'conformance', ...args);
         assert.equal(ended.code, 10, ended.stdout + ended.stderr);
         return checksIn(ended.stdout).map((each) => each.fault);
       }),
     );
-  const tells: Bend = ({ scannedPaymentId }) =>
+  const revealsCode: ChangeResponse = ({ scannedPaymentId }) =>
     typeof scannedPaymentId === 'string' ? { wallet: scannedPaymentId } : undefined;
-  assert.deepEqual(await found('tells-scanned-code', tells), ['tells-scanned-code']);
-  const takes: Bend = ({ refundId }, status) =>
+  assert.deepEqual(await failedChecks('tells-scanned-code', revealsCode), ['tells-scanned-code']);
+  const acceptsRefund: ChangeResponse = ({ refundId }, status) =>
     refundId !== undefined && status === 409 ? { refundId, status: 'Completed' } : undefined;
-  assert.deepEqual(await found('accepts-other-refund', takes), ['accepts-other-refund']);
+  assert.deepEqual(await failedChecks('accepts-other-refund', acceptsRefund), [
+    'accepts-other-refund',
+  ]);
 });
 
 const secretFile = join(folder, 'secret');
 writeFileSync(secretFile, `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`);
 
-test('a secret is made once, for its owner alone', async () => {
+test('a secret file is created once and only its owner can read it', async () => {
   const made = join(folder, 'made');
-  const told = await run('provider', 'secret', made);
-  assert.equal(told.code, 0, told.stderr);
+  const created = await run('provider', 'secret', made);
+  assert.equal(created.code, 0, created.stderr);
   assert.match(readFileSync(made, 'utf8'), /^whsec_[A-Za-z0-9+/]{43}=\n$/);
   assert.equal(statSync(made).mode & 0o777, 0o600);
-  assert.doesNotMatch(told.stdout + told.stderr, /whsec_/);
+  assert.doesNotMatch(created.stdout + created.stderr, /whsec_/);
   assert.equal((await run('provider', 'secret', made)).code, 2);
 });
 
-test('one that says yes to everything is told what it lacks', async () => {
-  const asked: string[] = [];
-  const ended = await serving(
+test('a provider that accepts everything fails the checks', async () => {
+  const requests: string[] = [];
+  const ended = await withServer(
     (request, response) => {
-      asked.push(`${request.method} ${request.url}`);
+      requests.push(`${request.method} ${request.url}`);
       response.writeHead(200, { 'content-type': 'application/json' });
       const answer = { providerTransactionId: 'P-1', status: 'Pending', refundId: 'x' };
       response.end(JSON.stringify(request.url === '/spi/health' ? { status: 'Up' } : answer));
     },
-    (url) => run('--json', 'provider', 'check', url, '--secret-file', secretFile, '--settle', '1'),
+    (url) =>
+      run('--json', 'provider', 'conformance', url, '--secret-file', secretFile, '--settle', '1'),
   );
   assert.equal(ended.code, 10, ended.stderr);
   const failed = checksIn(ended.stdout)
@@ -200,34 +208,34 @@ test('one that says yes to everything is told what it lacks', async () => {
     assert.ok(failed.includes(fault), `${fault}: ${failed.join(' ')}`);
   }
   assert.ok(!failed.includes('no-health') && !failed.includes('wrong-shape'));
-  assert.ok(asked.every((line) => /^(?:GET|POST) \/spi/.test(line)));
+  assert.ok(requests.every((line) => /^(?:GET|POST) \/spi/.test(line)));
 });
 
-test('a wrong path of a provider is no finding, and --help says what is needed', async () => {
-  await providing(undefined, async (_check, { url, secret }) => {
+test('a wrong path is an error and not a failed check, and --help marks required options', async () => {
+  await withProvider(undefined, async (_check, { url, secret }) => {
     for (const wrong of [`${url}/typo`, url.replace('/spi', '/spies')]) {
-      const ended = await run('provider', 'check', wrong, ...secret);
+      const ended = await run('provider', 'conformance', wrong, ...secret);
       assert.equal(ended.code, 5, ended.stdout + ended.stderr);
       assert.match(ended.stderr, /There is no server of the provider SPI at/);
     }
   });
-  const { stdout } = await run('provider', 'check', '--help');
+  const { stdout } = await run('provider', 'conformance', '--help');
   assert.match(stdout.replace(/\s+/g, ' '), /--secret-file <file> .*? \(required\)/);
 });
 
-test('nobody there, something else there, and words that are wrong, are no findings', async () => {
+test('an unreachable server, another server and invalid options are errors and not failed checks', async () => {
   const check = (url: string, ...more: string[]) =>
-    run('provider', 'check', url, '--secret-file', secretFile, ...more);
-  const away = await check('http://127.0.0.1:1/spi');
-  assert.equal(away.code, 7, away.stderr);
-  assert.equal(away.stdout, '');
-  const other = await serving((_request, response) => response.writeHead(404).end(), check);
-  const taken = await serving(
-    () => assert.fail('nobody is asked'),
+    run('provider', 'conformance', url, '--secret-file', secretFile, ...more);
+  const unreachable = await check('http://127.0.0.1:1/spi');
+  assert.equal(unreachable.code, 7, unreachable.stderr);
+  assert.equal(unreachable.stdout, '');
+  const other = await withServer((_request, response) => response.writeHead(404).end(), check);
+  const portInUse = await withServer(
+    () => assert.fail('the server gets no request'),
     (url) => check('http://127.0.0.1:1', '--listen', new URL(url).host),
   );
-  assert.equal(taken.code, 2, taken.stderr);
-  assert.match(taken.stderr, /is in use: name another one with --listen/);
+  assert.equal(portInUse.code, 2, portInUse.stderr);
+  assert.match(portInUse.stderr, /is in use: name another one with --listen/);
   assert.equal(other.code, 5, other.stderr);
   assert.match(other.stderr, /no server of the provider SPI at .*spi/);
   const badSecret = join(folder, 'bad');
@@ -241,7 +249,7 @@ test('nobody there, something else there, and words that are wrong, are no findi
     ['http://127.0.0.1:1', '--secret-file', secretFile, '--amount', '5'],
     ['http://127.0.0.1:1', '--secret-file', secretFile, '--events-url', 'ftp://x'],
   ]) {
-    const ended = await run('provider', 'check', ...args);
+    const ended = await run('provider', 'conformance', ...args);
     assert.equal(ended.code, 2, `${args.join(' ')}: ${ended.stdout}${ended.stderr}`);
   }
   for (const more of [
@@ -251,5 +259,5 @@ test('nobody there, something else there, and words that are wrong, are no findi
   ]) {
     await assert.rejects(check('http://127.0.0.1:1', ...more), /is invalid/, more.join(' '));
   }
-  await assert.rejects(run('provider', 'check', 'http://127.0.0.1:1'), /secret-file/);
+  await assert.rejects(run('provider', 'conformance', 'http://127.0.0.1:1'), /secret-file/);
 });

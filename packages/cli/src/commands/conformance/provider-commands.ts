@@ -1,22 +1,25 @@
-/** `switchyard provider`: for those who write a server of the provider SPI. */
+/** `switchyard provider`: checks servers of the provider SPI. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { providerAnswerMs, providerPaths } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { wholeNumber } from '../../command-line/list-options.ts';
-import { type Result, report, resultOf } from '../../conformance/check-report.ts';
-import { type Listener, startListener } from '../../conformance/provider/event-receiver.ts';
-import type { Need, ProviderCheck } from '../../conformance/provider/provider-check.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { parseWholeNumber } from '../../command-line/list-options.ts';
+import { type CheckResult, formatReport, runCheck } from '../../conformance/check-report.ts';
+import {
+  type EventReceiver,
+  startEventReceiver,
+} from '../../conformance/provider/event-receiver.ts';
+import type { ProviderCheck, RequiredOption } from '../../conformance/provider/provider-check.ts';
 import { providerChecks } from '../../conformance/provider/provider-checks.ts';
 import {
-  createProviderBench,
-  type ProviderBench,
-  type Terms,
+  createProviderTestClient,
+  type ProviderTestClient,
+  type TestData,
 } from '../../conformance/provider/provider-test-client.ts';
 import { createTransport } from '../../http/https-transport.ts';
 import { fail } from '../../runtime/command-error.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 
 type Options = {
   readonly secretFile: string;
@@ -42,39 +45,42 @@ const keyBytes = 32;
 const keyBytesMin = 24;
 const keyBytesMax = 64;
 const ownerOnly = 0o600;
-/** Each amount is halved, and more and less than it is asked for. */
-const leastAmount = 10;
+/** The checks use half of each amount, and more and less than it. */
+const amountMin = 10;
 const waitSeconds = 20;
 const settleSeconds = 3;
 const retryWaitSeconds = 90;
-const usualAmount = 1000;
+const defaultAmount = 1000;
 
-const optionOf: Readonly<Record<Need, string>> = {
+const optionFlags: Readonly<Record<RequiredOption, string>> = {
   paidAmount: '--paid-amount',
   declinedAmount: '--declined-amount',
   scanned: '--scanned',
 };
 
-function addressOf(text: string): URL {
+function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return fail('usage', `${text} is no address.`);
+    return fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
   }
   return url;
 }
 
-function secretIn(file: string): Buffer {
-  const [, text = ''] = secretPattern.exec(readNamed(file).trim()) ?? [];
+function readSigningSecret(file: string): Buffer {
+  const [, text = ''] = secretPattern.exec(readInputFile(file).trim()) ?? [];
   const key = Buffer.from(text, 'base64');
   if (key.length >= keyBytesMin && key.length <= keyBytesMax) return key;
-  return fail('usage', `${file} holds no secret: one begins with whsec_.`);
+  return fail(
+    'usage',
+    `${file} does not contain a signing secret, which begins with whsec_. Create one: switchyard provider secret <file>`,
+  );
 }
 
-function termsOf(options: Options): Terms {
+function testDataFrom(options: Options): TestData {
   const { amount, pendingAmount = amount, paidAmount, declinedAmount, scanned } = options;
   for (const each of [amount, pendingAmount, paidAmount, declinedAmount]) {
-    if (each !== undefined && each < leastAmount) {
-      fail('usage', `An amount is at least ${leastAmount}.`);
+    if (each !== undefined && each < amountMin) {
+      fail('usage', `The amount ${each} is too small; use at least ${amountMin} minor units.`);
     }
   }
   return {
@@ -92,156 +98,198 @@ function termsOf(options: Options): Terms {
   };
 }
 
-function wantedOf(kit: Kit, { only }: Options, terms: Terms): readonly ProviderCheck[] {
-  const named = providerChecks.filter(({ group, fault, name }) =>
+function selectChecks(
+  context: CommandContext,
+  { only }: Options,
+  testData: TestData,
+): readonly ProviderCheck[] {
+  const selected = providerChecks.filter(({ group, fault, name }) =>
     only === undefined ? true : `${group} ${fault} ${name}`.includes(only),
   );
-  if (named.length === 0) fail('usage', `No check is about “${only}”.`);
-  const isLeftOut = ({ needs }: ProviderCheck) => needs !== undefined && terms[needs] === undefined;
-  const leftOut = named.filter(isLeftOut);
-  const lacking = [...new Set(leftOut.map(({ needs }) => needs as Need))];
-  const wanted = named.filter((check) => !isLeftOut(check));
-  if (wanted.length === 0) {
-    const options = lacking.map((need) => optionOf[need]).join(', ');
-    return fail('usage', `Without ${options} there is nothing to check.`);
+  if (selected.length === 0)
+    fail(
+      'usage',
+      `No check contains “${only}”. Run without --only to see the names of all checks.`,
+    );
+  const isSkipped = ({ requires }: ProviderCheck) =>
+    requires !== undefined && testData[requires] === undefined;
+  const skipped = selected.filter(isSkipped);
+  const missingOptions = [...new Set(skipped.map(({ requires }) => requires as RequiredOption))];
+  const runnable = selected.filter((check) => !isSkipped(check));
+  if (runnable.length === 0) {
+    const options = missingOptions.map((need) => optionFlags[need]).join(', ');
+    return fail('usage', `The selected checks need ${options}.`);
   }
-  for (const need of lacking) {
-    const without = leftOut.filter(({ needs }) => needs === need);
-    const groups = [...new Set(without.map(({ group }) => group))].join(', ');
-    const counted = without.length === 1 ? '1 check' : `${without.length} checks`;
-    kit.screen.note(`Left out without ${optionOf[need]}: ${counted} of ${groups}`);
+  for (const need of missingOptions) {
+    const skippedChecks = skipped.filter(({ requires }) => requires === need);
+    const groups = [...new Set(skippedChecks.map(({ group }) => group))].join(', ');
+    const countText = skippedChecks.length === 1 ? '1 check' : `${skippedChecks.length} checks`;
+    context.output.printNote(`Skipped without ${optionFlags[need]}: ${countText} of ${groups}`);
   }
-  return wanted;
+  return runnable;
 }
 
-/** Where nothing is, nothing is wrong with a server: one line says so, and no check. */
-async function demandServer(bench: ProviderBench, url: URL): Promise<void> {
-  const { status } = await bench.get(providerPaths.health);
+/** Ends the command before the checks if no server of the SPI answers at this address. */
+async function requireSpiServer(client: ProviderTestClient, url: URL): Promise<void> {
+  const { status } = await client.get(providerPaths.health);
   if (status !== 404) return;
-  const { status: other } = await bench.post(providerPaths.payments, bench.payment());
+  const { status: other } = await client.post(providerPaths.payments, client.payment());
   if (other === 404 || other === 405) {
-    fail('notFound', `There is no server of the provider SPI at ${url.href}.`);
+    fail('notFound', `There is no server of the provider SPI at ${url.href}. Check the address.`);
   }
 }
 
-async function listening(kit: Kit, { listen, eventsUrl }: Options): Promise<Listener> {
-  const publicUrl = eventsUrl === undefined ? undefined : addressOf(eventsUrl).href;
-  return startListener({ ...listen, publicUrl, clock: kit.world.clock });
+async function startReceiver(
+  context: CommandContext,
+  { listen, eventsUrl }: Options,
+): Promise<EventReceiver> {
+  const publicUrl = eventsUrl === undefined ? undefined : parseUrl(eventsUrl).href;
+  return startEventReceiver({ ...listen, publicUrl, clock: context.environment.clock });
 }
 
-async function check(kit: Kit, address: string, options: Options) {
-  const url = addressOf(address);
-  const terms = termsOf(options);
-  const key = secretIn(options.secretFile);
-  const wanted = wantedOf(kit, options, terms);
+async function check(context: CommandContext, address: string, options: Options) {
+  const url = parseUrl(address);
+  const testData = testDataFrom(options);
+  const key = readSigningSecret(options.secretFile);
+  const runnable = selectChecks(context, options, testData);
   const transport = createTransport({
-    ca: options.caFile === undefined ? undefined : readNamed(options.caFile),
-    timeoutMs: kit.globals.timeout * 1000,
+    ca: options.caFile === undefined ? undefined : readInputFile(options.caFile),
+    timeoutMs: context.globals.timeout * 1000,
   });
-  const listener = await listening(kit, options);
+  const receiver = await startReceiver(context, options);
   try {
-    const { clock } = kit.world;
-    const bench = createProviderBench({ transport, url, key, clock, terms, listener });
-    await demandServer(bench, url);
-    const results: Result[] = [];
-    // One after the other: what a provider does at once is asked for where it is looked at.
-    for (const each of wanted) results.push(await resultOf(kit, each, () => each.run(bench)));
+    const { clock } = context.environment;
+    const client = createProviderTestClient({ transport, url, key, clock, testData, receiver });
+    await requireSpiServer(client, url);
+    const results: CheckResult[] = [];
+    // The checks run one after another; a check that needs concurrent requests sends them itself.
+    for (const each of runnable)
+      results.push(await runCheck(context, each, () => each.run(client)));
     const failed = results.filter(({ ok }) => !ok).length;
-    const told = { url: url.href, passed: results.length - failed, failed, checks: results };
-    kit.screen.result(told, () => report(kit, results));
+    const outcome = { url: url.href, passed: results.length - failed, failed, checks: results };
+    context.output.printResult(outcome, () => formatReport(context, results));
     return failed === 0 ? undefined : 'notConforming';
   } finally {
     transport.close();
-    await listener.close();
+    await receiver.close();
   }
 }
 
-/** A secret for a test server, in a file that is not there yet. */
-function secret(kit: Kit, file: string): Promise<undefined> {
+/** Creates a signing secret for a test server in a new file. */
+function createSecretFile(context: CommandContext, file: string): Promise<undefined> {
   const text = `whsec_${randomBytes(keyBytes).toString('base64')}`;
   try {
     writeFileSync(file, `${text}\n`, { mode: ownerOnly, flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    fail('usage', code === 'EEXIST' ? `${file} is there already.` : `${file}: ${code}.`);
+    fail(
+      'usage',
+      code === 'EEXIST' ? `${file} exists already. Name a new file.` : `${file}: ${code}.`,
+    );
   }
-  kit.screen.result({ file }, () => kit.screen.members({ file }));
+  context.output.printResult({ file }, () => context.output.formatMembers({ file }));
   return Promise.resolve(undefined);
 }
 
-function place(text: string): { host: string; port: number } {
+function parseHostAndPort(text: string): { host: string; port: number } {
   const [, host = '', port = ''] = /^(\[[0-9a-f:]+\]|[^:]*):(\d{1,5})$/i.exec(text) ?? [];
   if (host !== '' && Number(port) < 65_536) {
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
   }
-  throw new InvalidArgumentError('It has to be a host and a port, such as 127.0.0.1:8090.');
+  throw new InvalidArgumentError('Enter a host and a port, such as 127.0.0.1:8090.');
 }
 
-const formatted =
-  (pattern: RegExp, what: string) =>
+const parseMatching =
+  (pattern: RegExp, expected: string) =>
   (text: string): string => {
     if (pattern.test(text)) return text;
-    throw new InvalidArgumentError(`It has to be ${what}.`);
+    throw new InvalidArgumentError(`The value must be ${expected}.`);
   };
 
-function termOptions(command: Command): Command {
-  const number = (flags: string, said: string, value?: number) => {
-    const option = new Option(flags, said).argParser(wholeNumber);
+function addTestDataOptions(command: Command): Command {
+  const number = (flags: string, description: string, value?: number) => {
+    const option = new Option(flags, description).argParser(parseWholeNumber);
     command.addOption(value === undefined ? option : option.default(value));
   };
-  const text = (flags: string, said: string, pattern: RegExp, what: string, value: string) =>
-    command.addOption(new Option(flags, said).argParser(formatted(pattern, what)).default(value));
+  const text = (
+    flags: string,
+    description: string,
+    pattern: RegExp,
+    expected: string,
+    value: string,
+  ) =>
+    command.addOption(
+      new Option(flags, description).argParser(parseMatching(pattern, expected)).default(value),
+    );
   const code = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
+  text('--payment-type <code>', 'a payment type of your service', code, 'a code', 'demopay');
   text(
-    '--payment-type <code>',
-    'one of the payment types of your service',
-    code,
-    'a code',
-    'demopay',
+    '--currency <code>',
+    'currency of the test payments',
+    /^[A-Z]{3}$/,
+    'an ISO 4217 code',
+    'EUR',
   );
-  text('--currency <code>', 'the currency', /^[A-Z]{3}$/, 'a code of ISO 4217', 'EUR');
-  number('--amount <minor>', 'an amount that is taken', usualAmount);
-  number('--pending-amount <minor>', 'one that waits for the consumer; left out: --amount');
-  number('--paid-amount <minor>', 'one that your test server pays by itself');
-  number('--declined-amount <minor>', 'one that it declines');
+  number('--amount <minor>', 'an amount that the server accepts', defaultAmount);
+  number(
+    '--pending-amount <minor>',
+    'an amount that stays pending until the consumer pays; default: --amount',
+  );
+  number(
+    '--paid-amount <minor>',
+    'an amount that your test server pays without a consumer; enables the checks of paid payments',
+  );
+  number(
+    '--declined-amount <minor>',
+    'an amount that the server declines; enables the decline checks',
+  );
   command.addOption(
-    new Option('--scanned <code>', 'a code as a consumer shows it').argParser(
-      formatted(/^.{1,1024}$/, '1 to 1024 characters'),
-    ),
+    new Option(
+      '--scanned <code>',
+      'a code of a consumer’s wallet; enables the checks of scanned codes',
+    ).argParser(parseMatching(/^.{1,1024}$/, '1 to 1024 characters')),
   );
-  number('--answer-within <seconds>', 'how long an answer may take', providerAnswerMs / 1000);
-  number('--wait <seconds>', 'how long an outcome is waited for', waitSeconds);
-  number('--settle <seconds>', 'how long it is looked whether more comes', settleSeconds);
-  number('--retry-wait <seconds>', 'how long a repeated event is waited for', retryWaitSeconds);
+  number('--answer-within <seconds>', 'maximum time of a response', providerAnswerMs / 1000);
+  number('--wait <seconds>', 'how long to wait for an outcome', waitSeconds);
+  number('--settle <seconds>', 'how long to watch for unexpected further events', settleSeconds);
+  number('--retry-wait <seconds>', 'how long to wait for a repeated event', retryWaitSeconds);
   return command;
 }
 
-export function addProviderCommands(program: Command, { act }: Runner): void {
+export function addProviderCommands(program: Command, { toAction }: CommandRunner): void {
   const provider = program
     .command('provider')
-    .summary('providers of QR payments')
-    .description('For those who write a server of the provider SPI.');
+    .summary('check servers of the provider SPI')
+    .description('Checks for developers of a server of the provider SPI for QR payments.');
   provider
     .command('secret <file>')
-    .description('Makes a secret that your test server and a run of checks share.')
+    .description('Creates a signing secret that your test server and the conformance check share.')
     .addHelpText('after', '\nExample:\n  $ switchyard provider secret signing-secret')
-    .action(act((kit, [file = '']) => secret(kit, file)));
-  termOptions(provider.command('check <url>'))
+    .action(toAction((context, [file = '']) => createSecretFile(context, file)));
+  addTestDataOptions(provider.command('conformance <url>'))
     .description(
-      'Checks that a server does what the provider SPI asks, with test payments whose events come to this command. Ends with 10 where it does not.',
+      'Checks with test payments that a server conforms to the provider SPI. The command receives the events of the server. The exit code is 10 if a check fails.',
     )
-    .requiredOption('--secret-file <file>', 'the secret that the server takes for the platform’s')
-    .option('--ca-file <file>', 'the certificate authority of the server, as PEM')
+    .requiredOption(
+      '--secret-file <file>',
+      'file with the signing secret that the server also uses',
+    )
+    .option('--ca-file <file>', 'certificate authority of the server, as PEM')
     .addOption(
-      new Option('--listen <host:port>', 'where events are taken')
-        .argParser(place)
+      new Option('--listen <host:port>', 'address on which the command receives events')
+        .argParser(parseHostAndPort)
         .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any free port'),
     )
-    .option('--events-url <url>', 'how the server reaches that, where it is another machine')
-    .option('--only <words>', 'the checks whose name, group or fault holds these words')
+    .option(
+      '--events-url <url>',
+      'address at which the server reaches --listen, if it runs on another machine',
+    )
+    .option('--only <words>', 'run only the checks whose name, group or fault contains these words')
     .addHelpText(
       'after',
-      '\nExample:\n  $ switchyard provider check https://provider.example/spi --secret-file signing-secret --paid-amount 1000',
+      '\nExample:\n  $ switchyard provider conformance https://provider.example/spi --secret-file signing-secret --paid-amount 1000',
     )
-    .action(act<Options>((kit, [address = ''], options) => check(kit, address, options)));
+    .action(
+      toAction<Options>((context, [address = ''], options) => check(context, address, options)),
+    );
 }

@@ -1,40 +1,40 @@
-/** Commands of the platform's operator. */
+/** `switchyard admin`: commands of the platform operator. */
 import type { PlatformNumbering } from '@switchyard/contract';
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
 
 const path = '/health/v1/numbering';
 
-function show({ screen }: Kit, numbering: PlatformNumbering): undefined {
+function show({ output }: CommandContext, numbering: PlatformNumbering): undefined {
   const { status, timeline, jumps } = numbering;
-  screen.result(numbering, () => screen.members({ status, timeline, jumps }));
+  output.printResult(numbering, () => output.formatMembers({ status, timeline, jumps }));
   return undefined;
 }
 
-export function addAdminCommands(program: Command, { act }: Runner): void {
+export function addAdminCommands(program: Command, { toAction }: CommandRunner): void {
   const admin = program
     .command('admin')
-    .summary('commands of the platform’s operator')
-    .description('Commands of the operator of the platform.');
+    .summary('commands of the platform operator')
+    .description('Commands of the platform operator.');
   admin
     .command('numbering')
-    .description('Shows whether new payments are refused because the database was restored.')
+    .description('Shows whether the platform rejects new payments after a database restore.')
     .action(
-      act(async (kit) => {
-        const { body } = await kit.api().call<PlatformNumbering>('GET', path);
-        return show(kit, body);
+      toAction(async (context) => {
+        const { body } = await context.api().call<PlatformNumbering>('GET', path);
+        return show(context, body);
       }),
     );
   admin
     .command('recover-numbering')
     .description(
-      'Ends the recovery after a restored database: all numbers skip a margin, and new payments are accepted again. Without a required recovery it changes nothing.',
+      'Ends the recovery after a database restore: all number sequences skip a margin, and the platform accepts new payments again. It changes nothing if no recovery is required.',
     )
     .addHelpText('after', '\nExample:\n  $ switchyard admin recover-numbering --profile operator')
     .action(
-      act(async (kit) => {
-        const { body } = await kit.api().call<PlatformNumbering>('POST', `${path}/recover`);
-        return show(kit, body);
+      toAction(async (context) => {
+        const { body } = await context.api().call<PlatformNumbering>('POST', `${path}/recover`);
+        return show(context, body);
       }),
     );
 }

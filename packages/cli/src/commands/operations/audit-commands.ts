@@ -1,4 +1,4 @@
-/** The audit: looked through, exported, and verified without trusting the platform. */
+/** `switchyard audit`: lists, exports and verifies the audit chain. */
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
@@ -13,17 +13,17 @@ import {
   verifyChain,
 } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { type ListOptions, listOptions } from '../../command-line/list-options.ts';
-import { column, showList } from '../../command-line/list-output.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { addListOptions, type ListOptions } from '../../command-line/list-options.ts';
+import { column, printList } from '../../command-line/list-output.ts';
 import { membersOf } from '../../http/problem-details.ts';
-import { CommandFault, fail, reasonOf } from '../../runtime/command-error.ts';
+import { CommandError, describeFileError, fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 
-type Span = { readonly from?: string; readonly to?: string };
+type TimeRange = { readonly from?: string; readonly to?: string };
 type FindOptions = ListOptions &
-  Span & {
+  TimeRange & {
     readonly actor?: string;
     readonly action?: string;
     readonly entityType?: string;
@@ -31,7 +31,7 @@ type FindOptions = ListOptions &
     readonly requestId?: string;
     readonly oldestFirst?: boolean;
   };
-type ExportOptions = Span & {
+type ExportOptions = TimeRange & {
   readonly out?: string;
   readonly after?: string;
   readonly continue?: boolean;
@@ -46,18 +46,17 @@ type VerifyOptions = {
 };
 
 const path = '/audit/v1';
-const retriesMax = 5;
+const failuresMax = 5;
 
 function parseLine(line: string, where: string): AuditRecord {
   try {
     return JSON.parse(line) as AuditRecord;
   } catch {
-    return fail('refused', `${where} is no JSON: ${line.slice(0, 60)}`);
+    return fail('refused', `${where} contains a line that is not JSON: ${line.slice(0, 60)}`);
   }
 }
 
-/** Whole lines; a half one at the end, of a file that was cut off, is told as what it is. */
-async function* linesOf(stream: Readable): AsyncGenerator<string> {
+async function* readLines(stream: Readable): AsyncGenerator<string> {
   for await (const line of createInterface({
     input: stream,
     crlfDelay: Number.POSITIVE_INFINITY,
@@ -67,39 +66,48 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
 }
 
 /**
- * The records of the server in the order of the chain. A download that breaks goes on behind the last
- * whole line.
+ * The records of the server in the order of the chain. An interrupted download continues after the last
+ * complete line.
  */
-async function* serverRecords(
-  kit: Kit,
-  query: Span & { after?: string | undefined },
+async function* downloadRecords(
+  context: CommandContext,
+  query: TimeRange & { after?: string | undefined },
 ): AsyncGenerator<AuditRecord> {
   let after = query.after;
-  for (let broken = 0; ; ) {
-    let isMoving = false;
+  for (let failures = 0; ; ) {
+    let hasProgress = false;
     try {
-      const { stream } = await kit.api().open(`${path}/export`, { query: { ...query, after } });
-      for await (const line of linesOf(stream)) {
-        const record = parseLine(line, 'A line of the export');
-        isMoving = true;
+      const { stream } = await context.api().open(`${path}/export`, { query: { ...query, after } });
+      for await (const line of readLines(stream)) {
+        const record = parseLine(line, 'The export');
+        hasProgress = true;
         after = String(record.sequence);
         yield record;
       }
       if (stream.complete) return;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? '';
-      const isBroken = ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
-      if (!isBroken && !(error instanceof CommandFault && error.exit === 'refused' && isMoving))
+      const isConnectionError = ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
+      if (
+        !isConnectionError &&
+        !(error instanceof CommandError && error.exit === 'refused' && hasProgress)
+      )
         throw error;
     }
-    broken = isMoving ? 0 : broken + 1;
-    if (broken > retriesMax) fail('unreachable', 'The export broke off again and again.');
-    kit.screen.note('The export broke off; going on behind the last whole record.');
+    failures = hasProgress ? 0 : failures + 1;
+    if (failures > failuresMax)
+      fail(
+        'unreachable',
+        `The download of the audit was interrupted ${failuresMax + 1} times. Try again later.`,
+      );
+    context.output.printNote(
+      'The download was interrupted; continuing after the last complete record.',
+    );
   }
 }
 
-/** The sequence of the last whole record of a file; what lies behind it is cut off by who goes on. */
-async function lastOf(file: string): Promise<{ sequence: number; bytes: number }> {
+/** The sequence of the last complete record of a file, and where its line ends. */
+async function findLastRecord(file: string): Promise<{ sequence: number; bytes: number }> {
   let bytes = 0;
   let sequence = 0;
   const text = createReadStream(file);
@@ -115,10 +123,10 @@ async function lastOf(file: string): Promise<{ sequence: number; bytes: number }
   return { sequence, bytes };
 }
 
-async function exportAudit(kit: Kit, options: ExportOptions): Promise<undefined> {
+async function exportAudit(context: CommandContext, options: ExportOptions): Promise<undefined> {
   const { out, from, to } = options;
-  const goesOn = options.continue === true && out !== undefined && existsSync(out);
-  const last = goesOn ? await lastOf(out) : undefined;
+  const isContinued = options.continue === true && out !== undefined && existsSync(out);
+  const last = isContinued ? await findLastRecord(out) : undefined;
   const after = last === undefined ? options.after : String(last.sequence);
   const file =
     out === undefined
@@ -129,70 +137,79 @@ async function exportAudit(kit: Kit, options: ExportOptions): Promise<undefined>
         );
   if (file !== undefined)
     await once(file, 'open').catch((error: Error) => fail('usage', `${out}: ${error.message}`));
-  const progress = kit.screen.progress('Audit records');
+  const progress = context.output.startProgress('Audit records');
   let count = 0;
-  const span = defined({ from, to });
-  for await (const record of serverRecords(kit, { ...span, after })) {
+  const range = defined({ from, to });
+  for await (const record of downloadRecords(context, { ...range, after })) {
     count += 1;
     progress.step(count);
-    if (file === undefined) await kit.screen.line(record);
+    if (file === undefined) await context.output.printJsonLine(record);
     else if (!file.write(`${JSON.stringify(record)}\n`)) await once(file, 'drain');
   }
   progress.end();
   if (file === undefined) return undefined;
   file.end();
   await once(file, 'finish');
-  kit.screen.result({ file: out, records: count }, () => `${count} records in ${out}\n`);
+  context.output.printResult({ file: out, records: count }, () => `${count} records in ${out}\n`);
   return undefined;
 }
 
-async function* fileRecords(file: string): AsyncGenerator<AuditRecord> {
+async function* readFileRecords(file: string): AsyncGenerator<AuditRecord> {
   const stream = createReadStream(file);
   try {
-    for await (const line of linesOf(stream)) yield parseLine(line, file);
+    for await (const line of readLines(stream)) yield parseLine(line, file);
   } catch (error) {
-    if (error instanceof CommandFault) throw error;
-    fail('usage', `${file} cannot be read: ${reasonOf(error)}.`);
+    if (error instanceof CommandError) throw error;
+    fail('usage', `${file} cannot be read: ${describeFileError(error)}.`);
   }
 }
 
-function itemsOf(file: string, member: string): unknown[] {
+function readItems(file: string, member: string): unknown[] {
   let value: unknown;
   try {
-    value = JSON.parse(readNamed(file));
+    value = JSON.parse(readInputFile(file));
   } catch (error) {
-    if (error instanceof CommandFault) throw error;
-    return fail('usage', `${file} is no JSON.`);
+    if (error instanceof CommandError) throw error;
+    return fail('usage', `${file} does not contain valid JSON.`);
   }
   const items = Array.isArray(value) ? value : membersOf(value)[member];
-  return Array.isArray(items) ? items : fail('usage', `${file} has no ${member}.`);
+  return Array.isArray(items) ? items : fail('usage', `${file} has no list “${member}”.`);
 }
 
-async function checkpointsOf(kit: Kit, file: string | undefined): Promise<AuditCheckpoint[]> {
-  if (file !== undefined) return itemsOf(file, 'items') as AuditCheckpoint[];
-  const found: AuditCheckpoint[] = [];
-  for await (const checkpoint of kit.api().list<AuditCheckpoint>(`${path}/checkpoints`))
-    found.push(checkpoint);
-  return found;
+async function loadCheckpoints(
+  context: CommandContext,
+  file: string | undefined,
+): Promise<AuditCheckpoint[]> {
+  if (file !== undefined) return readItems(file, 'items') as AuditCheckpoint[];
+  const loaded: AuditCheckpoint[] = [];
+  for await (const checkpoint of context.api().list<AuditCheckpoint>(`${path}/checkpoints`))
+    loaded.push(checkpoint);
+  return loaded;
 }
 
-async function keysOf(kit: Kit, file: string | undefined): Promise<AuditKey[]> {
-  if (file !== undefined) return itemsOf(file, 'keys') as AuditKey[];
-  return (await kit.api().call<{ keys: AuditKey[] }>('GET', `${path}/keys`)).body.keys;
+async function loadKeys(context: CommandContext, file: string | undefined): Promise<AuditKey[]> {
+  if (file !== undefined) return readItems(file, 'keys') as AuditKey[];
+  return (await context.api().call<{ keys: AuditKey[] }>('GET', `${path}/keys`)).body.keys;
 }
 
-function sequenceOf(text: string, option: string): number {
-  return /^[0-9]{1,15}$/.test(text) ? Number(text) : fail('usage', `${option} is a whole number.`);
+function parseSequence(text: string, option: string): number {
+  return /^[0-9]{1,15}$/.test(text)
+    ? Number(text)
+    : fail('usage', `${option} must be a whole number.`);
 }
 
-async function verifyAudit(kit: Kit, options: VerifyOptions): Promise<ExitName | undefined> {
+async function verifyAudit(
+  context: CommandContext,
+  options: VerifyOptions,
+): Promise<ExitName | undefined> {
   const { file, after, previousHash, last } = options;
-  const checkpoints = await checkpointsOf(kit, options.checkpoints);
-  const keys = await keysOf(kit, options.keys);
-  const behind = after === undefined ? 0 : sequenceOf(after, '--after');
-  const records = file === undefined ? serverRecords(kit, defined({ after })) : fileRecords(file);
-  const progress = kit.screen.progress('Verified records');
-  async function* counted() {
+  const checkpoints = await loadCheckpoints(context, options.checkpoints);
+  const keys = await loadKeys(context, options.keys);
+  const afterSequence = after === undefined ? 0 : parseSequence(after, '--after');
+  const records =
+    file === undefined ? downloadRecords(context, defined({ after })) : readFileRecords(file);
+  const progress = context.output.startProgress('Verified records');
+  async function* withProgress() {
     let count = 0;
     for await (const record of records) {
       count += 1;
@@ -200,38 +217,38 @@ async function verifyAudit(kit: Kit, options: VerifyOptions): Promise<ExitName |
       yield record;
     }
   }
-  // Signed later than the download began: what it covers may not be part of it.
-  const fitting = checkpoints.filter(({ sequence }) => sequence > behind);
-  const report = await verifyChain(counted(), fitting, keys, {
-    firstSequence: behind + 1,
+  // Only checkpoints after the start can be verified with these records.
+  const relevantCheckpoints = checkpoints.filter(({ sequence }) => sequence > afterSequence);
+  const report = await verifyChain(withProgress(), relevantCheckpoints, keys, {
+    firstSequence: afterSequence + 1,
     ...defined({
       previousHash,
-      lastSequence: last === undefined ? undefined : sequenceOf(last, '--last'),
+      lastSequence: last === undefined ? undefined : parseSequence(last, '--last'),
     }),
   });
   progress.end();
-  return tellReport(kit, report);
+  return printReport(context, report);
 }
 
-function tellReport({ screen }: Kit, report: ChainReport): ExitName | undefined {
+function printReport({ output }: CommandContext, report: ChainReport): ExitName | undefined {
   const { records, firstSequence, lastSequence, lastHash, checkpoints, unsignedRecords } = report;
-  const span = firstSequence === undefined ? 'none' : `${firstSequence} to ${lastSequence}`;
+  const range = firstSequence === undefined ? 'none' : `${firstSequence} to ${lastSequence}`;
   if (report.ok) {
-    screen.result(
+    output.printResult(
       report,
       () =>
-        `The chain is whole.\n${screen.members({ records: `${records} (${span})`, checkpoints, unsignedRecords, lastHash })}`,
+        `The audit chain is complete and valid.\n${output.formatMembers({ records: `${records} (${range})`, checkpoints, unsignedRecords, lastHash })}`,
     );
     return undefined;
   }
-  if (screen.json) screen.document(report);
+  if (output.json) output.printJson(report);
   const lines = report.faults.map(
     ({ sequence, code, detail }) => `sequence ${sequence}: ${code}, ${detail}`,
   );
   const [first] = report.faults;
-  throw new CommandFault(
+  throw new CommandError(
     'refused',
-    `The chain is broken at sequence ${first?.sequence}: ${first?.code}.`,
+    `The audit chain is broken at sequence ${first?.sequence}: ${first?.code}.`,
     {
       more:
         report.faultCount > lines.length
@@ -242,64 +259,64 @@ function tellReport({ screen }: Kit, report: ChainReport): ExitName | undefined 
   );
 }
 
-function addList(audit: Command, { act }: Runner): void {
-  listOptions(audit.command('list'))
-    .description('Lists changes, the newest first.')
-    .option('--from <time>', 'of this time and later')
-    .option('--to <time>', 'before this time')
-    .option('--actor <sub>', 'by whom')
-    .option('--action <action>', 'such as merchant.updated')
-    .option('--entity-type <type>', 'such as merchant')
-    .option('--entity-id <id>', 'of this one thing')
-    .option('--request-id <id>', 'by this request')
-    .option('--oldest-first', 'from the other end')
+function addList(audit: Command, { toAction }: CommandRunner): void {
+  addListOptions(audit.command('list'))
+    .description('Lists audit records, the newest first.')
+    .option('--from <time>', 'from this time on')
+    .option('--to <time>', 'until before this time')
+    .option('--actor <sub>', 'subject (sub) of the user or application that made the change')
+    .option('--action <action>', 'action, such as merchant.updated')
+    .option('--entity-type <type>', 'type of the changed resource, such as merchant')
+    .option('--entity-id <id>', 'identifier of the changed resource')
+    .option('--request-id <id>', 'identifier of the request')
+    .option('--oldest-first', 'list the oldest records first')
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard audit list --action merchant.updated --from 2026-03-01T00:00:00Z',
     )
     .action(
-      act<FindOptions>(async (kit, _args, { limit, all, oldestFirst, ...filters }) => {
+      toAction<FindOptions>(async (context, _args, { limit, all, oldestFirst, ...filters }) => {
         const query = { ...filters, order: oldestFirst ? 'OldestFirst' : undefined };
-        await showList(kit, `${path}/records`, query, { limit, ...(all ? { all } : {}) }, [
+        await printList(context, `${path}/records`, query, { limit, ...(all ? { all } : {}) }, [
           column('sequence', 'SEQUENCE', true),
           column('at', 'AT', true),
           column('action'),
-          { title: 'ENTITY', of: (row) => membersOf(row['entity'])['id'] },
-          { title: 'BY', of: (row) => membersOf(row['actor'])['clientId'] },
+          { title: 'ENTITY', value: (row) => membersOf(row['entity'])['id'] },
+          { title: 'BY', value: (row) => membersOf(row['actor'])['clientId'] },
         ]);
         return undefined;
       }),
     );
 }
 
-export function addAuditCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
+export function addAuditCommands(program: Command, runner: CommandRunner): void {
+  const { toAction } = runner;
   const audit = program
     .command('audit')
-    .summary('who changed what')
-    .description('Who changed what, and whether the record of it is whole.');
+    .summary('list, export and verify the audit')
+    .description('Lists who changed what, and verifies that the audit chain is complete.');
   addList(audit, runner);
   audit
     .command('export')
-    .description('All records as JSON Lines, in the order of their chain.')
-    .option('-o, --out <file>', 'the file; left out: stdout')
-    .option('--continue', 'goes on where the file ends')
-    .option('--after <sequence>', 'behind this record')
-    .option('--from <time>', 'of this time and later')
-    .option('--to <time>', 'before this time')
+    .description('Exports all records as JSON Lines, in the order of the chain.')
+    .option('-o, --out <file>', 'output file; default: stdout')
+    .option('--continue', 'continue after the last record of the file')
+    .option('--after <sequence>', 'begin after this record')
+    .option('--from <time>', 'from this time on')
+    .option('--to <time>', 'until before this time')
     .addHelpText('after', '\nExample:\n  $ switchyard audit export --out audit.jsonl --continue')
-    .action(act<ExportOptions>((kit, _args, options) => exportAudit(kit, options)));
+    .action(toAction<ExportOptions>((context, _args, options) => exportAudit(context, options)));
   audit
     .command('verify')
     .description(
-      'Checks hashes, links, order and signatures of the chain. A broken chain ends with 6 and names the sequence.',
+      'Verifies the hashes, links, order and signatures of the chain. If the chain is broken, the exit code is 6 and the message names the sequence.',
     )
-    .option('--file <file>', 'an export, in place of the server')
-    .option('--checkpoints <file>', 'checkpoints that were kept elsewhere')
-    .option('--keys <file>', 'keys that were kept elsewhere')
-    .addOption(new Option('--after <sequence>', 'only what comes behind this record'))
-    .option('--previous-hash <hash>', 'the hash of that record, as it was noted')
-    .option('--last <sequence>', 'the last record that must be there')
+    .option('--file <file>', 'verify this exported file instead of the server')
+    .option('--checkpoints <file>', 'use checkpoints that you stored elsewhere')
+    .option('--keys <file>', 'use public keys that you stored elsewhere')
+    .addOption(new Option('--after <sequence>', 'verify only the records after this one'))
+    .option('--previous-hash <hash>', 'expected hash of the record of --after')
+    .option('--last <sequence>', 'sequence of the last record that must exist')
     .addHelpText(
       'after',
       `
@@ -307,5 +324,5 @@ Examples:
   $ switchyard audit verify
   $ switchyard audit verify --file audit.jsonl --checkpoints checkpoints.json --keys keys.json`,
     )
-    .action(act<VerifyOptions>((kit, _args, options) => verifyAudit(kit, options)));
+    .action(toAction<VerifyOptions>((context, _args, options) => verifyAudit(context, options)));
 }

@@ -1,21 +1,25 @@
-/** The request log: what the applications of the organisation asked, as it happens or as it was. */
+/** `switchyard logs`: the request log of the organisation, live or from the past. */
 import type { LoggedRequest } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { follow } from '../../command-line/follow-event-stream.ts';
-import { type ListOptions, listOptions, wholeNumber } from '../../command-line/list-options.ts';
-import { column, showList } from '../../command-line/list-output.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { followEventStream } from '../../command-line/follow-event-stream.ts';
 import {
-  below,
-  fitted,
-  msText,
-  padded,
-  roomBehind,
-  sideBySide,
+  addListOptions,
+  type ListOptions,
+  parseWholeNumber,
+} from '../../command-line/list-options.ts';
+import { column, printList } from '../../command-line/list-output.ts';
+import {
+  fitToWidth,
+  formatMilliseconds,
+  indentedLine,
+  joinColumns,
+  padToWidth,
+  remainingWidth,
   statusColour,
-  timeOf,
+  utcTimeOfDay,
 } from '../../output/line-layout.ts';
-import type { Screen } from '../../output/output.ts';
+import type { Output } from '../../output/output.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
 type Filters = {
@@ -32,17 +36,17 @@ type FindOptions = Filters &
   ListOptions & { readonly from?: string; readonly to?: string; readonly request?: string };
 
 const path = '/logs/v1/requests';
-const linesUsual = 10;
-/** As long as OPTIONS. */
+const defaultLines = 10;
+/** The length of OPTIONS. */
 const methodWidth = 7;
-/** Where nobody sits and more stands behind it. */
+/** The width of the path if stdout is not a terminal. */
 const pathWidth = 64;
-/** Below the milliseconds. */
+/** Aligns the second line below the milliseconds. */
 const indent = 19;
 /** Time, status, milliseconds and method, with the gaps between them. */
 const headWidth = 12 + 2 + 3 + 2 + 10 + 2 + methodWidth;
 
-function filtersOf({ status, method, path: start, operation, code, client, merchant }: Filters) {
+function toQuery({ status, method, path: start, operation, code, client, merchant }: Filters) {
   return {
     status,
     method: method?.toUpperCase(),
@@ -54,120 +58,139 @@ function filtersOf({ status, method, path: start, operation, code, client, merch
   };
 }
 
-/** What was wrong, and how to name it to somebody else: what may be long stands last. */
-function whyOf({ code, errors = [], requestId }: LoggedRequest): string {
-  const faulty = errors.map((error) =>
+/** Error code, request id and invalid members; the longest part is last. */
+function describeFailure({ code, errors = [], requestId }: LoggedRequest): string {
+  const invalidMembers = errors.map((error) =>
     error.code === code ? error.pointer : `${error.pointer} ${error.code}`,
   );
-  return sideBySide([code ?? '', requestId, faulty.join(', ')]);
+  return joinColumns([code ?? '', requestId, invalidMembers.join(', ')]);
 }
 
-/** A second line tells of what failed; where nobody sits all stands in one, for grep. */
-export function requestLines(line: LoggedRequest, { paint, width }: Screen): string {
+/** A failed request has a second line with the reason; without a terminal all is in one line, for grep. */
+export function formatRequest(line: LoggedRequest, { paint, width }: Output): string {
   const { at, status, durationMs, method } = line;
-  const head = sideBySide([
-    paint('dim', timeOf(at)),
+  const head = joinColumns([
+    paint('dim', utcTimeOfDay(at)),
     paint(statusColour(status), String(status)),
-    msText(durationMs),
-    padded(method, methodWidth),
+    formatMilliseconds(durationMs),
+    padToWidth(method, methodWidth),
   ]);
-  const first = sideBySide([head, fitted(line.path, roomBehind(headWidth, width), true)]);
+  const first = joinColumns([head, fitToWidth(line.path, remainingWidth(headWidth, width), true)]);
   if (width === undefined) {
-    const why = fitted(whyOf(line), undefined);
-    return sideBySide([head, padded(fitted(line.path, undefined), pathWidth), why]);
+    const failure = fitToWidth(describeFailure(line), undefined);
+    return joinColumns([head, padToWidth(fitToWidth(line.path, undefined), pathWidth), failure]);
   }
   if (status < 400) return first;
-  return `${first}\n${below(whyOf(line), indent, width, paint)}`;
+  return `${first}\n${indentedLine(describeFailure(line), indent, width, paint)}`;
 }
 
-async function show({ screen }: Kit, line: LoggedRequest): Promise<void> {
-  if (screen.json) await screen.line(line);
-  else await screen.row(requestLines(line, screen));
+async function printRequest({ output }: CommandContext, line: LoggedRequest): Promise<void> {
+  if (output.json) await output.printJsonLine(line);
+  else await output.printLine(formatRequest(line, output));
 }
 
-/** The last lines, and where the stream goes on: behind everything that is kept by now. */
-async function lastLines(kit: Kit, query: Record<string, string | undefined>, count: number) {
-  const lines = async (filters: Record<string, string | undefined>, most: number) => {
-    const found: LoggedRequest[] = [];
-    for await (const line of kit.api().list<LoggedRequest>(path, filters, most)) found.push(line);
-    return found;
+/** The last requests, and the sequence after which the stream continues. */
+async function readLastRequests(
+  context: CommandContext,
+  query: Record<string, string | undefined>,
+  count: number,
+) {
+  const lines = async (filters: Record<string, string | undefined>, maxItems: number) => {
+    const requestsRequests: LoggedRequest[] = [];
+    for await (const line of context.api().list<LoggedRequest>(path, filters, maxItems))
+      requestsRequests.push(line);
+    return requestsRequests;
   };
-  const [youngest] = await lines({}, 1);
-  const found = count === 0 ? [] : await lines(query, count);
-  const shown = found.toReversed();
-  const after = Math.max(youngest?.sequence ?? 0, shown.at(-1)?.sequence ?? 0);
+  const [newest] = await lines({}, 1);
+  const requestsRequests = count === 0 ? [] : await lines(query, count);
+  const shown = requestsRequests.toReversed();
+  const after = Math.max(newest?.sequence ?? 0, shown.at(-1)?.sequence ?? 0);
   return { shown, after };
 }
 
-async function tail(kit: Kit, options: TailOptions): Promise<ExitName | undefined> {
+async function tail(context: CommandContext, options: TailOptions): Promise<ExitName | undefined> {
   const { count } = options;
-  const query = filtersOf(options);
-  const { shown, after } = await lastLines(kit, query, options.lines);
-  let left = count ?? Number.POSITIVE_INFINITY;
-  for (const line of shown) await show(kit, line);
-  const onOpen = () => kit.screen.note('Waiting for requests; Ctrl+C ends it.');
-  for await (const { data } of follow(kit, path, { query, after: String(after), onOpen })) {
-    await show(kit, JSON.parse(data) as LoggedRequest);
-    left -= 1;
-    if (left === 0) return undefined;
+  const query = toQuery(options);
+  const { shown, after } = await readLastRequests(context, query, options.lines);
+  let remaining = count ?? Number.POSITIVE_INFINITY;
+  for (const line of shown) await printRequest(context, line);
+  const onOpen = () => context.output.printNote('Waiting for requests; press Ctrl+C to stop.');
+  for await (const { data } of followEventStream(context, path, {
+    query,
+    after: String(after),
+    onOpen,
+  })) {
+    await printRequest(context, JSON.parse(data) as LoggedRequest);
+    remaining -= 1;
+    if (remaining === 0) return undefined;
   }
-  if (!kit.world.stopping.aborted) return undefined;
-  kit.screen.clearLine();
+  if (!context.environment.stopping.aborted) return undefined;
+  context.output.clearLine();
   return 'interrupted';
 }
 
-/** Looked at here, so that a slip of the fingers does not wait for nothing. */
+/** Checked here, because a filter with a typing error would wait without output. */
 function status(text: string): string {
   if (/^[1-5](?:\d\d|xx)$/i.test(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('It has to be a status such as 404, or a class such as 4xx.');
+  throw new InvalidArgumentError('Enter a status such as 404, or a class such as 4xx.');
 }
 
-function filterOptions(command: Command): Command {
+function addFilterOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--status <status>', 'a status, or a class of them such as 4xx').argParser(status),
+      new Option('--status <status>', 'only this status, or a class such as 4xx').argParser(status),
     )
-    .option('--method <method>', 'such as POST')
-    .option('--path <start>', 'what the path begins with')
-    .option('--operation <id>', 'the operation, such as processTransaction')
-    .option('--code <code>', 'the code of the refusal')
-    .option('--client <id>', 'the application that asked')
-    .option('--merchant <id>', 'the merchant that the token was bound to');
+    .option('--method <method>', 'only this method, such as POST')
+    .option('--path <start>', 'only paths that begin with this text')
+    .option('--operation <id>', 'only this operation, such as processTransaction')
+    .option('--code <code>', 'only this error code')
+    .option('--client <id>', 'only requests of this application')
+    .option('--merchant <id>', 'only requests for this merchant');
 }
 
-export function addLogCommands(program: Command, { act }: Runner): void {
+export function addLogCommands(program: Command, { toAction }: CommandRunner): void {
   const logs = program
     .command('logs')
-    .summary('what applications asked, and what they were told')
+    .summary('follow and list API requests')
     .description(
-      'The request log of the organisation: method, path, status, code and time of each request, never what was in it. How much is kept is a setting of the platform.',
+      'Shows the request log of the organisation: method, path, status, error code and time of each request, never its content. A setting of the platform limits how many requests are stored.',
     );
-  filterOptions(logs.command('tail'))
-    .description('The last requests, then those that come, until Ctrl+C. Times are in UTC.')
-    .addOption(
-      new Option('-n, --lines <count>', 'how many of the last ones first; 0 for none')
-        .argParser((text) => (text === '0' ? 0 : wholeNumber(text)))
-        .default(linesUsual),
+  addFilterOptions(logs.command('tail'))
+    .description(
+      'Shows the last requests, then new requests until you press Ctrl+C. Times are in UTC.',
     )
-    .addOption(new Option('--count <count>', 'ends after so many that come').argParser(wholeNumber))
+    .addOption(
+      new Option('-n, --lines <count>', 'number of past requests to show first; 0 for none')
+        .argParser((text) => (text === '0' ? 0 : parseWholeNumber(text)))
+        .default(defaultLines),
+    )
+    .addOption(
+      new Option('--count <count>', 'stop after this number of new requests').argParser(
+        parseWholeNumber,
+      ),
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  $ switchyard logs tail --status 4xx\n  $ switchyard logs tail --json | jq .code',
     )
-    .action(act<TailOptions>((kit, _args, options) => tail(kit, options), { finishes: true }));
-  listOptions(filterOptions(logs.command('list')))
-    .description('Requests of the past, the newest first.')
-    .option('--from <time>', 'of this time and later')
-    .option('--to <time>', 'before this time')
-    .option('--request <id>', 'by the x-request-id of its answer')
     .action(
-      act<FindOptions>(async (kit, _args, options) => {
+      toAction<TailOptions>((context, _args, options) => tail(context, options), {
+        finishes: true,
+      }),
+    );
+  addListOptions(addFilterOptions(logs.command('list')))
+    .description('Lists past requests, the newest first.')
+    .option('--from <time>', 'from this time on')
+    .option('--to <time>', 'until before this time')
+    .option('--request <id>', 'only the request with this x-request-id')
+    .action(
+      toAction<FindOptions>(async (context, _args, options) => {
         const { from, to, request: requestId } = options;
-        await showList(kit, path, { ...filtersOf(options), from, to, requestId }, options, [
+        await printList(context, path, { ...toQuery(options), from, to, requestId }, options, [
           column('at', 'AT', true),
           column('status', 'STATUS', true),
           column('method', 'METHOD', true),
-          { title: 'PATH', of: (row) => row['path'], keepsEnd: true },
+          { title: 'PATH', value: (row) => row['path'], keepEnd: true },
           column('code'),
           column('requestId', 'REQUEST', true),
         ]);

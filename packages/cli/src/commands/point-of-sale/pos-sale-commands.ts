@@ -1,4 +1,4 @@
-/** `switchyard pos sale` and `pos recover`: a point of sale in one line, to try a terminal with. */
+/** `switchyard pos sale` and `pos recover`: a point of sale that pays at a terminal of the demo. */
 
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
@@ -17,28 +17,28 @@ import {
   type TerminalTransport,
 } from '@switchyard/sdk-pos';
 import { type Command, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
 import {
   demoFolder,
   demoOption,
+  findTerminal,
   membersOf,
-  readDemo,
-  terminalNamed,
+  readDemoConfig,
 } from '../../command-line/demo-config.ts';
-import { wholeNumber } from '../../command-line/list-options.ts';
-import { visible } from '../../output/escape-text.ts';
+import { parseWholeNumber } from '../../command-line/list-options.ts';
+import { escapeText } from '../../output/escape-text.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 import {
-  type Earlier,
-  earlierOf,
-  linesOf,
-  moneyText,
-  settledByHand,
-  tellAnswer,
-  told,
-  tooYoung,
+  displayLines,
+  type EarlierPayment,
+  formatMoney,
+  notYetSettleable,
+  printAnswer,
+  settledManually,
+  throwAsCommandError,
+  toEarlierPayment,
 } from './pos-sale-output.ts';
 
 type TillOptions = {
@@ -54,46 +54,51 @@ type SaleOptions = TillOptions & {
   readonly reference?: string;
   readonly receipt?: boolean;
 };
-/** Names a payment whose end somebody has found out. */
+/** The service id of a payment whose outcome the user has found out. */
 type RecoverOptions = TillOptions & { readonly paid?: string; readonly notPaid?: string };
 
 const waitSeconds = 10;
 const secondMs = 1000;
 const saleIdMax = 64;
 
-function demoFacts(folder: string, wanted: string | undefined) {
-  const { members, text, devices } = readDemo(folder);
+function readTillConfig(folder: string, requested: string | undefined) {
+  const { members, text, devices } = readDemoConfig(folder);
   const pos = membersOf(membersOf(members['applications'])['pos']);
   const inStore = devices.filter(({ storeId }) => storeId === pos['storeId']);
-  const named = terminalNamed(inStore, wanted)?.tsn ?? wanted;
-  const tsn = named ?? fail('notFound', 'The demo has no terminal in the store of this till.');
+  const terminalTsn = findTerminal(inStore, requested)?.tsn ?? requested;
+  const tsn =
+    terminalTsn ??
+    fail(
+      'notFound',
+      'The demo has no terminal in the store of its point of sale. Name one with --tsn.',
+    );
   return {
     tsn,
     baseUrl: text('baseUrl'),
     tokenUrl: `${text('authUrl')}/oauth2/v1/${text('userDomainId')}/token`,
     clientId: text('clientId', pos),
     clientSecret: text('clientSecret', pos),
-    ca: readNamed(text('caFile')),
+    ca: readInputFile(text('caFile')),
   };
 }
 
-/** A part of a file name: nothing of it leads out of the folder. */
-function saleIdIn({ saleId }: TillOptions): string {
+/** The sale id is a part of a file name, so it must not contain path separators. */
+function requireSaleId({ saleId }: TillOptions): string {
   if (/^[\w-]+$/.test(saleId) && saleId.length <= saleIdMax) return saleId;
-  return fail('usage', 'A till is named by letters, digits, - and _.');
+  return fail('usage', `--sale-id may contain up to ${saleIdMax} letters, digits, - and _.`);
 }
 
 type Till = { readonly terminal: Terminal; readonly tsn: string; readonly isLocal: boolean };
 
-/** Opens a till, has it do its work, and closes it whatever comes. */
+/** Opens the session with the terminal, runs the function and closes the session in every case. */
 async function withTill<Result>(
-  { world, screen, globals }: Kit,
+  { environment, output, globals }: CommandContext,
   options: TillOptions & { readonly amountText?: string },
-  work: (till: Till, recovered: readonly Recovered[]) => Promise<Result>,
+  run: (till: Till, recovered: readonly Recovered[]) => Promise<Result>,
 ): Promise<Result> {
-  const saleId = saleIdIn(options);
-  const folder = demoFolder(world, options.demo);
-  const { tsn, baseUrl, tokenUrl, ca, ...own } = demoFacts(folder, options.tsn);
+  const saleId = requireSaleId(options);
+  const folder = demoFolder(environment, options.demo);
+  const { tsn, baseUrl, tokenUrl, ca, ...own } = readTillConfig(folder, options.tsn);
   const client = createPosClient({
     baseUrl,
     tls: { ca },
@@ -101,7 +106,7 @@ async function withTill<Result>(
     credentials: { tokenUrl, ...own },
   });
   const { local, localCa, answerTimeout } = options;
-  const tls = localCa === undefined ? {} : { ca: readNamed(localCa) };
+  const tls = localCa === undefined ? {} : { ca: readInputFile(localCa) };
   const transport: TerminalTransport =
     local === undefined
       ? { kind: 'cloud', client, tsn, waitSeconds, takeOver: true }
@@ -110,9 +115,9 @@ async function withTill<Result>(
     join(folder, 'tills', `${saleId}-${tsn.replace(/\W/g, '_')}.jsonl`),
   );
   const show = (lines: readonly string[]) => {
-    // The amount stands above all of them.
-    const told = lines.filter((line) => line !== options.amountText).join(' · ');
-    if (told !== '') screen.note(`  ${visible(told)}`);
+    // The amount is printed already, above these lines.
+    const recoveredPayment = lines.filter((line) => line !== options.amountText).join(' · ');
+    if (recoveredPayment !== '') output.printNote(`  ${escapeText(recoveredPayment)}`);
   };
   const terminal = createTerminal({
     saleId,
@@ -122,24 +127,31 @@ async function withTill<Result>(
     ...defined({
       times: answerTimeout === undefined ? undefined : { answerMs: answerTimeout * secondMs },
     }),
-    devices: { Display: (body) => shownBy(body, show) },
-    onEvent: ({ body }) => screen.note(`  The terminal tells: ${visible(body.EventToNotify)}`),
+    devices: { Display: (body) => displayResult(body, show) },
+    onEvent: ({ body }) =>
+      output.printNote(`  Event of the terminal: ${escapeText(body.EventToNotify)}`),
     onLate: ({ header }) =>
-      screen.note(`  A late answer to ${visible(header.ServiceID ?? '')}: look at the terminal.`),
+      output.printNote(
+        `  A late response to ${escapeText(header.ServiceID ?? '')}: check the terminal.`,
+      ),
   });
   try {
     const isOpen = ({ outcome = 'Unknown' }: KeptService) => outcome === 'Unknown';
-    const opening = terminal.open({ signal: world.stopping });
-    const opened = await ((await store.load()).some(isOpen) ? asking(opening) : opening);
-    return await work({ terminal, tsn, isLocal: local !== undefined }, opened);
+    const opening = terminal.open({ signal: environment.stopping });
+    const recoveredAtOpen = await ((await store.load()).some(isOpen)
+      ? asUnknownWhenAborted(opening)
+      : opening);
+    return await run({ terminal, tsn, isLocal: local !== undefined }, recoveredAtOpen);
   } catch (error) {
-    return told(error);
+    return throwAsCommandError(error);
   } finally {
     try {
       await terminal.close();
     } catch (error) {
-      // The result stands, and the terminal is free again in a minute.
-      screen.note(`  The session was not ended in order: ${visible(textOf(error))}`);
+      // The result is valid; the session ends by itself after a minute.
+      output.printNote(
+        `  The session with the terminal was not closed: ${escapeText(errorMessage(error))}`,
+      );
     } finally {
       client.close();
       store.close();
@@ -147,10 +159,11 @@ async function withTill<Result>(
   }
 }
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
-function shownBy(body: RequestBody<'Display'>, show: (lines: readonly string[]) => void) {
-  show(linesOf(body));
+function displayResult(body: RequestBody<'Display'>, show: (lines: readonly string[]) => void) {
+  show(displayLines(body));
   const OutputResult = body.DisplayOutput.map(({ Device, InfoQualify }) => ({
     Device,
     InfoQualify,
@@ -159,18 +172,21 @@ function shownBy(body: RequestBody<'Display'>, show: (lines: readonly string[]) 
   return { OutputResult };
 }
 
-function minorUnits(text: string, currency: string): number {
+function parseAmount(text: string, currency: string): number {
   try {
     const amount = minorUnitsOf(text, currency);
     if (amount > 0) return amount;
   } catch {
-    // Told below, as an amount of nothing is.
+    // The error below covers this and an amount of zero.
   }
-  return fail('usage', `${text} is no amount of ${currency}.`);
+  return fail(
+    'usage',
+    `${text} is not an amount of ${currency}. Enter an amount in major units, such as 12.50.`,
+  );
 }
 
-/** So that the terminal tells what it does. Whoever wants no login is asked to pay all the same. */
-async function logIn({ terminal }: Till, at: string): Promise<void> {
+/** After a Login the terminal reports its progress. A terminal that rejects Login can still be asked to pay. */
+async function sendLogin({ terminal }: Till, at: string): Promise<void> {
   try {
     await terminal.request('Login', {
       DateTime: at,
@@ -181,24 +197,26 @@ async function logIn({ terminal }: Till, at: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof PosError)) throw error;
     if (error.kind === 'Terminal') return;
-    // A login takes no money, whatever became of it.
+    // A Login moves no money, so its outcome does not matter.
     const { kind, message, code, status, retryable, retryAfterMs } = error;
     throw new PosError(kind, message, { code, status, retryable, retryAfterMs });
   }
 }
 
-/** Sells; Ctrl+C asks the terminal to end, and its answer is waited for all the same. */
+/** Sends the payment. Ctrl+C sends an abort, and the command still waits for the response. */
 async function pay(
-  { world, screen }: Kit,
+  { environment, output }: CommandContext,
   till: Till,
   order: { amount: number; currency: string; transactionId: string },
 ): Promise<Answer<'Payment'>> {
-  const { stopping } = world;
+  const { stopping } = environment;
   const onStop = () => {
-    screen.clearLine();
-    screen.note('  Aborting: the answer of the terminal is waited for. Ctrl+C once more leaves.');
+    output.clearLine();
+    output.printNote(
+      '  Aborting: waiting for the response of the terminal. Press Ctrl+C again to stop without it.',
+    );
   };
-  await logIn(till, new Date(world.clock.now()).toISOString());
+  await sendLogin(till, new Date(environment.clock.now()).toISOString());
   stopping.addEventListener('abort', onStop, { once: true });
   try {
     return await till.terminal.sale(order, { signal: stopping });
@@ -207,19 +225,22 @@ async function pay(
   }
 }
 
-/** What an earlier run left open comes first: whoever asks again may mean the sale that was paid. */
-function unsettledIn(earlier: readonly Earlier[]): Earlier | undefined {
+/** An earlier payment that was paid or is unknown stops the new sale: it may be the same sale. */
+function findUnsettled(earlier: readonly EarlierPayment[]): EarlierPayment | undefined {
   return earlier.find(({ outcome }) => outcome !== 'NotPaid');
 }
 
-/** Whoever ends the asking knows as little as before. */
-async function asking<Result>(work: Promise<Result>): Promise<Result> {
+/** A recovery that the user aborts leaves the outcome unknown. */
+async function asUnknownWhenAborted<Result>(run: Promise<Result>): Promise<Result> {
   try {
-    return await work;
+    return await run;
   } catch (error) {
     if (!(error instanceof PosError) || error.kind !== 'Aborted') throw error;
     const { kind, code } = error;
-    throw new PosError(kind, 'the terminal was asked no more', { code, outcome: 'Unknown' });
+    throw new PosError(kind, 'the request for the outcome was aborted', {
+      code,
+      outcome: 'Unknown',
+    });
   }
 }
 
@@ -230,92 +251,116 @@ const isUnknownPayment = ({
   kept.header.MessageCategory === 'Payment' && outcome === 'Unknown';
 
 /**
- * What stood open at the start, and what nobody could tell of in an earlier run. Where the terminal cannot tell of
- * one, it is asked of no other: each would take minutes, and nothing is sold before the first is known.
+ * Recovers the payments with an unknown outcome, of this start and of earlier runs. After the first that
+ * stays unknown it asks for no other: each takes minutes, and the first already prevents a new sale.
  */
-async function recoveredAt(
-  { world }: Kit,
+async function recoverPayments(
+  { environment }: CommandContext,
   { terminal }: Till,
-  opened: readonly Recovered[],
+  recoveredAtOpen: readonly Recovered[],
 ): Promise<Recovered[]> {
-  const asked = new Set(opened.map(({ kept }) => kept.serviceId));
-  const recovered = [...opened];
+  const askedServiceIds = new Set(recoveredAtOpen.map(({ kept }) => kept.serviceId));
+  const recovered = [...recoveredAtOpen];
   for (const kept of terminal.unknown()) {
-    if (asked.has(kept.serviceId) || !isUnknownPayment({ kept })) continue;
-    const { stopping: signal } = world;
+    if (askedServiceIds.has(kept.serviceId) || !isUnknownPayment({ kept })) continue;
+    const { stopping: signal } = environment;
     recovered.push(
       recovered.some(isUnknownPayment)
         ? { kept, outcome: 'Unknown' }
-        : await asking(terminal.recover(kept.serviceId, { signal })),
+        : await asUnknownWhenAborted(terminal.recover(kept.serviceId, { signal })),
     );
   }
   return recovered;
 }
 
-const earlierIn = (recovered: readonly Recovered[], currency: string): Earlier[] =>
-  recovered.flatMap((each) => earlierOf(each, currency) ?? []);
+const toEarlierPayments = (recovered: readonly Recovered[], currency: string): EarlierPayment[] =>
+  recovered.flatMap((each) => toEarlierPayment(each, currency) ?? []);
 
-async function sale(kit: Kit, wanted: string, options: SaleOptions): Promise<ExitName | undefined> {
-  const { world, screen } = kit;
+async function sale(
+  context: CommandContext,
+  requested: string,
+  options: SaleOptions,
+): Promise<ExitName | undefined> {
+  const { environment, output } = context;
   const { currency, receipt: withReceipt = false } = options;
-  const amount = minorUnits(wanted, currency);
-  const amountText = moneyText(amount, currency);
-  return withTill(kit, { ...options, amountText }, async (till, opened) => {
-    const earlier = earlierIn(await recoveredAt(kit, till, opened), currency);
-    for (const { text } of earlier) screen.note(text);
-    if (unsettledIn(earlier) !== undefined) {
-      screen.result({ result: 'NotAsked', earlier }, () => 'Nothing new was asked for.\n');
+  const amount = parseAmount(requested, currency);
+  const amountText = formatMoney(amount, currency);
+  return withTill(context, { ...options, amountText }, async (till, recoveredAtOpen) => {
+    const earlier = toEarlierPayments(
+      await recoverPayments(context, till, recoveredAtOpen),
+      currency,
+    );
+    for (const { text } of earlier) output.printNote(text);
+    if (findUnsettled(earlier) !== undefined) {
+      output.printResult({ result: 'NotAsked', earlier }, () => 'No new payment was started.\n');
       return 'unsettled';
     }
-    const way = till.isLocal ? 'the local network' : 'the Cloud Connector';
-    screen.note(`${amountText} at ${till.tsn}\n  over ${way}`);
-    const transactionId = options.reference ?? `sale-${world.clock.now()}`;
-    const answer = await pay(kit, till, { amount, currency, transactionId });
-    tellAnswer(kit, answer, { currency, withReceipt });
+    const route = till.isLocal ? 'the local network' : 'the Cloud Connector';
+    output.printNote(`${amountText} at ${till.tsn}\n  over ${route}`);
+    const transactionId = options.reference ?? `sale-${environment.clock.now()}`;
+    const answer = await pay(context, till, { amount, currency, transactionId });
+    printAnswer(context, answer, { currency, withReceipt });
     if (answer.result !== 'Failure') return undefined;
-    return answer.condition === 'Aborted' && world.stopping.aborted ? 'interrupted' : 'refused';
+    return answer.condition === 'Aborted' && environment.stopping.aborted
+      ? 'interrupted'
+      : 'refused';
   });
 }
 
 /**
- * The terminal's own word goes before what anybody says: it is asked first. That a payment was not made is believed
- * of nobody else while the terminal may still run it, or tell of it once it is back.
+ * Settles a payment as the user says, but asks the terminal first: its answer wins. "Not paid" is accepted only
+ * when the terminal cannot run or report the payment any more.
  */
-async function settledAt(
-  { world }: Kit,
+async function settlePayment(
+  { environment }: CommandContext,
   { terminal }: Till,
-  opened: readonly Recovered[],
+  recoveredAtOpen: readonly Recovered[],
   { serviceId, isPaid }: { readonly serviceId: string; readonly isPaid: boolean },
-): Promise<Earlier[]> {
-  const isNamed = ({ kept }: Pick<Recovered, 'kept'>) => kept.serviceId === serviceId;
-  const { stopping: signal } = world;
-  const others = opened.filter((each) => !isNamed(each));
-  const isOpen = terminal.unknown().some((kept) => isNamed({ kept }) && isUnknownPayment({ kept }));
-  const told =
-    opened.find(isNamed) ??
+): Promise<EarlierPayment[]> {
+  const hasServiceId = ({ kept }: Pick<Recovered, 'kept'>) => kept.serviceId === serviceId;
+  const { stopping: signal } = environment;
+  const others = recoveredAtOpen.filter((each) => !hasServiceId(each));
+  const isOpen = terminal
+    .unknown()
+    .some((kept) => hasServiceId({ kept }) && isUnknownPayment({ kept }));
+  const recoveredPayment =
+    recoveredAtOpen.find(hasServiceId) ??
     (isOpen
-      ? await asking(terminal.recover(serviceId, { signal }))
-      : fail('notFound', `No payment ${serviceId} is open.`));
-  if (!isUnknownPayment(told)) return earlierIn([...others, told], usual);
-  const isYoung = world.clock.now() - told.kept.at < serviceIdKeptMs;
-  if (!isPaid && isYoung) return [...earlierIn(others, usual), tooYoung(told)];
+      ? await asUnknownWhenAborted(terminal.recover(serviceId, { signal }))
+      : fail(
+          'notFound',
+          `There is no open payment ${serviceId}. List the open payments: switchyard pos recover`,
+        ));
+  if (!isUnknownPayment(recoveredPayment))
+    return toEarlierPayments([...others, recoveredPayment], defaultCurrency);
+  const canStillRun = environment.clock.now() - recoveredPayment.kept.at < serviceIdKeptMs;
+  if (!isPaid && canStillRun)
+    return [...toEarlierPayments(others, defaultCurrency), notYetSettleable(recoveredPayment)];
   await terminal.settle(serviceId, isPaid ? 'Done' : 'NotDone');
-  return [...earlierIn(others, usual), settledByHand(told, isPaid)];
+  return [...toEarlierPayments(others, defaultCurrency), settledManually(recoveredPayment, isPaid)];
 }
 
-const usual = 'EUR';
+const defaultCurrency = 'EUR';
 
-/** Asks how sales ended of which that is not known, and sells nothing. */
-async function recover(kit: Kit, options: RecoverOptions): Promise<ExitName | undefined> {
+/** Asks the terminal for the outcome of unknown payments; starts no payment. */
+async function recover(
+  context: CommandContext,
+  options: RecoverOptions,
+): Promise<ExitName | undefined> {
   const { paid, notPaid } = options;
   const serviceId = paid ?? notPaid;
-  return withTill(kit, options, async (till, opened) => {
+  return withTill(context, options, async (till, recoveredAtOpen) => {
     const earlier =
       serviceId === undefined
-        ? earlierIn(await recoveredAt(kit, till, opened), usual)
-        : await settledAt(kit, till, opened, { serviceId, isPaid: paid !== undefined });
-    kit.screen.result({ earlier }, () =>
-      earlier.length === 0 ? 'Nothing is open.\n' : earlier.map(({ text }) => `${text}\n`).join(''),
+        ? toEarlierPayments(await recoverPayments(context, till, recoveredAtOpen), defaultCurrency)
+        : await settlePayment(context, till, recoveredAtOpen, {
+            serviceId,
+            isPaid: paid !== undefined,
+          });
+    context.output.printResult({ earlier }, () =>
+      earlier.length === 0
+        ? 'No payment is open.\n'
+        : earlier.map(({ text }) => `${text}\n`).join(''),
     );
     return till.terminal.unknown().some((kept) => isUnknownPayment({ kept }))
       ? 'unsettled'
@@ -323,66 +368,80 @@ async function recover(kit: Kit, options: RecoverOptions): Promise<ExitName | un
   });
 }
 
-function tillOptions(command: Command): Command {
+function addTillOptions(command: Command): Command {
   return command
     .addOption(demoOption())
-    .option('--tsn <tsn>', 'which terminal, by its name or serial number; left out, the first')
-    .addOption(new Option('--sale-id <name>', 'the name of the till').default('till-1'))
-    .option('--local <url>', 'by the local network, such as https://127.0.0.2:8443/nexo')
-    .option('--local-ca <file>', 'the certificate that the local terminal is believed by')
+    .option(
+      '--tsn <tsn>',
+      'terminal serial number (TSN) or serial number of the terminal; default: the first',
+    )
+    .addOption(
+      new Option('--sale-id <name>', 'name of the point of sale (Nexo SaleID)').default('till-1'),
+    )
+    .option(
+      '--local <url>',
+      'reach the terminal at this local address, such as https://127.0.0.2:8443/nexo',
+    )
+    .option('--local-ca <file>', 'certificate of the local terminal, as PEM')
     .addOption(
       new Option(
         '--answer-timeout <seconds>',
-        'when the terminal is asked how it ended; left out, 150, and 120 by the local network',
-      ).argParser(wholeNumber),
+        'how long to wait before asking for the outcome; default: 150, or 120 with --local',
+      ).argParser(parseWholeNumber),
     );
 }
 
-export function addSaleCommands(pos: Command, { act }: Runner): void {
-  tillOptions(pos.command('sale'))
-    .description('Has an amount paid at a terminal of the demo. Ctrl+C aborts it at the terminal.')
-    .argument('<amount>', 'in major units, such as 12.50')
-    .addOption(new Option('--currency <code>', 'of the amount').default('EUR'))
-    .option('--reference <text>', 'what the till calls the sale')
-    .option('--receipt', 'shows the receipt of the customer too')
+export function addSaleCommands(pos: Command, { toAction }: CommandRunner): void {
+  addTillOptions(pos.command('sale'))
+    .description(
+      'Starts a payment at a terminal of the demo and waits for its outcome. Ctrl+C aborts the payment.',
+    )
+    .argument('<amount>', 'amount in major units, such as 12.50')
+    .addOption(new Option('--currency <code>', 'currency of the amount').default('EUR'))
+    .option('--reference <text>', 'reference of the sale at the point of sale')
+    .option('--receipt', 'print the receipt of the customer too')
     .addHelpText(
       'after',
       `
-A sale that an earlier run left open is asked for first. If it was paid, or if nobody can tell,
-nothing new is asked for, and the command ends with 11.
+The command first asks for the outcome of payments that an earlier run left open. If one was paid or is
+still unknown, it starts no new payment and ends with exit code 11.
 
 Example:
   $ switchyard pos sale 12.50 --tsn 10000001`,
     )
     .action(
-      act<SaleOptions>((kit, [amount = ''], options) => sale(kit, amount, options), {
+      toAction<SaleOptions>((context, [amount = ''], options) => sale(context, amount, options), {
         finishes: true,
       }),
     );
-  tillOptions(pos.command('recover'))
-    .description('Asks the terminal how sales ended of which that is not known; it sells nothing.')
+  addTillOptions(pos.command('recover'))
+    .description(
+      'Asks the terminal for the outcome of payments that are unknown. It starts no payment.',
+    )
     .addOption(
       new Option(
         '--paid <serviceId>',
-        'settles a payment that the terminal cannot tell of any more: it was paid',
+        'record that this payment was paid, if the terminal no longer knows its outcome',
       ).conflicts('notPaid'),
     )
     .option(
       '--not-paid <serviceId>',
-      'settles such a payment, from 48 hours after it began: it was not paid',
+      'record that this payment was not paid; accepted from 48 hours after its start',
     )
     .addHelpText(
       'after',
       `
-A terminal remembers a payment for 48 hours. What it cannot tell of after that stays open until
-somebody has looked for it, at the platform or in the books, and settles it. Before that only the
-terminal can say that it was not paid: --not-paid leaves it open, and the command ends with 11.
+A terminal remembers a payment for 48 hours. After that a payment with an unknown outcome stays open until
+you check it at the platform or in your books, and record it with --paid or --not-paid. During the 48 hours
+only the terminal can say that a payment was not paid: --not-paid changes nothing, and the exit code is 11.
 
 Examples:
   $ switchyard pos recover
   $ switchyard pos recover --not-paid 0GK3Z81Q2M`,
     )
     .action(
-      act<RecoverOptions>((kit, _args, options) => recover(kit, options), { finishes: true }),
+      toAction<RecoverOptions>((context, _args, options) => recover(context, options), {
+        finishes: true,
+      }),
     );
 }

@@ -1,4 +1,4 @@
-/** What a till tells of its sales: words for people, facts for `--json`. */
+/** The output of `pos sale` and `pos recover`: text, and JSON for `--json`. */
 import {
   type Answer,
   authorizedAmount,
@@ -10,14 +10,14 @@ import {
   readAdditionalResponse,
   serviceIdKeptMs,
 } from '@switchyard/sdk-pos';
-import type { Kit } from '../../command-line/command-runner.ts';
-import { visible } from '../../output/escape-text.ts';
-import { CommandFault } from '../../runtime/command-error.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import { escapeText } from '../../output/escape-text.ts';
+import { CommandError } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
 type Payment = Answer<'Payment'>['message'];
 
-const exits: Readonly<Record<PosErrorKind, ExitName>> = {
+const exitNames: Readonly<Record<PosErrorKind, ExitName>> = {
   Transport: 'unreachable',
   Relay: 'refused',
   Terminal: 'refused',
@@ -25,25 +25,25 @@ const exits: Readonly<Record<PosErrorKind, ExitName>> = {
   Aborted: 'interrupted',
 };
 
-/** A fault says first of all whether money may have moved. */
-export function faultOf(error: PosError): CommandFault {
+/** The error of a payment says whether money may have moved. */
+export function toCommandError(error: PosError): CommandError {
   const { kind, code, outcome, message, retryAfterMs, serviceId, condition } = error;
   const isUnknown = outcome === 'Unknown';
   const hint = isUnknown
-    ? 'Money may have moved: switchyard pos recover asks how it ended.'
+    ? 'Money may have moved. Find out the outcome: switchyard pos recover'
     : 'No money moved.';
-  return new CommandFault(isUnknown ? 'unsettled' : exits[kind], `${kind}: ${message}`, {
+  return new CommandError(isUnknown ? 'unsettled' : exitNames[kind], `${kind}: ${message}`, {
     more: [hint],
     facts: { kind, code, outcome, condition, retryAfterMs, serviceId },
   });
 }
 
-export function told(error: unknown): never {
-  throw error instanceof PosError ? faultOf(error) : error;
+export function throwAsCommandError(error: unknown): never {
+  throw error instanceof PosError ? toCommandError(error) : error;
 }
 
-/** How the card was read and its holder verified, in words. */
-const ways: Readonly<Record<string, string>> = {
+/** Display texts of the card entry modes and the verification methods. */
+const entryMethods: Readonly<Record<string, string>> = {
   ICC: 'chip',
   Contactless: 'contactless',
   Tapped: 'contactless',
@@ -54,11 +54,11 @@ const ways: Readonly<Record<string, string>> = {
   PaperSignature: 'signature',
 };
 
-export const moneyText = (amount: number, currency: string): string =>
+export const formatMoney = (amount: number, currency: string): string =>
   `${decimalText(amount, currency)} ${currency}`;
 
-/** What the answer of a terminal says of a payment. */
-export function factsOf({ body }: Payment, paid: number | undefined, currency: string) {
+/** The members of a payment response that the command shows. */
+export function paymentFacts({ body }: Payment, authorized: number | undefined, currency: string) {
   const { Response, POIData, PaymentResult } = body;
   const { CardData } = PaymentResult?.PaymentInstrumentData ?? {};
   const { EntryMode = [], PaymentBrand, MaskedPan } = CardData ?? {};
@@ -66,8 +66,8 @@ export function factsOf({ body }: Payment, paid: number | undefined, currency: s
   return {
     result: Response.Result,
     condition: Response.ErrorCondition,
-    reason: messageOf(Response.AdditionalResponse),
-    authorizedAmount: paid,
+    reason: additionalMessage(Response.AdditionalResponse),
+    authorizedAmount: authorized,
     currency,
     transactionId: POIData?.POITransactionID.TransactionID,
     approvalCode: PaymentResult?.PaymentAcquirerData?.ApprovalCode,
@@ -78,65 +78,69 @@ export function factsOf({ body }: Payment, paid: number | undefined, currency: s
   };
 }
 
-const messageOf = (text: string | undefined): string | undefined =>
+const additionalMessage = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : readAdditionalResponse(text).message;
 
-type Facts = ReturnType<typeof factsOf>;
+type Facts = ReturnType<typeof paymentFacts>;
 
-function cardText({ brand, maskedNumber, entryMode, verification }: Facts): string | undefined {
-  const how = [entryMode, verification].flatMap((word) => ways[word ?? ''] ?? []);
+function formatCard({ brand, maskedNumber, entryMode, verification }: Facts): string | undefined {
+  const how = [entryMode, verification].flatMap((word) => entryMethods[word ?? ''] ?? []);
   const parts = [[brand, maskedNumber].filter((part) => part !== undefined).join(' '), ...how];
   return parts.filter((part) => part !== '').join(', ') || undefined;
 }
 
-/** The lines of the receipt that the customer takes along. */
-function receiptOf({ body }: Payment): string[] {
+/** The lines of the customer receipt. */
+function customerReceipt({ body }: Payment): string[] {
   const copy = body.PaymentReceipt?.find((each) => each.DocumentQualifier === 'CustomerReceipt');
   return (copy?.OutputContent.OutputText ?? []).map(({ Text = '' }) => Text);
 }
 
-/** What a terminal wants its cashier to see. */
-export function linesOf({ DisplayOutput }: RequestBody<'Display'>): string[] {
+/** The non-empty lines of a display request. */
+export function displayLines({ DisplayOutput }: RequestBody<'Display'>): string[] {
   return DisplayOutput.flatMap(({ OutputContent }) =>
     (OutputContent.OutputText ?? []).map(({ Text = '' }) => Text),
   ).filter((line) => line.trim() !== '');
 }
 
-function headOf({ paint }: Kit['screen'], facts: Facts): string {
+function headline({ paint }: CommandContext['output'], facts: Facts): string {
   const { result, condition = 'Failure', reason, authorizedAmount, currency } = facts;
   if (result === 'Failure') {
-    const why = reason === undefined ? '' : ` ${visible(reason).replace(/\.?$/, '.')}`;
-    return paint('red', `Not paid: ${visible(condition)}.${why}`);
+    const why = reason === undefined ? '' : ` ${escapeText(reason).replace(/\.?$/, '.')}`;
+    return paint('red', `Not paid: ${escapeText(condition)}.${why}`);
   }
-  const amount = authorizedAmount === undefined ? '' : ` ${moneyText(authorizedAmount, currency)}`;
+  const amount =
+    authorizedAmount === undefined ? '' : ` ${formatMoney(authorizedAmount, currency)}`;
   return result === 'Partial'
     ? paint('yellow', `Paid in part:${amount}.`)
     : paint('green', `Paid${amount}.`);
 }
 
-/** The answer, in words or as a document. */
-export function tellAnswer(
-  { screen }: Kit,
+/** Prints the payment response as text or JSON. */
+export function printAnswer(
+  { output }: CommandContext,
   { message, serviceId, advice }: Answer<'Payment'>,
   { currency, withReceipt }: { readonly currency: string; readonly withReceipt: boolean },
 ): void {
-  const paid = message.body.Response.Result === 'Failure' ? undefined : amountIn(message, currency);
-  const facts = factsOf(message, paid, currency);
-  const receipt = receiptOf(message);
-  const shown = withReceipt ? { receipt } : {};
-  screen.result({ ...facts, advice, serviceId, ...shown }, () => {
+  const authorized =
+    message.body.Response.Result === 'Failure'
+      ? undefined
+      : readAuthorizedAmount(message, currency);
+  const facts = paymentFacts(message, authorized, currency);
+  const receipt = customerReceipt(message);
+  const receiptMember = withReceipt ? { receipt } : {};
+  output.printResult({ ...facts, advice, serviceId, ...receiptMember }, () => {
     const { approvalCode, transactionId } = facts;
-    const members = screen.members({
-      Card: cardText(facts),
+    const members = output.formatMembers({
+      Card: formatCard(facts),
       Approval: approvalCode,
       Transaction: transactionId,
     });
-    const lines = withReceipt ? receipt.map((line) => `  ${visible(line)}\n`).join('') : '';
-    return `${headOf(screen, facts)}\n${members}${lines === '' ? '' : `\n${lines}`}`;
+    const lines = withReceipt ? receipt.map((line) => `  ${escapeText(line)}\n`).join('') : '';
+    return `${headline(output, facts)}\n${members}${lines === '' ? '' : `\n${lines}`}`;
   });
 }
 
-function amountIn(message: Payment, currency: string): number | undefined {
+function readAuthorizedAmount(message: Payment, currency: string): number | undefined {
   try {
     return authorizedAmount(message, currency);
   } catch (error) {
@@ -145,8 +149,8 @@ function amountIn(message: Payment, currency: string): number | undefined {
   }
 }
 
-/** A sale from before, and how it ended. */
-export type Earlier = {
+/** A payment of an earlier run and its outcome. */
+export type EarlierPayment = {
   readonly serviceId: string;
   readonly at: string;
   readonly outcome: 'Paid' | 'NotPaid' | 'Unknown';
@@ -154,48 +158,59 @@ export type Earlier = {
   readonly facts?: Facts;
 };
 
-function namedIn({ serviceId, at }: Recovered['kept']) {
-  const begun = new Date(at).toISOString();
-  return { serviceId, at: begun, when: `The payment ${visible(serviceId)} of ${begun}` };
+function describePayment({ serviceId, at }: Recovered['kept']) {
+  const startedAt = new Date(at).toISOString();
+  return {
+    serviceId,
+    at: startedAt,
+    label: `The payment ${escapeText(serviceId)} of ${startedAt}`,
+  };
 }
 
-/** What somebody says of a payment that no terminal can tell of. */
-export function settledByHand({ kept }: Pick<Recovered, 'kept'>, isPaid: boolean): Earlier {
-  const { when, ...named } = namedIn(kept);
+/** A payment that the user settled, because the terminal no longer knows its outcome. */
+export function settledManually(
+  { kept }: Pick<Recovered, 'kept'>,
+  isPaid: boolean,
+): EarlierPayment {
+  const { label, ...identity } = describePayment(kept);
   return isPaid
-    ? { ...named, outcome: 'Paid', text: `${when} is settled by hand: it was paid.` }
-    : { ...named, outcome: 'NotPaid', text: `${when} is settled by hand: it was not paid.` };
+    ? { ...identity, outcome: 'Paid', text: `${label}: recorded as paid.` }
+    : { ...identity, outcome: 'NotPaid', text: `${label}: recorded as not paid.` };
 }
 
-/** Why nobody can say yet that it was not paid. */
-export function tooYoung({ kept }: Pick<Recovered, 'kept'>): Earlier {
-  const { when, ...named } = namedIn(kept);
-  const text = `${when}: nobody could tell how it ended, and it may still run.
-  --not-paid is taken from ${new Date(kept.at + serviceIdKeptMs).toISOString()}, 48 hours after it began.`;
-  return { ...named, outcome: 'Unknown', text };
+/** A payment that is too recent for --not-paid. */
+export function notYetSettleable({ kept }: Pick<Recovered, 'kept'>): EarlierPayment {
+  const { label, ...identity } = describePayment(kept);
+  const text = `${label}: its outcome is unknown, and it may still run.
+  --not-paid is accepted from ${new Date(kept.at + serviceIdKeptMs).toISOString()}, 48 hours after it began.`;
+  return { ...identity, outcome: 'Unknown', text };
 }
 
-/** Other services than payments moved no money, whatever became of them. */
-export function earlierOf(
+/** undefined for services other than payments, which move no money. */
+export function toEarlierPayment(
   { kept, outcome, message }: Recovered,
   currency: string,
-): Earlier | undefined {
+): EarlierPayment | undefined {
   if (kept.header.MessageCategory !== 'Payment') return undefined;
-  const { serviceId, at, when } = namedIn(kept);
+  const { serviceId, at, label } = describePayment(kept);
   if (outcome === 'Unknown') {
-    return { serviceId, at, outcome, text: `${when}: nobody could tell how it ended.` };
+    return { serviceId, at, outcome, text: `${label}: its outcome is unknown.` };
   }
   const answer = message as Payment | undefined;
   if (outcome === 'NotProcessed' || answer === undefined) {
-    return { serviceId, at, outcome: 'NotPaid', text: `${when} never reached the terminal.` };
+    return { serviceId, at, outcome: 'NotPaid', text: `${label} never reached the terminal.` };
   }
   const { Result, ErrorCondition } = answer.body.Response;
   const isPaid = Result !== 'Failure';
-  const facts = factsOf(answer, isPaid ? amountIn(answer, currency) : undefined, currency);
+  const facts = paymentFacts(
+    answer,
+    isPaid ? readAuthorizedAmount(answer, currency) : undefined,
+    currency,
+  );
   const { authorizedAmount: amount } = facts;
-  const paid = amount === undefined ? '' : `: ${moneyText(amount, facts.currency)}`;
+  const authorized = amount === undefined ? '' : `: ${formatMoney(amount, facts.currency)}`;
   const text = isPaid
-    ? `${when} was paid${paid}.`
-    : `${when} was not paid: ${visible(ErrorCondition ?? 'Failure')}.`;
+    ? `${label} was paid${authorized}.`
+    : `${label} was not paid: ${escapeText(ErrorCondition ?? 'Failure')}.`;
   return { serviceId, at, outcome: isPaid ? 'Paid' : 'NotPaid', text, facts };
 }

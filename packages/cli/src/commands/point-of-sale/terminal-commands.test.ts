@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { Kit } from '../../command-line/command-runner.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import { run } from '../../command-line/run-command.fixture.ts';
 import { createPaint } from '../../output/colours.ts';
-import { createTerminalWindow, lineOf } from './terminal-window.ts';
+import { createTerminalWindow, formatEvent } from './terminal-window.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-terminal-command-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('it says what is wrong before anything is begun', async () => {
+test('invalid options are reported before the terminal starts', async () => {
   const nothing = await run('terminal', 'simulate', '--demo', join(folder, 'nowhere'));
   assert.equal(nothing.code, 2, nothing.stderr);
   const device = {
@@ -49,11 +49,11 @@ function windowOf(size: { columns: number; rows: number }) {
       return true;
     },
   };
-  const kit = {
-    world: { stdout, clock: { now: () => 0 } },
-    screen: { json: false, paint: createPaint(false), width: size.columns },
-  } as unknown as Kit;
-  const window = createTerminalWindow(kit, { tsn: 'A-1', cards, card: 'visa' });
+  const context = {
+    environment: { stdout, clock: { now: () => 0 } },
+    output: { json: false, paint: createPaint(false), width: size.columns },
+  } as unknown as CommandContext;
+  const window = createTerminalWindow(context, { tsn: 'A-1', cards, card: 'visa' });
   /** The lines that stand there now. */
   const lines = () =>
     (written.at(-1) ?? '')
@@ -64,13 +64,13 @@ function windowOf(size: { columns: number; rows: number }) {
   return { window, stdout, listeners, lines, written };
 }
 
-test('the window shows the screen of the terminal, its cards and what goes to and fro', () => {
+test('the window shows the screen, the cards and the messages of the terminal', () => {
   const { window, lines, written } = windowOf({ columns: 80, rows: 24 });
   window.open({ tsn: 'A-1', url: 'https://127.0.0.2:8443/nexo' });
-  window.tell({ type: 'Screen', screen: { state: 'Card', lines: ['12.50 EUR', '\u001b[2J'] } });
+  window.onEvent({ type: 'Screen', screen: { state: 'Card', lines: ['12.50 EUR', '\u001b[2J'] } });
   const till = { saleId: 'till\u001b', serviceId: '1' };
-  window.tell({ type: 'Received', category: 'Login', kind: 'Request', ...till });
-  window.tell({ type: 'Sent', category: 'Display', kind: 'Request', ...till });
+  window.onEvent({ type: 'Received', category: 'Login', kind: 'Request', ...till });
+  window.onEvent({ type: 'Sent', category: 'Display', kind: 'Request', ...till });
   window.cloud('Waiting', 'unreachable');
   window.fault('Delay');
   window.remark('no paper', true);
@@ -78,31 +78,31 @@ test('the window shows the screen of the terminal, its cards and what goes to an
   assert.match(text, /│ +12\.50 EUR +│/);
   assert.ok(text.includes('\\u{1b}[2J'), 'nothing from outside steers the window');
   assert.ok(text.includes('→ Login Request till\\u{1b} 1'));
-  assert.doesNotMatch(text, /Display/, 'what the till is shown stands on the screen');
+  assert.doesNotMatch(text, /Display/, 'display messages are on the screen already');
   assert.match(text, /▸a visa/);
   assert.match(text, /cloud Waiting \(unreachable\) +https:\/\/127\.0\.0\.2:8443\/nexo +no paper/);
   assert.match(text, /▸3 late/);
   window.card('tap');
   window.remark('no paper', false);
-  window.tell({ type: 'Received', category: 'Payment', kind: 'Request', ...till });
+  window.onEvent({ type: 'Received', category: 'Payment', kind: 'Request', ...till });
   assert.match(lines().join('\n'), /▸b tap/);
   assert.doesNotMatch(lines().join('\n'), /▸3 late|no paper/, 'the fault is of this payment');
-  window.turnReceipt();
-  assert.match(lines().join('\n'), /Nothing was printed yet/);
-  window.tell({ type: 'Printed', lines: ['SALE 12.50 EUR'] });
+  window.toggleReceipt();
+  assert.match(lines().join('\n'), /No receipt was printed yet/);
+  window.onEvent({ type: 'Printed', lines: ['SALE 12.50 EUR'] });
   assert.match(lines().join('\n'), /SALE 12\.50 EUR/);
   assert.doesNotMatch(lines().join('\n'), /→ Login/);
   window.close();
   assert.ok(written.at(-1)?.includes('\u001b[?25h'), 'the cursor is back');
 });
 
-test('the picture fits each window, and follows when its size changes', () => {
+test('the layout fits every window size and follows a resize', () => {
   const { window, stdout, listeners, lines } = windowOf({ columns: 80, rows: 24 });
   window.open({ tsn: 'AXIUM_DX8000-10000001', url: 'https://127.0.0.2:8443/nexo' });
   const screen = { state: 'Approved', lines: ['12.50 EUR', 'Approved'] } as const;
   for (let at = 0; at < 40; at += 1)
     window.note(`a line that is longer than a narrow window ${at}`);
-  window.tell({ type: 'Screen', screen });
+  window.onEvent({ type: 'Screen', screen });
   for (const [columns, rows] of [
     [80, 24],
     [40, 30],
@@ -121,10 +121,10 @@ test('the picture fits each window, and follows when its size changes', () => {
   assert.equal(listeners.size, 0);
 });
 
-test('what happens has one line each', () => {
-  assert.equal(lineOf({ type: 'Fault', fault: 'Reboot' }), 'fault: Reboot');
+test('each event has one log line', () => {
+  assert.equal(formatEvent({ type: 'Fault', fault: 'Reboot' }), 'fault: Reboot');
   assert.equal(
-    lineOf({
+    formatEvent({
       type: 'Sent',
       category: 'Payment',
       kind: 'Response',
@@ -135,5 +135,5 @@ test('what happens has one line each', () => {
     }),
     '← Payment Response t 1 Refusal',
   );
-  assert.equal(lineOf({ type: 'Screen', screen: { state: 'Idle', lines: [] } }), undefined);
+  assert.equal(formatEvent({ type: 'Screen', screen: { state: 'Idle', lines: [] } }), undefined);
 });

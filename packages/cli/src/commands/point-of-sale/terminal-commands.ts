@@ -1,14 +1,19 @@
-/** `switchyard terminal`: a payment terminal without hardware. */
+/** `switchyard terminal simulate`: a simulated payment terminal of the demo. */
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defined } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { demoFolder, demoOption, readDemo, terminalNamed } from '../../command-line/demo-config.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import {
+  demoFolder,
+  demoOption,
+  findTerminal,
+  readDemoConfig,
+} from '../../command-line/demo-config.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 import { faultKeys } from './terminal-screen-layout.ts';
 import { createTerminalWindow, type TerminalWindow } from './terminal-window.ts';
 
@@ -16,7 +21,7 @@ type Options = {
   readonly demo?: string;
   readonly tsn?: string;
   readonly card: string;
-  readonly listen?: Place;
+  readonly listen?: ListenAddress;
   readonly local: boolean;
   readonly cloud: boolean;
   readonly keyFile?: string;
@@ -24,7 +29,7 @@ type Options = {
   readonly data?: string;
 };
 
-type Facts = {
+type TerminalConfig = {
   readonly tsn: string;
   readonly certFile: string;
   readonly keyFile: string;
@@ -34,19 +39,19 @@ type Facts = {
   readonly caFile: string | undefined;
 };
 
-type Place = { readonly host: string; readonly port: number };
+type ListenAddress = { readonly host: string; readonly port: number };
 type Simulators = typeof import('@switchyard/simulators');
-type Started = Awaited<ReturnType<Simulators['startTerminal']>>;
+type RunningTerminal = Awaited<ReturnType<Simulators['startTerminal']>>;
 
-/** Not the address of the platform, which has the same port. */
-const usual: Place = { host: '127.0.0.2', port: 8443 };
+/** Another loopback address than the platform, which uses the same port. */
+const defaultAddress: ListenAddress = { host: '127.0.0.2', port: 8443 };
 
-function demoFacts(folder: string, wanted: string | undefined): Facts {
-  const { devices, text, members } = readDemo(folder);
-  const device = terminalNamed(devices, wanted);
+function readTerminalConfig(folder: string, requested: string | undefined): TerminalConfig {
+  const { devices, text, members } = readDemoConfig(folder);
+  const device = findTerminal(devices, requested);
   if (device === undefined) {
-    const names = devices.map(({ tsn }) => tsn).join(', ');
-    return fail('notFound', `The demo has no terminal “${wanted ?? ''}”. It has: ${names}.`);
+    const tsns = devices.map(({ tsn }) => tsn).join(', ');
+    return fail('notFound', `The demo has no terminal “${requested ?? ''}”. It has: ${tsns}.`);
   }
   const { caFile } = members;
   return {
@@ -60,15 +65,15 @@ function demoFacts(folder: string, wanted: string | undefined): Facts {
   };
 }
 
-/** `identifier:version:pass phrase`, in a file so that no list of processes shows it. */
-function sharedKeyIn(file: string) {
+/** `identifier:version:pass phrase`, in a file because process lists show arguments. */
+function readSharedKey(file: string) {
   const [, identifier = '', version = '', passphrase = ''] =
-    /^([^:]+):(\d{1,9}):(.+)$/.exec(readNamed(file).trim()) ?? [];
+    /^([^:]+):(\d{1,9}):(.+)$/.exec(readInputFile(file).trim()) ?? [];
   if (passphrase !== '') return { identifier, version: Number(version), passphrase };
-  return fail('usage', `${file} does not hold identifier:version:pass phrase.`);
+  return fail('usage', `${file} must contain one line: identifier:version:pass phrase`);
 }
 
-/** The packed command comes without it: it is for those who have the repository. */
+/** The published package does not contain the simulators. */
 async function loadSimulators(): Promise<Simulators> {
   try {
     return await import('@switchyard/simulators');
@@ -76,39 +81,39 @@ async function loadSimulators(): Promise<Simulators> {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     return fail(
       'usage',
-      'The simulated terminal is not in this package: run it in the repository.',
+      'The simulated terminal is not part of this package. Run the command in a clone of the repository.',
     );
   }
 }
 
-type Switch = { readonly remark: string; isOn: boolean; set(isOn: boolean): void };
+type Toggle = { readonly remark: string; isOn: boolean; set(isOn: boolean): void };
 
-function listenToKeys(
-  { world }: Kit,
-  { terminal }: Started,
+function handleKeys(
+  { environment }: CommandContext,
+  { terminal }: RunningTerminal,
   { window, cards, stop }: { window: TerminalWindow; cards: readonly string[]; stop: () => void },
 ): () => void {
-  const { stdin } = world;
+  const { stdin } = environment;
   if (!window.isDrawn || stdin.setRawMode === undefined) return () => undefined;
-  const switches: Readonly<Record<string, Switch>> = {
+  const toggles: Readonly<Record<string, Toggle>> = {
     P: { remark: 'no paper', isOn: false, set: (isOut) => terminal.setPaper(!isOut) },
     M: { remark: 'maintenance', isOn: false, set: terminal.setMaintenance },
   };
   const keys: Readonly<Record<string, () => void>> = {
     R: () => void terminal.reboot(),
-    V: window.turnReceipt,
+    V: window.toggleReceipt,
     Q: stop,
     '\u0003': stop,
   };
-  const press = (key: string) => {
+  const handleKey = (key: string) => {
     keys[key]?.();
-    const turned = switches[key];
-    if (turned !== undefined) {
-      turned.isOn = !turned.isOn;
-      turned.set(turned.isOn);
-      window.remark(turned.remark, turned.isOn);
+    const toggle = toggles[key];
+    if (toggle !== undefined) {
+      toggle.isOn = !toggle.isOn;
+      toggle.set(toggle.isOn);
+      window.remark(toggle.remark, toggle.isOn);
     }
-    const [, fault] = faultKeys.find(([of]) => of === key) ?? [];
+    const [, fault] = faultKeys.find(([faultKey]) => faultKey === key) ?? [];
     if (fault !== undefined) {
       terminal.setFault(fault);
       window.fault(fault);
@@ -119,9 +124,9 @@ function listenToKeys(
       window.card(card);
     }
   };
-  // Whoever types fast is heard by several keys at once.
+  // One chunk can contain several keys.
   const onKey = (bytes: Buffer) => {
-    for (const key of bytes.toString()) press(key);
+    for (const key of bytes.toString()) handleKey(key);
   };
   stdin.setRawMode(true);
   stdin.on('data', onKey);
@@ -132,110 +137,127 @@ function listenToKeys(
   };
 }
 
-async function simulate(kit: Kit, options: Options): Promise<ExitName | undefined> {
-  const { world, screen } = kit;
-  const folder = demoFolder(world, options.demo);
-  const facts = demoFacts(folder, options.tsn);
+async function simulate(context: CommandContext, options: Options): Promise<ExitName | undefined> {
+  const { environment, output } = context;
+  const folder = demoFolder(environment, options.demo);
+  const config = readTerminalConfig(folder, options.tsn);
   const { startTerminal, testCards } = await loadSimulators();
   const cards = testCards.map(({ name }) => name);
   if (!cards.includes(options.card)) {
-    return fail('usage', `There is no card “${options.card}”. There are: ${cards.join(', ')}.`);
+    return fail(
+      'usage',
+      `There is no test card “${options.card}”. There are: ${cards.join(', ')}.`,
+    );
   }
-  const dataDir = resolve(options.data ?? join(folder, 'terminals', facts.tsn));
-  const window = createTerminalWindow(kit, { tsn: facts.tsn, cards, card: options.card });
-  const start = (listen: Place | undefined) =>
+  const dataDir = resolve(options.data ?? join(folder, 'terminals', config.tsn));
+  const window = createTerminalWindow(context, { tsn: config.tsn, cards, card: options.card });
+  const start = (listen: ListenAddress | undefined) =>
     startTerminal({
-      tsn: facts.tsn,
+      tsn: config.tsn,
       dataDir,
-      keys: facts.keys,
+      keys: config.keys,
       cloud: options.cloud,
       listen,
-      baseUrl: facts.baseUrl,
-      deviceAuthUrl: facts.deviceAuthUrl,
-      cert: readNamed(facts.certFile),
-      key: readFileSync(facts.keyFile, 'utf8'),
-      ca: facts.caFile === undefined ? undefined : readNamed(facts.caFile),
-      sharedKey: options.keyFile === undefined ? undefined : sharedKeyIn(options.keyFile),
+      baseUrl: config.baseUrl,
+      deviceAuthUrl: config.deviceAuthUrl,
+      cert: readInputFile(config.certFile),
+      key: readFileSync(config.keyFile, 'utf8'),
+      ca: config.caFile === undefined ? undefined : readInputFile(config.caFile),
+      sharedKey: options.keyFile === undefined ? undefined : readSharedKey(options.keyFile),
       loginRequired: options.login ?? false,
-      now: () => world.clock.now(),
-      tell: window.tell,
+      now: () => environment.clock.now(),
+      tell: window.onEvent,
       onCloud: window.cloud,
     });
-  const started = await (options.local ? listening(start, options.listen) : start(undefined));
-  const { terminal, local } = started;
+  const running = await (options.local ? startListening(start, options.listen) : start(undefined));
+  const { terminal, local } = running;
   terminal.setCard(options.card);
   await new Promise<void>((end) => {
-    const stopKeys = listenToKeys(kit, started, { window, cards, stop: finish });
+    const stopKeys = handleKeys(context, running, { window, cards, stop: finish });
     function finish(): void {
       stopKeys();
       end();
     }
-    world.stopping.addEventListener('abort', finish, { once: true });
+    environment.stopping.addEventListener('abort', finish, { once: true });
     window.open({
-      tsn: facts.tsn,
+      tsn: config.tsn,
       ...defined({ url: local?.url, certFile: local?.certFile }),
     });
-    if (world.stopping.aborted) finish();
+    if (environment.stopping.aborted) finish();
   });
   try {
-    await started.stop();
+    await running.stop();
   } finally {
     window.close();
   }
-  if (!screen.json) screen.note('The terminal has stopped.');
+  if (!output.json) output.printNote('The terminal has stopped.');
   return undefined;
 }
 
-/** Where it was told to, and nowhere else; left out, where it can. */
-async function listening(
-  start: (listen: Place) => Promise<Started>,
-  wanted: Place | undefined,
-): Promise<Started> {
-  const { host, port } = wanted ?? usual;
+/** Listens at the requested address; without one, at the default address or a free port. */
+async function startListening(
+  start: (listen: ListenAddress) => Promise<RunningTerminal>,
+  requested: ListenAddress | undefined,
+): Promise<RunningTerminal> {
+  const { host, port } = requested ?? defaultAddress;
   try {
     return await start({ host, port });
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['EADDRINUSE', 'EADDRNOTAVAIL'].includes(code)) throw error;
-    // Not every system has 127.0.0.2, and another terminal may have it.
-    if (wanted === undefined) return start({ host: '127.0.0.1', port: 0 });
-    if (code === 'EADDRINUSE') return fail('usage', `${host}:${port} is taken.`);
-    return fail('usage', `This machine is not ${host}.`);
+    // Some systems have no 127.0.0.2, and another terminal may use it.
+    if (requested === undefined) return start({ host: '127.0.0.1', port: 0 });
+    if (code === 'EADDRINUSE')
+      return fail('usage', `${host}:${port} is in use. Choose another address with --listen.`);
+    return fail(
+      'usage',
+      `${host} is not an address of this machine. Choose another one with --listen.`,
+    );
   }
 }
 
-function place(text: string): Place {
+function parseHostAndPort(text: string): ListenAddress {
   const [, host = '', port = ''] = /^(\[[0-9a-f:]+\]|[^:]*):(\d{1,5})$/i.exec(text) ?? [];
   if (host !== '' && Number(port) < 65_536) {
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
   }
-  throw new InvalidArgumentError('It has to be a host and a port, such as 127.0.0.2:8443.');
+  throw new InvalidArgumentError('Enter a host and a port, such as 127.0.0.2:8443.');
 }
 
-export function addTerminalCommands(program: Command, { act }: Runner): void {
+export function addTerminalCommands(program: Command, { toAction }: CommandRunner): void {
   const terminal = program
     .command('terminal')
-    .summary('a payment terminal without hardware')
-    .description('For those who write points of sale.');
+    .summary('simulate a payment terminal')
+    .description('Simulates a payment terminal for developers of points of sale.');
   terminal
     .command('simulate')
     .description(
-      'Runs a terminal of the demo: tills reach it over the Cloud Connector and by local HTTPS, and it pays at the platform.',
+      'Simulates a terminal of the demo. Points of sale reach it through the Cloud Connector and by local HTTPS, and it pays at the platform.',
     )
     .addOption(demoOption())
-    .option('--tsn <tsn>', 'which terminal, by its name or serial number; left out, the first')
-    .addOption(new Option('--card <name>', 'the card that is shown').default('mastercard'))
+    .option(
+      '--tsn <tsn>',
+      'terminal serial number (TSN) or serial number of the terminal; default: the first',
+    )
+    .addOption(new Option('--card <name>', 'the test card that is presented').default('mastercard'))
     .addOption(
       new Option(
         '--listen <host:port>',
-        'where it listens for tills of the shop; left out, 127.0.0.2:8443, or a free port',
-      ).argParser(place),
+        'local address for points of sale; default: 127.0.0.2:8443, else a free port of 127.0.0.1',
+      ).argParser(parseHostAndPort),
     )
-    .option('--no-local', 'does not listen')
-    .option('--no-cloud', 'does not connect to the Cloud Connector')
-    .option('--key-file <file>', 'takes protected messages alone: identifier:version:pass phrase')
-    .option('--login', 'services need a login first')
-    .option('--data <folder>', 'where it keeps what it remembers; left out, beside demo.json')
+    .option('--no-local', 'do not listen on a local address')
+    .option('--no-cloud', 'do not connect to the Cloud Connector')
+    .option(
+      '--key-file <file>',
+      'accept only encrypted messages; the file contains identifier:version:pass phrase',
+    )
+    .option('--login', 'require a Login before other services')
+    .option('--data <folder>', 'folder for the state of the terminal; default: beside demo.json')
     .addHelpText('after', '\nExample:\n  $ switchyard terminal simulate --tsn 10000001')
-    .action(act<Options>((kit, _args, options) => simulate(kit, options), { finishes: true }));
+    .action(
+      toAction<Options>((context, _args, options) => simulate(context, options), {
+        finishes: true,
+      }),
+    );
 }

@@ -1,31 +1,30 @@
-/** What the window of a simulated terminal looks like: lines that fit, whatever the size of the window. */
+/** The layout of the window of a simulated terminal, for every window size. */
 import type { TerminalFault, TerminalScreen } from '@switchyard/simulators';
 import type { Colour, Paint } from '../../output/colours.ts';
-import { cutTo, visible, widthOf } from '../../output/escape-text.ts';
-import { padded } from '../../output/line-layout.ts';
+import { displayWidth, escapeText, truncateEnd } from '../../output/escape-text.ts';
+import { padToWidth } from '../../output/line-layout.ts';
 
 export type LogLine = { readonly text: string; readonly colour?: Colour };
 
-/** All that is shown. */
-export type Shown = {
+export type TerminalView = {
   readonly tsn: string;
   readonly url?: string | undefined;
   readonly cloud: string;
   readonly screen: TerminalScreen;
   readonly cards: readonly string[];
   readonly card: string;
-  /** Of the next payment. */
+  /** The fault of the next payment. */
   readonly fault?: TerminalFault | undefined;
-  /** Such as that there is no paper. */
+  /** Conditions, such as “no paper”. */
   readonly remarks: readonly string[];
   readonly log: readonly LogLine[];
-  /** The receipt, where it is looked at instead of the log. */
+  /** The receipt, if it is shown in place of the log. */
   readonly receipt?: readonly string[] | undefined;
 };
 
-export type Size = { readonly columns: number; readonly rows: number };
+export type WindowSize = { readonly columns: number; readonly rows: number };
 
-/** The key of each fault, and the word for it. */
+/** Key, name and label of each fault. */
 export const faultKeys = [
   ['1', 'DropBefore', 'cut before'],
   ['2', 'DropAfter', 'cut after'],
@@ -39,16 +38,16 @@ export const faultKeys = [
 const keyWords = ['P paper', 'M maintenance', 'R power off and on', 'V receipt', 'Q quit'] as const;
 
 const margin = '  ';
-const boxMost = 30;
-/** Border and the space beside it, both sides. */
+const boxWidthMax = 30;
+/** Border and padding on both sides. */
 const boxFrame = 4;
 const screenLines = 6;
 const cardCells = 17;
 const cardRows = 8;
 const gap = '   ';
-/** From here on the cards have room beside the screen. */
-const wideFrom = margin.length * 2 + boxMost + boxFrame + gap.length + 2 * (cardCells + 2);
-const logLeast = 4;
+/** The cards are beside the screen from this window width on. */
+const wideLayoutMin = margin.length * 2 + boxWidthMax + boxFrame + gap.length + 2 * (cardCells + 2);
+const logLinesMin = 4;
 
 const colours: Readonly<Record<TerminalScreen['state'], Colour>> = {
   Idle: 'dim',
@@ -61,127 +60,144 @@ const colours: Readonly<Record<TerminalScreen['state'], Colour>> = {
   OutOfService: 'red',
 };
 
-/** One piece of a line: what it says, and how. */
-type Piece = { readonly text: string; readonly colour?: Colour | undefined };
+/** A part of a line with its colour. */
+type TextSpan = { readonly text: string; readonly colour?: Colour | undefined };
 
-function painted(pieces: readonly Piece[], paint: Paint): string {
-  return pieces
+function paintSpans(spans: readonly TextSpan[], paint: Paint): string {
+  return spans
     .map(({ text, colour }) => (colour === undefined ? text : paint(colour, text)))
     .join('');
 }
 
-/** Pieces side by side, in as many lines as they need. */
-function flowed(pieces: readonly Piece[], columns: number, paint: Paint): string[] {
-  const lines: Piece[][] = [];
+/** Wraps the spans into lines. */
+function wrapSpans(spans: readonly TextSpan[], columns: number, paint: Paint): string[] {
+  const lines: TextSpan[][] = [];
   let used = 0;
-  for (const piece of pieces) {
-    const cells = widthOf(piece.text) + margin.length;
+  for (const span of spans) {
+    const cells = displayWidth(span.text) + margin.length;
     if (lines.length === 0 || used + cells > columns) {
       lines.push([]);
       used = 0;
     }
-    lines.at(-1)?.push({ text: margin }, piece);
+    lines.at(-1)?.push({ text: margin }, span);
     used += cells;
   }
-  return lines.map((line) => painted(line, paint));
+  return lines.map((line) => paintSpans(line, paint));
 }
 
-function centred(text: string, cells: number): string {
-  const cut = cutTo(visible(text), cells);
-  const left = Math.floor((cells - widthOf(cut)) / 2);
-  return padded(' '.repeat(left) + cut, cells);
+function centreText(text: string, cells: number): string {
+  const cut = truncateEnd(escapeText(text), cells);
+  const leftPadding = Math.floor((cells - displayWidth(cut)) / 2);
+  return padToWidth(' '.repeat(leftPadding) + cut, cells);
 }
 
-/** The screen of the terminal, with its border. */
-function boxOf({ state, lines }: TerminalScreen, columns: number, paint: Paint): string[] {
-  const cells = Math.max(1, Math.min(boxMost, columns - boxFrame - margin.length));
+/** The screen of the terminal with its border. */
+function screenBox({ state, lines }: TerminalScreen, columns: number, paint: Paint): string[] {
+  const cells = Math.max(1, Math.min(boxWidthMax, columns - boxFrame - margin.length));
   const colour = colours[state];
-  const inner = lines.slice(0, screenLines);
-  const above = Math.floor((screenLines - inner.length) / 2);
-  const rows = Array.from({ length: screenLines }, (_, at) => inner[at - above] ?? '');
-  const side = paint(colour, '│');
+  const visibleLines = lines.slice(0, screenLines);
+  const topPadding = Math.floor((screenLines - visibleLines.length) / 2);
+  const rows = Array.from({ length: screenLines }, (_, at) => visibleLines[at - topPadding] ?? '');
+  const border = paint(colour, '│');
   return [
     margin + paint(colour, `╭${'─'.repeat(cells + 2)}╮`),
-    ...rows.map((row) => `${margin}${side} ${paint(colour, centred(row, cells))} ${side}`),
+    ...rows.map((row) => `${margin}${border} ${paint(colour, centreText(row, cells))} ${border}`),
     margin + paint(colour, `╰${'─'.repeat(cells + 2)}╯`),
   ];
 }
 
-function cardPieces({ cards, card }: Shown): Piece[] {
+function cardSpans({ cards, card }: TerminalView): TextSpan[] {
   return cards.map((name, at) => {
     const letter = String.fromCharCode('a'.charCodeAt(0) + at);
-    const isShown = name === card;
+    const isSelected = name === card;
     return {
-      text: `${isShown ? '▸' : ' '}${letter} ${visible(name)}`,
-      colour: isShown ? ('bold' as const) : ('dim' as const),
+      text: `${isSelected ? '▸' : ' '}${letter} ${escapeText(name)}`,
+      colour: isSelected ? ('bold' as const) : ('dim' as const),
     };
   });
 }
 
-/** Beside the screen: two columns of cards. */
-function besideOf(shown: Shown, box: readonly string[], paint: Paint): string[] {
-  const pieces = cardPieces(shown);
+/** Adds two columns of cards beside the screen. */
+function cardsBesideScreen(view: TerminalView, box: readonly string[], paint: Paint): string[] {
+  const spans = cardSpans(view);
   return box.map((line, row) => {
-    const cells = [pieces[row], pieces[row + cardRows]]
-      .filter((piece) => piece !== undefined)
-      .map(({ text, colour }) => ({ text: padded(cutTo(text, cardCells), cardCells + 2), colour }));
-    return `${line}${gap}${painted(cells, paint)}`.trimEnd();
+    const cells = [spans[row], spans[row + cardRows]]
+      .filter((span) => span !== undefined)
+      .map(({ text, colour }) => ({
+        text: padToWidth(truncateEnd(text, cardCells), cardCells + 2),
+        colour,
+      }));
+    return `${line}${gap}${paintSpans(cells, paint)}`.trimEnd();
   });
 }
 
-function headOf(shown: Shown, columns: number, paint: Paint): string[] {
-  const { tsn, url, cloud, remarks } = shown;
+function headerLines(view: TerminalView, columns: number, paint: Paint): string[] {
+  const { tsn, url, cloud, remarks } = view;
   const isUp = cloud === 'Connected';
-  const facts: Piece[] = [
+  const facts: TextSpan[] = [
     {
-      text: cutTo(`cloud ${visible(cloud)}`, columns - margin.length),
+      text: truncateEnd(`cloud ${escapeText(cloud)}`, columns - margin.length),
       colour: isUp ? 'green' : 'yellow',
     },
-    ...(url === undefined ? [] : [{ text: cutTo(url, columns - margin.length) }]),
+    ...(url === undefined ? [] : [{ text: truncateEnd(url, columns - margin.length) }]),
     ...remarks.map((text) => ({ text, colour: 'red' as const })),
   ];
-  const name = cutTo(visible(tsn), columns - margin.length);
-  return [margin + paint('bold', name), ...flowed(facts, columns, paint)];
+  const name = truncateEnd(escapeText(tsn), columns - margin.length);
+  return [margin + paint('bold', name), ...wrapSpans(facts, columns, paint)];
 }
 
-function keysOf({ fault }: Shown, columns: number, paint: Paint): string[] {
-  const faults = faultKeys.map(([key, name, word]): Piece => {
+function keyLines({ fault }: TerminalView, columns: number, paint: Paint): string[] {
+  const faults = faultKeys.map(([key, name, word]): TextSpan => {
     const isNext = name === fault;
     return { text: `${isNext ? '▸' : ''}${key} ${word}`, colour: isNext ? 'yellow' : 'dim' };
   });
-  const words = keyWords.map((text): Piece => ({ text, colour: 'dim' }));
-  return [...flowed(faults, columns, paint), ...flowed(words, columns, paint)];
+  const parseCommaList = keyWords.map((text): TextSpan => ({ text, colour: 'dim' }));
+  return [...wrapSpans(faults, columns, paint), ...wrapSpans(parseCommaList, columns, paint)];
 }
 
-function endOf({ receipt, log }: Shown, room: number, columns: number, paint: Paint): string[] {
+function logOrReceiptLines(
+  { receipt, log }: TerminalView,
+  availableRows: number,
+  columns: number,
+  paint: Paint,
+): string[] {
   const cells = columns - margin.length;
   if (receipt !== undefined) {
-    const lines = receipt.length === 0 ? ['Nothing was printed yet.'] : receipt;
-    return lines.slice(0, room).map((line) => margin + cutTo(visible(line), cells));
+    const lines = receipt.length === 0 ? ['No receipt was printed yet.'] : receipt;
+    return lines
+      .slice(0, availableRows)
+      .map((line) => margin + truncateEnd(escapeText(line), cells));
   }
-  return log.slice(-room).map(({ text, colour }) => {
-    const cut = cutTo(visible(text), cells);
+  return log.slice(-availableRows).map(({ text, colour }) => {
+    const cut = truncateEnd(escapeText(text), cells);
     return margin + (colour === undefined ? cut : paint(colour, cut));
   });
 }
 
-/** Lines that are not longer than the window, and no more of them than it has. */
-export function pictureOf(shown: Shown, { columns, rows }: Size, paint: Paint): string[] {
-  const box = boxOf(shown.screen, columns, paint);
-  const head = [...headOf(shown, columns, paint), ''];
-  const keys = ['', ...keysOf(shown, columns, paint), ''];
-  const listed = flowed(cardPieces(shown), columns, paint);
-  const all =
-    columns >= wideFrom
-      ? [...head, ...besideOf(shown, box, paint), ...keys]
-      : [...head, ...box, ...listed, ...keys];
-  // Where not all of it fits, the card that is shown says enough.
-  const chosen = cardPieces(shown).filter(({ colour }) => colour === 'bold');
-  const hint: Piece = { text: 'a–p card  1–7 fault  P M R V Q', colour: 'dim' };
-  const top =
-    all.length + logLeast <= rows
-      ? all
-      : [...head, ...box, ...flowed([...chosen, hint], columns, paint), ''];
-  const room = Math.max(0, rows - top.length);
-  return [...top, ...(room === 0 ? [] : endOf(shown, room, columns, paint))].slice(0, rows);
+/** The lines of the window; they never exceed its width and height. */
+export function layOutScreen(
+  view: TerminalView,
+  { columns, rows }: WindowSize,
+  paint: Paint,
+): string[] {
+  const box = screenBox(view.screen, columns, paint);
+  const head = [...headerLines(view, columns, paint), ''];
+  const keys = ['', ...keyLines(view, columns, paint), ''];
+  const cardLines = wrapSpans(cardSpans(view), columns, paint);
+  const fullLayout =
+    columns >= wideLayoutMin
+      ? [...head, ...cardsBesideScreen(view, box, paint), ...keys]
+      : [...head, ...box, ...cardLines, ...keys];
+  // In a small window only the selected card is listed.
+  const selectedCard = cardSpans(view).filter(({ colour }) => colour === 'bold');
+  const hint: TextSpan = { text: 'a–p card  1–7 fault  P M R V Q', colour: 'dim' };
+  const upperLines =
+    fullLayout.length + logLinesMin <= rows
+      ? fullLayout
+      : [...head, ...box, ...wrapSpans([...selectedCard, hint], columns, paint), ''];
+  const availableRows = Math.max(0, rows - upperLines.length);
+  return [
+    ...upperLines,
+    ...(availableRows === 0 ? [] : logOrReceiptLines(view, availableRows, columns, paint)),
+  ].slice(0, rows);
 }

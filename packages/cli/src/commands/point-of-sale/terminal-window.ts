@@ -1,56 +1,65 @@
-/** The simulated terminal in the window of a terminal: its screen, its paper, and what goes to and fro. */
+/** Shows the simulated terminal: screen, receipt, and messages that it receives and sends. */
 import { defined } from '@switchyard/contract';
 import type { TerminalFault, TerminalHappening, TerminalScreen } from '@switchyard/simulators';
-import type { Kit } from '../../command-line/command-runner.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import type { Colour } from '../../output/colours.ts';
-import { visible } from '../../output/escape-text.ts';
-import { type LogLine, pictureOf } from './terminal-screen-layout.ts';
+import { escapeText } from '../../output/escape-text.ts';
+import { type LogLine, layOutScreen } from './terminal-screen-layout.ts';
 
 export type TerminalWindow = {
-  /** Whether it is redrawn in place; else there is a line for each happening. */
+  /** Whether the window is redrawn in place; otherwise each event is a line. */
   readonly isDrawn: boolean;
-  tell(happening: TerminalHappening): void;
+  onEvent(terminalEvent: TerminalHappening): void;
   cloud(state: string, error?: string): void;
   card(name: string): void;
-  /** Of the next payment. */
+  /** The fault of the next payment. */
   fault(name: TerminalFault): void;
-  /** Something that is so until it is said otherwise, such as that there is no paper. */
-  remark(text: string, isSo: boolean): void;
-  /** The receipt that was printed last instead of what goes to and fro, and back. */
-  turnReceipt(): void;
+  /** Shows or hides a condition, such as “no paper”. */
+  remark(text: string, isActive: boolean): void;
+  /** Switches between the last receipt and the log. */
+  toggleReceipt(): void;
   note(text: string): void;
   open(facts: { tsn: string; url?: string; certFile?: string }): void;
   close(): void;
 };
 
 const logLines = 100;
-const usualSize = { columns: 80, rows: 24 };
-const enter = '\u001b[?1049h\u001b[?25l';
-const leave = '\u001b[?25h\u001b[?1049l';
-const home = '\u001b[H';
+const defaultSize = { columns: 80, rows: 24 };
+const enterAlternateScreen = '\u001b[?1049h\u001b[?25l';
+const leaveAlternateScreen = '\u001b[?25h\u001b[?1049l';
+const cursorHome = '\u001b[H';
 const clearToEnd = '\u001b[K';
 const clearBelow = '\u001b[J';
 
-/** One line for people, of what is worth one. */
-export function lineOf(happening: TerminalHappening): string | undefined {
-  switch (happening.type) {
+/** The log line of an event; undefined for events without one. */
+export function formatEvent(terminalEvent: TerminalHappening): string | undefined {
+  switch (terminalEvent.type) {
     case 'Screen':
       return undefined;
     case 'Printed':
-      return `prints ${happening.lines.length} lines`;
+      return `prints ${terminalEvent.lines.length} lines`;
     case 'Sound':
       return 'beeps';
     case 'Ignored':
-      return `ignored: ${happening.reason}`;
+      return `ignored: ${terminalEvent.reason}`;
     case 'Fault':
-      return `fault: ${happening.fault}`;
+      return `fault: ${terminalEvent.fault}`;
     case 'Payment': {
-      const { state, transactionId } = happening;
+      const { state, transactionId } = terminalEvent;
       return `${state} ${transactionId}`;
     }
     case 'Received':
     case 'Sent': {
-      const { type, category, kind, saleId, serviceId = '', condition, result, event } = happening;
+      const {
+        type,
+        category,
+        kind,
+        saleId,
+        serviceId = '',
+        condition,
+        result,
+        event,
+      } = terminalEvent;
       const arrow = type === 'Received' ? '→' : '←';
       const outcome = condition ?? result ?? event ?? '';
       return `${arrow} ${category} ${kind} ${saleId} ${serviceId} ${outcome}`.trimEnd();
@@ -58,57 +67,65 @@ export function lineOf(happening: TerminalHappening): string | undefined {
   }
 }
 
-function colourOf(happening: TerminalHappening): Colour | undefined {
-  if (happening.type === 'Fault' || happening.type === 'Ignored') return 'yellow';
-  if (happening.type === 'Received') return 'cyan';
-  if (happening.type !== 'Sent' || happening.result === undefined) return undefined;
-  return happening.result === 'Failure' ? 'red' : 'green';
+function eventColour(terminalEvent: TerminalHappening): Colour | undefined {
+  if (terminalEvent.type === 'Fault' || terminalEvent.type === 'Ignored') return 'yellow';
+  if (terminalEvent.type === 'Received') return 'cyan';
+  if (terminalEvent.type !== 'Sent' || terminalEvent.result === undefined) return undefined;
+  return terminalEvent.result === 'Failure' ? 'red' : 'green';
 }
 
-const isSale = (happening: TerminalHappening): boolean =>
-  happening.type === 'Received' && happening.category === 'Payment';
+const isPaymentRequest = (terminalEvent: TerminalHappening): boolean =>
+  terminalEvent.type === 'Received' && terminalEvent.category === 'Payment';
 
-/** What the till is shown stands on the screen already: of each step it would be two lines. */
-const isMirrored = (happening: TerminalHappening): boolean =>
-  (happening.type === 'Sent' || happening.type === 'Received') && happening.category === 'Display';
+/** Display messages repeat what the screen shows, so the log leaves them out. */
+const isDisplayMessage = (terminalEvent: TerminalHappening): boolean =>
+  (terminalEvent.type === 'Sent' || terminalEvent.type === 'Received') &&
+  terminalEvent.category === 'Display';
 
-type Start = { readonly tsn: string; readonly cards: readonly string[]; readonly card: string };
+type InitialState = {
+  readonly tsn: string;
+  readonly cards: readonly string[];
+  readonly card: string;
+};
 
 /** @example const window = createTerminalWindow(kit, { tsn, cards, card: 'visa' }); */
-export function createTerminalWindow({ world, screen }: Kit, start: Start): TerminalWindow {
-  const { stdout, clock } = world;
-  const isDrawn = !screen.json && stdout.isTTY === true;
+export function createTerminalWindow(
+  { environment, output }: CommandContext,
+  initial: InitialState,
+): TerminalWindow {
+  const { stdout, clock } = environment;
+  const isDrawn = !output.json && stdout.isTTY === true;
   const log: LogLine[] = [];
   const remarks = new Set<string>();
-  let shown: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
+  let terminalScreen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
   let cloud = 'Stopped';
-  let { card } = start;
+  let { card } = initial;
   let nextFault: TerminalFault | undefined;
   let receipt: readonly string[] = [];
-  let isReceiptShown = false;
+  let isReceiptVisible = false;
   let url: string | undefined;
   let isOpen = false;
 
   function draw(): void {
     if (!isDrawn || !isOpen) return;
-    const { columns = usualSize.columns, rows = usualSize.rows } = stdout;
-    const { tsn, cards } = start;
-    const all = { tsn, url, cloud, screen: shown, cards, card, fault: nextFault, log };
-    const lines = pictureOf(
-      { ...all, remarks: [...remarks], receipt: isReceiptShown ? receipt : undefined },
+    const { columns = defaultSize.columns, rows = defaultSize.rows } = stdout;
+    const { tsn, cards } = initial;
+    const current = { tsn, url, cloud, screen: terminalScreen, cards, card, fault: nextFault, log };
+    const lines = layOutScreen(
+      { ...current, remarks: [...remarks], receipt: isReceiptVisible ? receipt : undefined },
       { columns, rows },
-      screen.paint,
+      output.paint,
     );
-    // Written over what stands there: a window that is cleared first flickers.
+    // Overwrites the old lines: clearing the window first would flicker.
     const text = lines.map((line) => line + clearToEnd).join('\r\n');
-    stdout.write(`${home}${text}${clearBelow}`);
+    stdout.write(`${cursorHome}${text}${clearBelow}`);
   }
 
-  function say(text: string, colour?: Colour): void {
-    if (screen.json) return;
+  function writeLine(text: string, colour?: Colour): void {
+    if (output.json) return;
     const at = new Date(clock.now()).toISOString().slice(11, 19);
     if (!isDrawn) {
-      screen.text(`${at} ${visible(text)}\n`);
+      output.printText(`${at} ${escapeText(text)}\n`);
       return;
     }
     log.push({ text: `${at} ${text}`, ...defined({ colour }) });
@@ -116,34 +133,38 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
     draw();
   }
 
-  const tellJson = (value: object) =>
-    void screen.line({ at: new Date(clock.now()).toISOString(), ...value }).catch(() => undefined);
+  const writeJson = (value: object) =>
+    void output
+      .printJsonLine({ at: new Date(clock.now()).toISOString(), ...value })
+      .catch(() => undefined);
 
-  /** Where there is no window, what is shown and printed are lines as everything else. */
-  function tellInLines(happening: TerminalHappening): void {
-    if (happening.type === 'Screen') say(`shows: ${happening.screen.lines.join(' · ')}`);
-    if (happening.type !== 'Printed') return;
-    for (const printed of happening.lines) screen.text(`  | ${visible(printed)}\n`);
+  /** Without a window, screens and receipts are lines too. */
+  function writeEventLines(terminalEvent: TerminalHappening): void {
+    if (terminalEvent.type === 'Screen')
+      writeLine(`shows: ${terminalEvent.screen.lines.join(' · ')}`);
+    if (terminalEvent.type !== 'Printed') return;
+    for (const printed of terminalEvent.lines) output.printText(`  | ${escapeText(printed)}\n`);
   }
 
   return {
     isDrawn,
-    note: say,
-    tell(happening) {
-      if (screen.json) return tellJson(happening);
-      if (happening.type === 'Screen') shown = happening.screen;
-      if (happening.type === 'Printed') receipt = happening.lines;
-      if (isSale(happening)) nextFault = undefined;
-      const line = isDrawn && isMirrored(happening) ? undefined : lineOf(happening);
-      if (line !== undefined) say(line, colourOf(happening));
+    note: writeLine,
+    onEvent(terminalEvent) {
+      if (output.json) return writeJson(terminalEvent);
+      if (terminalEvent.type === 'Screen') terminalScreen = terminalEvent.screen;
+      if (terminalEvent.type === 'Printed') receipt = terminalEvent.lines;
+      if (isPaymentRequest(terminalEvent)) nextFault = undefined;
+      const line =
+        isDrawn && isDisplayMessage(terminalEvent) ? undefined : formatEvent(terminalEvent);
+      if (line !== undefined) writeLine(line, eventColour(terminalEvent));
       else draw();
-      if (!isDrawn) tellInLines(happening);
+      if (!isDrawn) writeEventLines(terminalEvent);
     },
     cloud(state, error) {
       cloud = error === undefined ? state : `${state} (${error})`;
-      if (screen.json) {
-        tellJson({ type: 'Cloud', state, ...defined({ error }) });
-      } else say(`cloud: ${cloud}`);
+      if (output.json) {
+        writeJson({ type: 'Cloud', state, ...defined({ error }) });
+      } else writeLine(`cloud: ${cloud}`);
     },
     card(name) {
       card = name;
@@ -153,13 +174,13 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
       nextFault = name;
       draw();
     },
-    remark(text, isSo) {
-      if (isSo) remarks.add(text);
+    remark(text, isActive) {
+      if (isActive) remarks.add(text);
       else remarks.delete(text);
       draw();
     },
-    turnReceipt() {
-      isReceiptShown = !isReceiptShown;
+    toggleReceipt() {
+      isReceiptVisible = !isReceiptVisible;
       draw();
     },
     open(facts) {
@@ -167,24 +188,25 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
       ({ url } = facts);
       const { tsn, certFile } = facts;
       if (isDrawn) {
-        stdout.write(enter);
+        stdout.write(enterAlternateScreen);
         stdout.on?.('resize', draw);
         draw();
-      } else if (screen.json) {
-        tellJson({
+      } else if (output.json) {
+        writeJson({
           type: 'Started',
           tsn,
           ...defined({ url, certFile: url === undefined ? undefined : certFile }),
         });
-      } else say(`${tsn} ${url === undefined ? 'runs' : `listens at ${url}, trust ${certFile}`}`);
+      } else
+        writeLine(`${tsn} ${url === undefined ? 'runs' : `listens at ${url}, trust ${certFile}`}`);
     },
     close() {
       if (isDrawn && isOpen) {
         stdout.off?.('resize', draw);
-        stdout.write(leave);
+        stdout.write(leaveAlternateScreen);
       }
       isOpen = false;
-      if (screen.json) tellJson({ type: 'Stopped' });
+      if (output.json) writeJson({ type: 'Stopped' });
     },
   };
 }

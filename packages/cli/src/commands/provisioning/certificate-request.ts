@@ -1,4 +1,4 @@
-/** A key pair and a PKCS#10 request (RFC 2986), made on this machine: the key goes nowhere. */
+/** Creates a key pair and a PKCS#10 request (RFC 2986); the private key stays on this machine. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -14,7 +14,7 @@ const bitStringTag = 0x03;
 const identifierTag = 0x06;
 const textTag = 0x0c;
 const attributesTag = 0xa0;
-/** 2.5.4.3 and 1.2.840.10045.4.3.2, as DER has them. */
+/** 2.5.4.3 and 1.2.840.10045.4.3.2 in DER. */
 const commonName = Buffer.from('550403', 'hex');
 const ecdsaWithSha256 = Buffer.from('2a8648ce3d040302', 'hex');
 const lineChars = 64;
@@ -28,13 +28,13 @@ function der(tag: number, ...parts: readonly Buffer[]): Buffer {
 }
 
 /** On the curve P-256. */
-export function newKey(): string {
+export function createDeviceKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 /** @param name the common name; the platform sets the subject of the certificate itself */
-export function certificateRequest(keyPem: string, name: string): string {
+export function createCertificateRequest(keyPem: string, name: string): string {
   const key: KeyObject = createPrivateKey(keyPem);
   const subject = der(
     sequenceTag,

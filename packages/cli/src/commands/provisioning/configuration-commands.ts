@@ -1,22 +1,30 @@
-/** What services are configured with, at four levels, and what was configured before. */
+/** `switchyard config`: the configuration of services at four levels, and its versions. */
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { jsonValue, type ListOptions, listOptions } from '../../command-line/list-options.ts';
-import { column, type Row, showList, showThing } from '../../command-line/list-output.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import {
+  addListOptions,
+  type ListOptions,
+  parseJsonOption,
+} from '../../command-line/list-options.ts';
+import { column, printList, printResource, type Row } from '../../command-line/list-output.ts';
 import { membersOf } from '../../http/problem-details.ts';
-import { cellOf } from '../../output/table.ts';
+import { formatCell } from '../../output/table.ts';
 import { fail } from '../../runtime/command-error.ts';
-import { placeOf, placeOptions, serviceIdOf } from './service-commands.ts';
+import { addLevelOptions, findServiceId, selectLevel } from './service-commands.ts';
 
-type Place = Parameters<typeof placeOf>[1];
+type LevelOptions = Parameters<typeof selectLevel>[1];
 
-async function configPath(kit: Kit, service: string, place: Place): Promise<string> {
-  const { list, entityId } = await placeOf(kit, place);
-  const serviceId = await serviceIdOf(kit, service);
+async function configPath(
+  context: CommandContext,
+  service: string,
+  levelOptions: LevelOptions,
+): Promise<string> {
+  const { list, entityId } = await selectLevel(context, levelOptions);
+  const serviceId = await findServiceId(context, service);
   return `/configuration/v1/${list}/${encodeURIComponent(entityId)}/services/${serviceId}`;
 }
 
-function at(values: unknown, pointer: string): unknown {
+function valueAtPointer(values: unknown, pointer: string): unknown {
   const parts = pointer
     .split('/')
     .slice(1)
@@ -24,17 +32,26 @@ function at(values: unknown, pointer: string): unknown {
   return parts.reduce<unknown>((value, part) => membersOf(value)[part], values);
 }
 
-async function get(kit: Kit, service: string, place: Place): Promise<undefined> {
-  const { body } = await kit.api().call<Row>('GET', await configPath(kit, service, place));
+async function printConfiguration(
+  context: CommandContext,
+  service: string,
+  levelOptions: LevelOptions,
+): Promise<undefined> {
+  const { body } = await context
+    .api()
+    .call<Row>('GET', await configPath(context, service, levelOptions));
   const effective = membersOf(body['effective']);
   const sources = Array.isArray(effective['sources']) ? effective['sources'].map(membersOf) : [];
-  kit.screen.result(body, () => {
-    if (sources.length === 0) return 'No level sets anything.\n';
-    return kit.screen.table(
+  context.output.printResult(body, () => {
+    if (sources.length === 0) return 'No level sets a value.\n';
+    return context.output.formatTable(
       [
-        { title: 'VALUE', of: ({ pointer }) => pointer, keepsEnd: true },
-        { title: 'IS', of: ({ pointer }) => cellOf(at(effective['values'], String(pointer))) },
-        { title: 'FROM', of: ({ level }) => level, whole: true },
+        { title: 'VALUE', value: ({ pointer }) => pointer, keepEnd: true },
+        {
+          title: 'IS',
+          value: ({ pointer }) => formatCell(valueAtPointer(effective['values'], String(pointer))),
+        },
+        { title: 'FROM', value: ({ level }) => level, neverTruncate: true },
       ],
       sources,
     );
@@ -42,15 +59,20 @@ async function get(kit: Kit, service: string, place: Place): Promise<undefined> 
   return undefined;
 }
 
-async function set(kit: Kit, service: string, text: string, place: Place): Promise<undefined> {
-  const values = jsonValue(text, 'The values');
+async function setConfiguration(
+  context: CommandContext,
+  service: string,
+  text: string,
+  levelOptions: LevelOptions,
+): Promise<undefined> {
+  const values = parseJsonOption(text, 'The values');
   if (typeof values !== 'object' || values === null || Array.isArray(values))
-    fail('usage', 'The values are no object.');
-  const path = await configPath(kit, service, place);
-  const { etag } = await kit.api().call('GET', path);
-  const { body } = await kit.api().call<Row>('POST', path, { body: { values }, etag });
-  kit.screen.result(body, () =>
-    kit.screen.members({
+    fail('usage', 'The values must be a JSON object, such as {"points":3}.');
+  const path = await configPath(context, service, levelOptions);
+  const { etag } = await context.api().call('GET', path);
+  const { body } = await context.api().call<Row>('POST', path, { body: { values }, etag });
+  context.output.printResult(body, () =>
+    context.output.formatMembers({
       version: body['version'],
       level: body['level'],
       missing: body['missing'],
@@ -59,49 +81,58 @@ async function set(kit: Kit, service: string, text: string, place: Place): Promi
   return undefined;
 }
 
-export function addConfigCommands(program: Command, { act }: Runner): void {
+export function addConfigCommands(program: Command, { toAction }: CommandRunner): void {
   const config = program
     .command('config')
-    .summary('what services are configured with')
-    .description('What services are configured with, level by level.');
-  placeOptions(config.command('get <service>'))
-    .description('What holds at a level, and where each value comes from.')
+    .summary('configure services')
+    .description('Configures services at the levels organisation, merchant, store and device.');
+  addLevelOptions(config.command('get <service>'))
+    .description('Shows the effective values at a level and the level that sets each of them.')
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard config get "EMV terminal parameters" --device 0198…',
     )
-    .action(act<Place>((kit, [service = ''], options) => get(kit, service, options)));
-  placeOptions(config.command('set <service> <values>'))
+    .action(
+      toAction<LevelOptions>((context, [service = ''], options) =>
+        printConfiguration(context, service, options),
+      ),
+    );
+  addLevelOptions(config.command('set <service> <values>'))
     .description(
-      'Sets all that a level sets of its own: JSON, or @file with JSON or YAML. What is left out is inherited.',
+      'Replaces the values that a level sets itself, as JSON or @file with JSON or YAML. Other values are inherited.',
     )
     .addHelpText(
       'after',
       `\nExample:\n  $ switchyard config set "Loyalty points" '{"points":3}' --store 0198…`,
     )
     .action(
-      act<Place>((kit, [service = '', values = ''], options) => set(kit, service, values, options)),
+      toAction<LevelOptions>((context, [service = '', values = ''], options) =>
+        setConfiguration(context, service, values, options),
+      ),
     );
-  listOptions(placeOptions(config.command('versions <service>')))
-    .description('Lists what a level set before.')
-    .option('--version-number <number>', 'shows this one with its values')
+  addListOptions(addLevelOptions(config.command('versions <service>')))
+    .description('Lists the earlier versions of the values of a level.')
+    .option('--version-number <number>', 'show this version with its values')
     .action(
-      act<Place & ListOptions & { versionNumber?: string }>(
-        async (kit, [service = ''], options) => {
-          const path = `${await configPath(kit, service, options)}/versions`;
+      toAction<LevelOptions & ListOptions & { versionNumber?: string }>(
+        async (context, [service = ''], options) => {
+          const path = `${await configPath(context, service, options)}/versions`;
           if (options.versionNumber !== undefined) {
-            showThing(
-              kit,
-              (await kit.api().call('GET', `${path}/${encodeURIComponent(options.versionNumber)}`))
-                .body,
+            printResource(
+              context,
+              (
+                await context
+                  .api()
+                  .call('GET', `${path}/${encodeURIComponent(options.versionNumber)}`)
+              ).body,
             );
             return undefined;
           }
-          await showList(kit, path, {}, options, [
+          await printList(context, path, {}, options, [
             column('version'),
             column('createdAt', 'AT', true),
             column('isCurrent', 'IN FORCE'),
-            { title: 'BY', of: (row) => membersOf(row['author'])['clientId'] },
+            { title: 'BY', value: (row) => membersOf(row['author'])['clientId'] },
           ]);
           return undefined;
         },

@@ -1,20 +1,20 @@
-/** The whole estate as one file: exported, compared, applied. */
+/** `switchyard estate`: exports, compares and imports the estate of an organisation as one file. */
 import { renameSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { words } from '../../command-line/list-options.ts';
-import { applyPlan, type Outcome } from '../../estate/apply-plan.ts';
-import { compare, type Plan } from '../../estate/compare-estates.ts';
-import { estateText, readEstate as readFile } from '../../estate/estate-file.ts';
-import type { Estate, KindName } from '../../estate/estate-model.ts';
-import { changeFacts, changesOf, countsOf, planText } from '../../estate/print-plan.ts';
-import { readEstate } from '../../estate/read-server-estate.ts';
-import { kinds } from '../../estate/resource-kinds.ts';
-import type { Home } from '../../estate/resource-routes.ts';
-import { openSecrets, secretive } from '../../estate/secrets-file.ts';
-import { visible } from '../../output/escape-text.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { parseCommaList } from '../../command-line/list-options.ts';
+import { type ApplyOutcome, applyPlan } from '../../estate/apply-plan.ts';
+import { compareEstates, type Plan } from '../../estate/compare-estates.ts';
+import { formatEstate, readEstateFile } from '../../estate/estate-file.ts';
+import type { Estate, ResourceKind } from '../../estate/estate-model.ts';
+import { changeToJson, countsOf, formatPlan, listChanges } from '../../estate/print-plan.ts';
+import { readServerEstate } from '../../estate/read-server-estate.ts';
+import { resourceDefinitions } from '../../estate/resource-kinds.ts';
+import type { EstateOwner } from '../../estate/resource-routes.ts';
+import { openSecretsFile, resourcesWithSecrets } from '../../estate/secrets-file.ts';
+import { escapeText } from '../../output/escape-text.ts';
 import { confirm } from '../../output/prompt.ts';
-import { CommandFault, fail } from '../../runtime/command-error.ts';
+import { CommandError, fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
 type ExportOptions = {
@@ -30,94 +30,102 @@ type ImportOptions = {
   readonly showSecrets?: boolean;
 };
 
-async function homeOf(kit: Kit): Promise<Home> {
-  const session = kit.session();
+async function findOwner(context: CommandContext): Promise<EstateOwner> {
+  const session = context.session();
   const organizationId = await session.organizationId();
-  if (kit.globals.organization === undefined)
+  if (context.globals.organization === undefined)
     return { organizationId, userDomainId: session.profile.userDomainId };
-  // Its people are in a domain of their own, if it has one.
+  // The users of an organisation below are in a user domain of its own, if it has one.
   const path = `/provisioning/v2/organizations/${encodeURIComponent(organizationId)}`;
   const { body } = await session.api.call<{ userDomainId?: string }>('GET', path);
   return { organizationId, userDomainId: body.userDomainId };
 }
 
-function skippedKinds(lists: readonly string[] | undefined): ReadonlySet<KindName> {
-  const found = (lists ?? []).map((list) => {
-    const kind = kinds.find((each) => each.list === list);
+function parseSkippedKinds(lists: readonly string[] | undefined): ReadonlySet<ResourceKind> {
+  const selectedKinds = (lists ?? []).map((list) => {
+    const kind = resourceDefinitions.find((each) => each.list === list);
     return (
       kind?.name ??
       fail(
         'usage',
-        `“${list}” is no list of an estate.`,
-        `Known: ${kinds.map((each) => each.list).join(', ')}`,
+        `“${list}” is not a list of an estate file.`,
+        `Use one of: ${resourceDefinitions.map((each) => each.list).join(', ')}`,
       )
     );
   });
-  return new Set(found);
+  return new Set(selectedKinds);
 }
 
 async function readServer(
-  kit: Kit,
-  home: Home,
-  skipped: ReadonlySet<KindName>,
+  context: CommandContext,
+  owner: EstateOwner,
+  skipped: ReadonlySet<ResourceKind>,
   only?: readonly string[],
 ): Promise<Estate> {
-  const progress = kit.screen.progress('Reading the estate');
+  const progress = context.output.startProgress('Reading the estate');
   try {
-    return await readEstate(kit.api(), home, {
+    return await readServerEstate(context.api(), owner, {
       progress,
-      stopping: kit.world.stopping,
+      stopping: context.environment.stopping,
       skipped,
       only,
-      note: (text) => kit.screen.note(text),
+      note: (text) => context.output.printNote(text),
     });
   } finally {
     progress.end();
   }
 }
 
-/** Whole or not at all: a file of before stays until the new one is complete. */
-function writeWhole(file: string, text: string): void {
-  const unfinished = `${file}.${process.pid}.part`;
+/** Writes a temporary file and renames it: an old file stays until the new one is complete. */
+function writeFileAtomically(file: string, text: string): void {
+  const temporaryFile = `${file}.${process.pid}.part`;
   try {
-    writeFileSync(unfinished, text);
-    renameSync(unfinished, file);
+    writeFileSync(temporaryFile, text);
+    renameSync(temporaryFile, file);
   } catch (error) {
     fail('fault', `${file} cannot be written: ${(error as NodeJS.ErrnoException).code}.`);
   }
 }
 
-const thingsIn = ({ things, below }: Estate): number =>
-  below.reduce((sum, each) => sum + thingsIn(each), things.length);
+const countResources = ({ resources, subOrganizations }: Estate): number =>
+  subOrganizations.reduce((sum, each) => sum + countResources(each), resources.length);
 
-async function exportEstate(kit: Kit, { out, merchant, skip }: ExportOptions): Promise<undefined> {
-  const estate = await readServer(kit, await homeOf(kit), skippedKinds(skip), merchant);
-  const isJson = out === undefined ? kit.screen.json : out.endsWith('.json');
-  const text = estateText(estate, isJson);
+async function exportEstate(
+  context: CommandContext,
+  { out, merchant, skip }: ExportOptions,
+): Promise<undefined> {
+  const estate = await readServer(
+    context,
+    await findOwner(context),
+    parseSkippedKinds(skip),
+    merchant,
+  );
+  const isJson = out === undefined ? context.output.json : out.endsWith('.json');
+  const text = formatEstate(estate, isJson);
   if (out === undefined) {
-    kit.screen.text(text);
+    context.output.printText(text);
     return undefined;
   }
-  writeWhole(out, text);
-  const things = thingsIn(estate);
-  kit.screen.result(
-    { file: out, things, organizationsBelow: estate.below.length },
-    () => `${things} things in ${out}\n`,
+  writeFileAtomically(out, text);
+  const resources = countResources(estate);
+  context.output.printResult(
+    { file: out, resources, subOrganizations: estate.subOrganizations.length },
+    () => `${resources} resources in ${out}\n`,
   );
   return undefined;
 }
 
-/** Kinds that the file does not speak of need not be read. */
-function unspoken(wanted: Estate): ReadonlySet<KindName> {
-  const all = ({ managed, things, below }: Estate): KindName[] => [
+/** The resource kinds that the file does not contain or refer to; they need not be read. */
+function findUnusedKinds(fileEstate: Estate): ReadonlySet<ResourceKind> {
+  const all = ({ managed, resources, subOrganizations }: Estate): ResourceKind[] => [
     ...managed,
-    // Below a merchant alone, such as its configuration: no list at the top speaks of them.
-    ...new Set(things.map(({ kind }) => kind)),
-    ...below.flatMap(all),
+    // Kinds below a merchant, such as its configuration, have no list at the top.
+    ...new Set(resources.map(({ kind }) => kind)),
+    ...subOrganizations.flatMap(all),
   ];
-  const spoken = new Set(all(wanted));
-  // Named by others, so they are read for their keys.
-  const needed: KindName[] = [
+  const usedKinds = new Set(all(fileEstate));
+  // Other resources refer to these kinds by key.
+  const referencedKinds: ResourceKind[] = [
     'merchant',
     'store',
     'acquirerLink',
@@ -128,175 +136,207 @@ function unspoken(wanted: Estate): ReadonlySet<KindName> {
     'pointOfSale',
   ];
   return new Set(
-    kinds.map(({ name }) => name).filter((name) => !spoken.has(name) && !needed.includes(name)),
+    resourceDefinitions
+      .map(({ name }) => name)
+      .filter((name) => !usedKinds.has(name) && !referencedKinds.includes(name)),
   );
 }
 
-async function planFor(kit: Kit, file: string): Promise<{ plan: Plan; home: Home }> {
-  const wanted = readFile(file);
-  const home = await homeOf(kit);
-  return { plan: compare(wanted, await readServer(kit, home, unspoken(wanted))), home };
+async function createPlan(
+  context: CommandContext,
+  file: string,
+): Promise<{ plan: Plan; owner: EstateOwner }> {
+  const fileEstate = readEstateFile(file);
+  const owner = await findOwner(context);
+  return {
+    plan: compareEstates(fileEstate, await readServer(context, owner, findUnusedKinds(fileEstate))),
+    owner,
+  };
 }
 
-function showPlan(kit: Kit, plan: Plan, removes: string): void {
+function printPlan(context: CommandContext, plan: Plan, removalLabel: string): void {
   const facts = () => ({
     ...countsOf(plan),
-    changes: [...changesOf(plan)].map(({ organization, change }) =>
-      changeFacts(organization, change),
+    changes: [...listChanges(plan)].map(({ organization, change }) =>
+      changeToJson(organization, change),
     ),
   });
-  if (kit.screen.json) kit.screen.document(facts());
-  else kit.screen.text(planText(plan, kit.screen.paint, removes));
+  if (context.output.json) context.output.printJson(facts());
+  else context.output.printText(formatPlan(plan, context.output.paint, removalLabel));
 }
 
 async function diffEstate(
-  kit: Kit,
+  context: CommandContext,
   file: string,
-  wantsCode: boolean,
+  withExitCode: boolean,
 ): Promise<ExitName | undefined> {
-  const { plan } = await planFor(kit, file);
-  showPlan(kit, plan, 'on the server alone');
+  const { plan } = await createPlan(context, file);
+  printPlan(context, plan, 'only on the server');
   const { create, change, remove } = countsOf(plan);
-  return wantsCode && create + change + remove > 0 ? 'differences' : undefined;
+  return withExitCode && create + change + remove > 0 ? 'differences' : undefined;
 }
 
-/** Secrets are told once: somebody has to say beforehand where they go. */
-function demandPlaceForSecrets(plan: Plan, { secretsOut, showSecrets }: ImportOptions): void {
-  const count = secretive(plan).length;
+/** The server returns new secrets only once: requires --secrets-out or --show-secrets before the import. */
+function requireSecretsDestination(plan: Plan, { secretsOut, showSecrets }: ImportOptions): void {
+  const count = resourcesWithSecrets(plan).length;
   if (count === 0 || secretsOut !== undefined || showSecrets) return;
-  const [have, go] = count === 1 ? ['has a secret', 'it goes'] : ['have secrets', 'they go'];
+  const [verb, destination] =
+    count === 1 ? ['has a secret', 'it goes'] : ['have secrets', 'they go'];
   fail(
     'usage',
-    `${count} of the things to be made ${have}, told once: say where ${go} with --secrets-out.`,
+    `${count} of the things to be made ${verb}, told once: say where ${destination} with --secrets-out.`,
     '--show-secrets prints them on stderr instead.',
   );
 }
 
-async function demandConsent(kit: Kit, plan: Plan, { prune, yes }: ImportOptions): Promise<void> {
+async function requireConfirmation(
+  context: CommandContext,
+  plan: Plan,
+  { prune, yes }: ImportOptions,
+): Promise<void> {
   const { remove } = countsOf(plan);
   if (!prune || yes || remove === 0) return;
-  if (!kit.screen.json) kit.screen.text(planText(plan, kit.screen.paint, 'to remove'));
-  await confirm(kit.world, `Remove ${remove} ${remove === 1 ? 'thing' : 'things'}?`, '--yes');
+  if (!context.output.json)
+    context.output.printText(formatPlan(plan, context.output.paint, 'to remove'));
+  await confirm(
+    context.environment,
+    `Remove ${remove} ${remove === 1 ? 'thing' : 'things'}?`,
+    '--yes',
+  );
 }
 
-function tellOutcome(kit: Kit, outcome: Outcome, secrets: number): ExitName | undefined {
-  const { stopped, failures, ...counts } = outcome;
+function printOutcome(
+  context: CommandContext,
+  outcome: ApplyOutcome,
+  secrets: number,
+): ExitName | undefined {
+  const { stoppedBy, failures, ...counts } = outcome;
   const facts = {
     ...counts,
     failures,
     secrets,
-    complete: stopped === undefined && failures.length === 0,
+    complete: stoppedBy === undefined && failures.length === 0,
   };
-  kit.screen.result(facts, () => {
+  context.output.printResult(facts, () => {
     const { created, changed, removed, unchanged } = counts;
     const failed = failures.map(
-      ({ thing, action, message }) => `! ${action} ${visible(thing)}: ${visible(message)}\n`,
+      ({ resource, action, message }) =>
+        `! ${action} ${escapeText(resource)}: ${escapeText(message)}\n`,
     );
     const total = `${created} created, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
     return `${failed.join('')}${total}${failures.length === 0 ? '' : `, ${failures.length} failed`}.\n`;
   });
-  if (stopped !== undefined) {
-    throw new CommandFault(stopped.exit, stopped.message, {
-      more: [...stopped.more, 'The same command goes on where this one ended.'],
-      facts: stopped.facts,
+  if (stoppedBy !== undefined) {
+    throw new CommandError(stoppedBy.exit, stoppedBy.message, {
+      more: [...stoppedBy.more, 'Run the same command again to continue.'],
+      facts: stoppedBy.facts,
     });
   }
   return failures.length > 0 ? 'partlyDone' : undefined;
 }
 
 async function importEstate(
-  kit: Kit,
+  context: CommandContext,
   file: string,
   options: ImportOptions,
 ): Promise<ExitName | undefined> {
-  const { plan, home } = await planFor(kit, file);
+  const { plan, owner } = await createPlan(context, file);
   if (options.dryRun) {
-    showPlan(kit, plan, options.prune ? 'to remove' : 'on the server alone, and staying');
+    printPlan(context, plan, options.prune ? 'to remove' : 'only on the server, not removed');
     return undefined;
   }
-  demandPlaceForSecrets(plan, options);
-  await demandConsent(kit, plan, options);
+  requireSecretsDestination(plan, options);
+  await requireConfirmation(context, plan, options);
   const { create, change, remove } = countsOf(plan);
   const total = create + change + (options.prune ? remove : 0);
-  const show = options.showSecrets ? (line: string) => kit.screen.note(line) : undefined;
-  const secrets = openSecrets(options.secretsOut, show);
-  const progress = kit.screen.progress('Applying the estate');
+  const show = options.showSecrets ? (line: string) => context.output.printNote(line) : undefined;
+  const secrets = openSecretsFile(options.secretsOut, show);
+  const progress = context.output.startProgress('Applying the estate');
   try {
-    const outcome = await applyPlan(kit.api(), home, plan, {
+    const outcome = await applyPlan(context.api(), owner, plan, {
       prunes: options.prune === true,
       secrets,
-      stopping: kit.world.stopping,
-      ownClientId: kit.session().profile.clientId,
-      ownSubject: (await kit.session().claims()).subject,
+      stopping: context.environment.stopping,
+      ownClientId: context.session().profile.clientId,
+      ownSubject: (await context.session().claims()).subject,
       step: (done) => progress.step(done, total),
     });
     progress.end();
-    return tellOutcome(kit, outcome, secrets.count());
+    return printOutcome(context, outcome, secrets.count());
   } finally {
     progress.end();
     secrets.close();
   }
 }
 
-function addExport(estate: Command, { act }: Runner): void {
+function addExport(estate: Command, { toAction }: CommandRunner): void {
   estate
     .command('export')
     .description(
-      'Writes the whole estate, with the organisations below, as one file. The same estate gives the same bytes.',
+      'Exports the estate of the organisation and of those below it as one file. The same estate always gives the same bytes.',
     )
-    .option('-o, --out <file>', 'the file: .json is JSON, anything else YAML; left out: stdout')
-    .option('-m, --merchant <key>', 'only this merchant, by its key or id; may be repeated', words)
-    .option('--skip <lists>', 'lists that are left out, such as users,configurations', words)
+    .option(
+      '-o, --out <file>',
+      'output file, JSON if it ends in .json, otherwise YAML; default: stdout',
+    )
+    .option(
+      '-m, --merchant <key>',
+      'export only this merchant, by key or id; can be repeated',
+      parseCommaList,
+    )
+    .option('--skip <lists>', 'lists to skip, such as users,configurations', parseCommaList)
     .addHelpText(
       'after',
       `
-Secrets and passwords are never part of it. Things are named by their external id; those without
-one by their name, and by the id of the server beside it.
+The file never contains secrets or passwords. It identifies a resource by its external id. A resource
+without an external id is identified by its name, and has the id of the server in the file too.
 
 Examples:
   $ switchyard estate export --out estate.yaml
   $ switchyard estate export --merchant lumiere --out lumiere.json`,
     )
-    .action(act<ExportOptions>((kit, _args, options) => exportEstate(kit, options)));
+    .action(toAction<ExportOptions>((context, _args, options) => exportEstate(context, options)));
 }
 
-export function addEstateCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
+export function addEstateCommands(program: Command, runner: CommandRunner): void {
+  const { toAction } = runner;
   const estate = program
     .command('estate')
-    .summary('the whole estate as one file')
+    .summary('export, compare and import an estate as one file')
     .description(
-      'The whole estate as one file: exported, kept in version control, compared, applied.',
+      'Exports, compares and imports an estate as one file. An estate is everything below an organisation: merchants, stores, devices, acquirer links, users, applications and services.',
     );
   addExport(estate, runner);
   estate
     .command('diff <file>')
-    .description('Shows what import would create and change, and what is on the server alone.')
-    .option('--exit-code', 'ends with 8 where there are differences')
+    .description(
+      'Shows what an import would create and change, and what exists only on the server.',
+    )
+    .option('--exit-code', 'set the exit code to 8 if there are differences')
     .addHelpText('after', '\nExample:\n  $ switchyard estate diff estate.yaml --exit-code')
     .action(
-      act<{ exitCode?: boolean }>((kit, [file = ''], { exitCode }) =>
-        diffEstate(kit, file, exitCode === true),
+      toAction<{ exitCode?: boolean }>((context, [file = ''], { exitCode }) =>
+        diffEstate(context, file, exitCode === true),
       ),
     );
   estate
     .command('import <file>')
     .description(
-      'Makes the server hold what the file says. A second time it changes nothing; interrupted, it goes on where it ended.',
+      'Creates and changes resources on the server until they match the file. A second import changes nothing. Run an interrupted import again to continue.',
     )
-    .option('--dry-run', 'only shows what would be done')
-    .option('--prune', 'removes what the file does not have, in the lists that it has')
-    .option('-y, --yes', 'removes without asking')
+    .option('--dry-run', 'only show the changes')
+    .option('--prune', 'remove resources that are missing in the lists of the file')
+    .option('-y, --yes', 'remove without a confirmation')
     .option(
       '--secrets-out <file>',
-      'where new secrets go, a line of JSON each; the file is made for you alone',
+      'append new secrets to this file, one JSON line each; only you can read it',
     )
-    .option('--show-secrets', 'prints new secrets on stderr')
+    .option('--show-secrets', 'print new secrets on stderr')
     .addHelpText(
       'after',
       `
-The file is checked as a whole before anything is sent. What the server refuses is named, and the
-rest goes on; then the command ends with 9.
+The whole file is checked before anything is sent. The command lists each change that the server rejects,
+continues with the others, and ends with exit code 9.
 
 Examples:
   $ switchyard estate import estate.yaml --dry-run
@@ -304,8 +344,11 @@ Examples:
   $ switchyard estate import estate.yaml --prune --yes`,
     )
     .action(
-      act<ImportOptions>((kit, [file = ''], options) => importEstate(kit, file, options), {
-        finishes: true,
-      }),
+      toAction<ImportOptions>(
+        (context, [file = ''], options) => importEstate(context, file, options),
+        {
+          finishes: true,
+        },
+      ),
     );
 }

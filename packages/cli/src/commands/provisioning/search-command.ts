@@ -1,8 +1,8 @@
-/** Finds things by name, external id or serial number. */
+/** `switchyard search`: finds provisioned resources by name, external id or serial number. */
 import type { Command } from 'commander';
-import type { Runner } from '../../command-line/command-runner.ts';
-import { type ListOptions, listOptions } from '../../command-line/list-options.ts';
-import { column, showList } from '../../command-line/list-output.ts';
+import type { CommandRunner } from '../../command-line/command-runner.ts';
+import { addListOptions, type ListOptions } from '../../command-line/list-options.ts';
+import { column, printList } from '../../command-line/list-output.ts';
 import { fail } from '../../runtime/command-error.ts';
 
 type SearchOptions = ListOptions & {
@@ -13,24 +13,24 @@ type SearchOptions = ListOptions & {
   readonly store?: string;
 };
 
-export function addSearchCommand(program: Command, { act }: Runner): void {
-  listOptions(program.command('search [text]'))
-    .summary('find what is provisioned')
-    .description('Finds what is provisioned: by how its name begins, or by an identifier.')
+export function addSearchCommand(program: Command, { toAction }: CommandRunner): void {
+  addListOptions(program.command('search [text]'))
+    .summary('find provisioned resources')
+    .description('Finds provisioned resources by the start of their name or by an identifier.')
     .option(
       '--type <type>',
-      'Organization, Merchant, Store, LogicalDevice, PhysicalDevice or PointOfSale',
+      'only this type: Organization, Merchant, Store, LogicalDevice, PhysicalDevice or PointOfSale',
     )
-    .option('--external-id <id>', 'with this external id')
-    .option('--serial <number>', 'with this serial number')
-    .option('--merchant <id>', 'of this merchant')
-    .option('--store <id>', 'of this store')
+    .option('--external-id <id>', 'only those with this external id')
+    .option('--serial <number>', 'only those with this serial number')
+    .option('--merchant <id>', 'only those of this merchant')
+    .option('--store <id>', 'only those of this store')
     .addHelpText(
       'after',
       '\nExamples:\n  $ switchyard search caf\n  $ switchyard search --serial 10000001 --json',
     )
     .action(
-      act<SearchOptions>(async (kit, [q], options) => {
+      toAction<SearchOptions>(async (context, [q], options) => {
         const {
           type,
           externalId,
@@ -40,8 +40,8 @@ export function addSearchCommand(program: Command, { act }: Runner): void {
         } = options;
         const query = { q, type, externalId, serialNumber, merchantId, storeId };
         if ([q, externalId, serialNumber, merchantId, storeId].every((one) => one === undefined))
-          fail('usage', 'Say what is looked for: the beginning of a name, or an option.');
-        await showList(kit, '/provisioning/v2/search', query, options, [
+          fail('usage', 'Name what to search for: the start of a name, or one of the options.');
+        await printList(context, '/provisioning/v2/search', query, options, [
           column('type'),
           column('id', 'ID', true),
           column('name'),

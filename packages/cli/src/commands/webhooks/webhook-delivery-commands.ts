@@ -1,11 +1,11 @@
-/** Deliveries of webhooks: what became of each event on its way to each endpoint, and once more. */
+/** `switchyard webhooks deliveries`, `resend`, `test` and `replay`. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined, type WebhookDelivery, type WebhookDeliveryDetail } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { type ListOptions, listOptions } from '../../command-line/list-options.ts';
-import { column, type Row, showList, showThing } from '../../command-line/list-output.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { addListOptions, type ListOptions } from '../../command-line/list-options.ts';
+import { column, printList, printResource, type Row } from '../../command-line/list-output.ts';
 import type { Column } from '../../output/table.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
@@ -17,12 +17,12 @@ type FindOptions = ListOptions & {
   readonly status?: string;
   readonly event?: string;
 };
-type OnceOptions = { readonly wait: boolean };
+type WaitOptions = { readonly wait: boolean };
 
-const lookMs = 200;
+const pollIntervalMs = 200;
 
-/** What the receiver said last: a status, or why there is none. */
-export function lastOf(delivery: Pick<WebhookDelivery, 'lastAttempt'>): string {
+/** The HTTP status of the last attempt, or the reason why there is none. */
+export function describeLastAttempt(delivery: Pick<WebhookDelivery, 'lastAttempt'>): string {
   const { lastAttempt } = delivery;
   if (lastAttempt === undefined) return '';
   const { status, fault, ms } = lastAttempt;
@@ -34,145 +34,162 @@ const columns: readonly Column<Row>[] = [
   column('type', 'EVENT'),
   column('status', 'STATUS', true),
   column('attempts', 'TRIES', true),
-  { title: 'LAST', of: (row) => lastOf(row as unknown as WebhookDelivery) },
+  { title: 'LAST', value: (row) => describeLastAttempt(row as unknown as WebhookDelivery) },
   column('nextAttemptAt', 'NEXT'),
 ];
 
 export const deliveryPath = (id: string): string => `${deliveriesPath}/${encodeURIComponent(id)}`;
 
-/** Waits until it was tried, or the time of a request has passed. */
-export async function settled(kit: Kit, begun: WebhookDelivery): Promise<WebhookDelivery> {
-  const { clock, stopping } = kit.world;
-  const until = clock.now() + kit.globals.timeout * 1000;
-  let delivery = begun;
-  while (delivery.lastAttempt === undefined || delivery.updatedAt === begun.updatedAt) {
-    if (clock.now() >= until || stopping.aborted) break;
-    await pause(lookMs, undefined, { signal: stopping }).catch(() => undefined);
-    const { body } = await kit.api().call<WebhookDelivery>('GET', deliveryPath(begun.deliveryId));
+/** Waits for the next attempt of a delivery, at most for the time of --timeout. */
+export async function waitForAttempt(
+  context: CommandContext,
+  created: WebhookDelivery,
+): Promise<WebhookDelivery> {
+  const { clock, stopping } = context.environment;
+  const deadline = clock.now() + context.globals.timeout * 1000;
+  let delivery = created;
+  while (delivery.lastAttempt === undefined || delivery.updatedAt === created.updatedAt) {
+    if (clock.now() >= deadline || stopping.aborted) break;
+    await pause(pollIntervalMs, undefined, { signal: stopping }).catch(() => undefined);
+    const { body } = await context
+      .api()
+      .call<WebhookDelivery>('GET', deliveryPath(created.deliveryId));
     delivery = body;
   }
   return delivery;
 }
 
-export function outcomeOf(deliveries: readonly WebhookDelivery[]): ExitName | undefined {
-  const taken = deliveries.filter(({ status }) => status === 'Delivered').length;
-  if (taken === deliveries.length) return undefined;
-  return taken > 0 ? 'partlyDone' : 'refused';
+export function exitNameOfDeliveries(deliveries: readonly WebhookDelivery[]): ExitName | undefined {
+  const delivered = deliveries.filter(({ status }) => status === 'Delivered').length;
+  if (delivered === deliveries.length) return undefined;
+  return delivered > 0 ? 'partlyDone' : 'refused';
 }
 
-export function tellDeliveries(
-  { screen }: Kit,
+export function printDeliveries(
+  { output }: CommandContext,
   deliveries: readonly WebhookDelivery[],
   facts: Record<string, unknown> = {},
 ): void {
-  screen.result({ ...facts, items: deliveries }, () =>
-    screen.table(columns, deliveries as unknown as Row[]),
+  output.printResult({ ...facts, items: deliveries }, () =>
+    output.formatTable(columns, deliveries as unknown as Row[]),
   );
 }
 
-/** One delivery that was asked for, and what became of its next try. */
-async function once(
-  kit: Kit,
+/** Requests a delivery and shows the result of its next attempt. */
+async function requestDelivery(
+  context: CommandContext,
   path: string,
   body: unknown,
-  { wait }: OnceOptions,
+  { wait }: WaitOptions,
 ): Promise<ExitName | undefined> {
-  const { body: begun } = await kit.api().call<WebhookDelivery>('POST', path, { body });
-  const delivery = wait ? await settled(kit, begun) : begun;
-  kit.screen.result(delivery, () => {
+  const { body: created } = await context.api().call<WebhookDelivery>('POST', path, { body });
+  const delivery = wait ? await waitForAttempt(context, created) : created;
+  context.output.printResult(delivery, () => {
     const { deliveryId, eventId, type, status, attempts } = delivery;
     const answer = delivery.lastAttempt?.answer || undefined;
-    const told = { deliveryId, eventId, type, status, attempts, last: lastOf(delivery), answer };
-    return kit.screen.members(told);
+    const summary = {
+      deliveryId,
+      eventId,
+      type,
+      status,
+      attempts,
+      last: describeLastAttempt(delivery),
+      answer,
+    };
+    return context.output.formatMembers(summary);
   });
-  return wait ? outcomeOf([delivery]) : undefined;
+  return wait ? exitNameOfDeliveries([delivery]) : undefined;
 }
 
-function showDelivery({ screen }: Kit, delivery: WebhookDeliveryDetail): void {
+function printDelivery({ output }: CommandContext, delivery: WebhookDeliveryDetail): void {
   const { log, body, lastAttempt: _last, ...facts } = delivery;
-  const tries: readonly Column<(typeof log)[number]>[] = [
-    { title: 'TRIED', of: ({ at }) => at, whole: true },
-    { title: 'STATUS', of: ({ status, fault }) => status ?? fault, whole: true },
-    { title: 'MS', of: ({ ms }) => ms, whole: true },
-    { title: 'ANSWER', of: ({ answer }) => answer },
+  const attemptColumns: readonly Column<(typeof log)[number]>[] = [
+    { title: 'TRIED', value: ({ at }) => at, neverTruncate: true },
+    { title: 'STATUS', value: ({ status, fault }) => status ?? fault, neverTruncate: true },
+    { title: 'MS', value: ({ ms }) => ms, neverTruncate: true },
+    { title: 'ANSWER', value: ({ answer }) => answer },
   ];
-  screen.result(delivery, () => {
-    const shown = log.length === 0 ? '' : `\n${screen.table(tries, log)}`;
-    return `${screen.members({ ...facts, body })}${shown}`;
+  output.printResult(delivery, () => {
+    const attemptTable = log.length === 0 ? '' : `\n${output.formatTable(attemptColumns, log)}`;
+    return `${output.formatMembers({ ...facts, body })}${attemptTable}`;
   });
 }
 
-function addDeliveryReads(webhooks: Command, { act }: Runner): void {
+function addDeliveryListCommands(webhooks: Command, { toAction }: CommandRunner): void {
   const deliveries = webhooks
     .command('deliveries')
-    .description('What became of events on their way to endpoints.');
-  listOptions(deliveries.command('list', { isDefault: true }))
+    .description('Shows the deliveries of events to endpoints.');
+  addListOptions(deliveries.command('list', { isDefault: true }))
     .description('Lists deliveries, the newest first.')
-    .option('--endpoint <id>', 'to this endpoint')
+    .option('--endpoint <id>', 'only deliveries to this endpoint')
     .addOption(
-      new Option('--status <status>', 'how they stand').choices(['Pending', 'Delivered', 'Failed']),
+      new Option('--status <status>', 'only this status').choices([
+        'Pending',
+        'Delivered',
+        'Failed',
+      ]),
     )
-    .option('--event <id>', 'of this event')
+    .option('--event <id>', 'only deliveries of this event')
     .action(
-      act<FindOptions>(async (kit, _args, { endpoint, status, event, ...list }) => {
+      toAction<FindOptions>(async (context, _args, { endpoint, status, event, ...list }) => {
         const query = { endpointId: endpoint, status, eventId: event };
-        await showList(kit, deliveriesPath, query, list, columns);
+        await printList(context, deliveriesPath, query, list, columns);
         return undefined;
       }),
     );
   deliveries
     .command('get <deliveryId>')
-    .description('Shows a delivery with its tries and what the receiver answered.')
+    .description('Shows a delivery with its attempts and the responses of the receiver.')
     .action(
-      act(async (kit, [id = '']) => {
-        showDelivery(
-          kit,
-          (await kit.api().call<WebhookDeliveryDetail>('GET', deliveryPath(id))).body,
+      toAction(async (context, [id = '']) => {
+        printDelivery(
+          context,
+          (await context.api().call<WebhookDeliveryDetail>('GET', deliveryPath(id))).body,
         );
         return undefined;
       }),
     );
 }
 
-export function addDeliveryCommands(webhooks: Command, runner: Runner): void {
-  const { act } = runner;
-  addDeliveryReads(webhooks, runner);
+export function addDeliveryCommands(webhooks: Command, runner: CommandRunner): void {
+  const { toAction } = runner;
+  addDeliveryListCommands(webhooks, runner);
   webhooks
     .command('resend <deliveryId>')
-    .description('Sends a delivery again, under the same id and with the same bytes.')
-    .option('--no-wait', 'does not wait for what the receiver says')
+    .description('Sends a delivery again with the same id and the same body.')
+    .option('--no-wait', 'do not wait for the response of the receiver')
     .action(
-      act<OnceOptions>((kit, [id = ''], options) =>
-        once(kit, `${deliveryPath(id)}/resend`, undefined, options),
+      toAction<WaitOptions>((context, [id = ''], options) =>
+        requestDelivery(context, `${deliveryPath(id)}/resend`, undefined, options),
       ),
     );
   webhooks
     .command('test <endpointId>')
-    .description('Sends a test event to an endpoint, and tells what it answered.')
-    .option('--type <event>', 'as an event of this type')
-    .option('--no-wait', 'does not wait for what the receiver says')
+    .description('Sends a test event to an endpoint and shows its response.')
+    .option('--type <event>', 'type of the test event')
+    .option('--no-wait', 'do not wait for the response of the receiver')
     .action(
-      act<OnceOptions & { type?: string }>((kit, [id = ''], { type, ...options }) => {
+      toAction<WaitOptions & { type?: string }>((context, [id = ''], { type, ...options }) => {
         const path = `${endpointsPath}/${encodeURIComponent(id)}/test`;
-        return once(kit, path, defined({ type }), options);
+        return requestDelivery(context, path, defined({ type }), options);
       }),
     );
   webhooks
     .command('replay <endpointId>')
     .description(
-      'Sends events once more: of a span of time, or without one all since the last that the endpoint took.',
+      'Sends events again: those of a time range, or by default all since the last successful delivery.',
     )
-    .option('--from <time>', 'of this time and later')
-    .option('--to <time>', 'before this time; left out: now')
+    .option('--from <time>', 'from this time on')
+    .option('--to <time>', 'until before this time; default: now')
     .addHelpText(
       'after',
       '\nExample:\n  $ switchyard webhooks replay 0198… --from 2026-03-01T00:00:00Z',
     )
     .action(
-      act<{ from?: string; to?: string }>(async (kit, [id = ''], { from, to }) => {
+      toAction<{ from?: string; to?: string }>(async (context, [id = ''], { from, to }) => {
         const path = `${endpointsPath}/${encodeURIComponent(id)}/replay`;
         const body = { ...(from && { from }), ...(to && { to }) };
-        showThing(kit, (await kit.api().call('POST', path, { body })).body);
+        printResource(context, (await context.api().call('POST', path, { body })).body);
         return undefined;
       }),
     );

@@ -1,20 +1,24 @@
-/** Webhooks: where events go, what became of them, and how to write what takes them. */
+/** `switchyard webhooks endpoints`, and the group of all webhook commands. */
 
 import { defined, type WebhookEndpoint } from '@switchyard/contract';
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { type ListOptions, listOptions, words } from '../../command-line/list-options.ts';
-import { column, idColumn, showList, showThing } from '../../command-line/list-output.ts';
-import { edit, type SetOptions, setOptions } from '../../command-line/member-options.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
 import {
-  openSecret,
-  renewSecret,
+  addListOptions,
+  type ListOptions,
+  parseCommaList,
+} from '../../command-line/list-options.ts';
+import { column, idColumn, printList, printResource } from '../../command-line/list-output.ts';
+import { addSetOptions, editResource, type SetOptions } from '../../command-line/member-options.ts';
+import {
+  addSecretOptions,
+  openSecretOutput,
+  rotateSecret,
   type SecretOptions,
-  secretOptions,
 } from '../../command-line/secret-options.ts';
 import { fail } from '../../runtime/command-error.ts';
 import { addDeliveryCommands, endpointsPath } from './webhook-delivery-commands.ts';
-import { addListenCommand, patternsOf } from './webhook-listen-command.ts';
+import { addListenCommand, requireEventPatterns } from './webhook-listen-command.ts';
 import { addTriggerCommands } from './webhook-trigger-command.ts';
 
 type CreateOptions = SecretOptions & {
@@ -26,31 +30,41 @@ type CreateOptions = SecretOptions & {
 
 const endpointPath = (id: string): string => `${endpointsPath}/${encodeURIComponent(id)}`;
 
-async function create(kit: Kit, url: string, options: CreateOptions): Promise<undefined> {
+async function createEndpoint(
+  context: CommandContext,
+  url: string,
+  options: CreateOptions,
+): Promise<undefined> {
   const { events, merchant: merchantId, description, challenge } = options;
-  if (events === undefined) return fail('usage', 'Say with --events which events it takes.');
-  const keep = openSecret(options);
+  if (events === undefined)
+    return fail('usage', 'Name the event types with --events, such as --events "transaction.*".');
+  const outputSecret = openSecretOutput(options);
   const body = {
     url,
-    eventTypes: patternsOf(events),
+    eventTypes: requireEventPatterns(events),
     ...defined({ merchantId, description, challenge }),
   };
-  showThing(kit, keep((await kit.api().call('POST', endpointsPath, { body })).body));
+  printResource(
+    context,
+    outputSecret((await context.api().call('POST', endpointsPath, { body })).body),
+  );
   return undefined;
 }
 
-/** Read, changed and written back with the version that was read. */
-async function setStatus(kit: Kit, id: string, status: WebhookEndpoint['status']) {
-  showThing(kit, await edit(kit, endpointPath(id), { set: [`status=${status}`] }));
+async function setStatus(context: CommandContext, id: string, status: WebhookEndpoint['status']) {
+  printResource(
+    context,
+    await editResource(context, endpointPath(id), { set: [`status=${status}`] }),
+  );
   return undefined;
 }
 
-function addEndpointReads(endpoints: Command, { act }: Runner): void {
-  listOptions(endpoints.command('list', { isDefault: true }))
+function addEndpointListCommands(endpoints: Command, { toAction }: CommandRunner): void {
+  addListOptions(endpoints.command('list', { isDefault: true }))
     .description('Lists endpoints.')
     .action(
-      act<ListOptions>(async (kit, _args, options) => {
-        await showList(kit, endpointsPath, {}, options, [
+      toAction<ListOptions>(async (context, _args, options) => {
+        await printList(context, endpointsPath, {}, options, [
           idColumn('endpointId'),
           column('status'),
           column('url', 'URL'),
@@ -61,82 +75,98 @@ function addEndpointReads(endpoints: Command, { act }: Runner): void {
     );
   endpoints
     .command('get <endpointId>')
-    .description('Shows an endpoint, how it fares, and the public key of its signatures.')
+    .description('Shows an endpoint, its delivery state and the public key of its signatures.')
     .action(
-      act(async (kit, [id = '']) => {
-        showThing(kit, (await kit.api().call('GET', endpointPath(id))).body);
+      toAction(async (context, [id = '']) => {
+        printResource(context, (await context.api().call('GET', endpointPath(id))).body);
         return undefined;
       }),
     );
 }
 
-function addEndpointChanges(endpoints: Command, { act }: Runner): void {
-  secretOptions(endpoints.command('create <url>'))
-    .description('Makes an endpoint; events go there from now on.')
-    .option('--events <types>', 'which events, such as transaction.*; may be repeated', words)
+function addEndpointChangeCommands(endpoints: Command, { toAction }: CommandRunner): void {
+  addSecretOptions(endpoints.command('create <url>'))
+    .description('Creates an endpoint. The platform sends events to it from now on.')
+    .option(
+      '--events <types>',
+      'event types, such as transaction.*; can be repeated',
+      parseCommaList,
+    )
     .option('--merchant <id>', 'only events of this merchant')
-    .option('--description <text>', 'what it is for')
-    .option('--challenge', 'begins only once it has answered a challenge with its secret')
+    .option('--description <text>', 'description of the endpoint')
+    .option(
+      '--challenge',
+      'enable the endpoint only after it has answered a challenge with its secret',
+    )
     .addHelpText(
       'after',
       "\nExample:\n  $ switchyard webhooks endpoints create https://shop.example/hooks --events 'transaction.*' --secret-out hook.secret",
     )
-    .action(act<CreateOptions>((kit, [url = ''], options) => create(kit, url, options)));
-  setOptions(endpoints.command('edit <endpointId>'), true)
-    .description('Changes members of an endpoint; the others stay.')
     .action(
-      act<SetOptions>(async (kit, [id = ''], options) => {
-        showThing(kit, await edit(kit, endpointPath(id), options));
+      toAction<CreateOptions>((context, [url = ''], options) =>
+        createEndpoint(context, url, options),
+      ),
+    );
+  addSetOptions(endpoints.command('edit <endpointId>'), true)
+    .description('Changes members of an endpoint. The other members do not change.')
+    .action(
+      toAction<SetOptions>(async (context, [id = ''], options) => {
+        printResource(context, await editResource(context, endpointPath(id), options));
         return undefined;
       }),
     );
   endpoints
     .command('verify <endpointId>')
-    .description('Sends the challenge of an endpoint again; answered, it is enabled.')
+    .description('Sends the challenge to an endpoint again. A correct answer enables the endpoint.')
     .action(
-      act(async (kit, [id = '']) => {
-        showThing(kit, (await kit.api().call('POST', `${endpointPath(id)}/verify`)).body);
+      toAction(async (context, [id = '']) => {
+        printResource(
+          context,
+          (await context.api().call('POST', `${endpointPath(id)}/verify`)).body,
+        );
         return undefined;
       }),
     );
   endpoints
     .command('enable <endpointId>')
-    .description('Sends events there again.')
-    .action(act((kit, [id = '']) => setStatus(kit, id, 'Enabled')));
+    .description('Enables an endpoint: the platform sends events to it again.')
+    .action(toAction((context, [id = '']) => setStatus(context, id, 'Enabled')));
   endpoints
     .command('disable <endpointId>')
-    .description('Sends nothing there any more; what was planned waits.')
-    .action(act((kit, [id = '']) => setStatus(kit, id, 'Disabled')));
+    .description('Disables an endpoint. Pending deliveries wait until it is enabled.')
+    .action(toAction((context, [id = '']) => setStatus(context, id, 'Disabled')));
   endpoints
     .command('remove <endpointId>')
-    .description('Removes an endpoint, and what was planned for it.')
+    .description('Removes an endpoint and its pending deliveries.')
     .action(
-      act(async (kit, [id = '']) => {
-        await kit.api().call('DELETE', endpointPath(id));
-        kit.screen.result({ removed: id }, () => 'Removed.\n');
+      toAction(async (context, [id = '']) => {
+        await context.api().call('DELETE', endpointPath(id));
+        context.output.printResult({ removed: id }, () => 'Removed.\n');
         return undefined;
       }),
     );
-  secretOptions(endpoints.command('renew-secret <endpointId>'))
-    .description('Makes new keys; the old ones sign as well for a day.')
+  addSecretOptions(endpoints.command('rotate-secret <endpointId>'))
+    .description(
+      'Creates a new signing secret and key. For one day, deliveries are signed with the old and the new ones.',
+    )
     .action(
-      act<SecretOptions>((kit, [id = ''], options) =>
-        renewSecret(kit, `${endpointPath(id)}/secret`, options),
+      toAction<SecretOptions>((context, [id = ''], options) =>
+        rotateSecret(context, `${endpointPath(id)}/secret`, options),
       ),
     );
 }
 
-export function addWebhookCommands(program: Command, runner: Runner): void {
+export function addWebhookCommands(program: Command, runner: CommandRunner): void {
   const webhooks = program
     .command('webhooks')
-    .summary('events: where they go, and as they happen')
-    .description('Events: where they go, what became of them, and as they happen.');
+    .summary('receive, trigger and replay events')
+    .description('Manages webhook endpoints and deliveries, and shows and triggers events.');
   addListenCommand(webhooks, runner);
   addTriggerCommands(webhooks, runner);
   const endpoints = webhooks
     .command('endpoints')
-    .description('Where the events of the organisation are sent.');
-  addEndpointReads(endpoints, runner);
-  addEndpointChanges(endpoints, runner);
+    .description('Manages the webhook endpoints of the organisation.');
+  addEndpointListCommands(endpoints, runner);
+  addEndpointChangeCommands(endpoints, runner);
   addDeliveryCommands(webhooks, runner);
 }

@@ -1,31 +1,31 @@
-/** `webhooks listen`: events as they happen, handed to a server of this machine as the platform would. */
+/** `switchyard webhooks listen`: shows live events, and forwards them to the user's server, signed. */
 
 import { defined, eventTypes, isEventPattern } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { follow } from '../../command-line/follow-event-stream.ts';
-import { wholeNumber, words } from '../../command-line/list-options.ts';
-import { jsonText, visible } from '../../output/escape-text.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { followEventStream } from '../../command-line/follow-event-stream.ts';
+import { parseCommaList, parseWholeNumber } from '../../command-line/list-options.ts';
+import { escapedJson, escapeText } from '../../output/escape-text.ts';
 import {
-  below,
-  fitted,
-  msText,
-  padded,
-  sideBySide,
+  fitToWidth,
+  formatMilliseconds,
+  indentedLine,
+  joinColumns,
+  padToWidth,
   statusColour,
-  timeOf,
+  utcTimeOfDay,
 } from '../../output/line-layout.ts';
-import type { Screen } from '../../output/output.ts';
+import type { Output } from '../../output/output.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
-import { readNamed } from '../../session/private-files.ts';
+import { readInputFile } from '../../session/private-files.ts';
 import {
   createForwarder,
   type FeedEvent,
-  type Forwarded,
   type Forwarder,
+  type ForwardResult,
 } from '../../webhooks/event-forwarder.ts';
-import { createWebhookSigner, webhookSecret } from '../../webhooks/webhook-signer.ts';
+import { createWebhookSigner, loadWebhookSecret } from '../../webhooks/webhook-signer.ts';
 
 export type ListenOptions = {
   readonly forwardTo?: string;
@@ -39,151 +39,169 @@ export type ListenOptions = {
   readonly printSecret?: boolean;
 };
 
-/** What stands behind it begins at the same place in every line. */
+/** Aligns the columns after the event type. */
 const typeWidth = Math.max(...eventTypes.map((type) => type.length));
 const eventIdWidth = 36;
-/** Below the status. */
+/** Aligns the second line below the status. */
 const indent = 14;
-const isTaken = (done: Forwarded): boolean =>
-  'status' in done && done.status >= 200 && done.status < 300;
+const isAccepted = (forwardResult: ForwardResult): boolean =>
+  'status' in forwardResult && forwardResult.status >= 200 && forwardResult.status < 300;
 
-export function patternsOf(events: readonly string[]): string[] {
+export function requireEventPatterns(events: readonly string[]): string[] {
   const unknown = events.filter((pattern) => !isEventPattern(pattern));
   if (unknown.length > 0) {
     fail(
       'usage',
-      `No event is called ${unknown.join(', ')}.`,
-      'They are listed by: switchyard webhooks events',
+      `Unknown event types: ${unknown.join(', ')}.`,
+      'List the event types: switchyard webhooks events',
     );
   }
   return [...events];
 }
 
-function forwardUrl(text: string): URL {
+function parseForwardUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    return fail('usage', `${text} is no address.`);
+    return fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
   return url;
 }
 
-function headersFrom(given: readonly string[] = []): Record<string, string> {
-  const pairs = given.map((text) => {
+function parseHeaders(headerTexts: readonly string[] = []): Record<string, string> {
+  const pairs = headerTexts.map((text) => {
     const at = text.indexOf(':');
-    if (at < 1) return fail('usage', `“${text}” is not name:value.`);
+    if (at < 1) return fail('usage', `“${text}” is not of the form name:value.`);
     const [name, value] = [text.slice(0, at).trim().toLowerCase(), text.slice(at + 1).trim()];
     return /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) && !/[^\t\x20-\x7e]/.test(value)
       ? [name, value]
-      : fail('usage', `“${text}” is no header.`);
+      : fail('usage', `“${text}” is not a valid HTTP header.`);
   });
   return Object.fromEntries(pairs);
 }
 
-/** Time, what became of it, the type, and as much of what names it as there is room for. */
-function eventLines(
+/** Time, response, type and position of an event; also its id if the line is wide enough. */
+function formatEvent(
   event: FeedEvent,
-  done: Forwarded | undefined,
-  { paint, width }: Screen,
+  forwardResult: ForwardResult | undefined,
+  { paint, width }: Output,
 ): string {
   const position = `#${event.position}`;
-  const status = done !== undefined && 'status' in done ? done.status : undefined;
+  const status =
+    forwardResult !== undefined && 'status' in forwardResult ? forwardResult.status : undefined;
   const result =
-    done === undefined
+    forwardResult === undefined
       ? []
       : [
           paint(statusColour(status), status === undefined ? '---' : String(status)),
-          msText(done.ms),
+          formatMilliseconds(forwardResult.ms),
         ];
-  const cells = 12 + (done === undefined ? 0 : 17) + 2 + typeWidth + 2 + position.length;
-  const hasRoom = width === undefined || cells + 2 + eventIdWidth <= width;
-  const line = sideBySide([
-    paint('dim', timeOf(event.timestamp)),
+  const usedWidth =
+    12 + (forwardResult === undefined ? 0 : 17) + 2 + typeWidth + 2 + position.length;
+  const hasSpace = width === undefined || usedWidth + 2 + eventIdWidth <= width;
+  const line = joinColumns([
+    paint('dim', utcTimeOfDay(event.timestamp)),
     ...result,
-    padded(fitted(event.type, undefined), typeWidth),
-    ...(hasRoom ? [fitted(event.eventId, undefined)] : []),
+    padToWidth(fitToWidth(event.type, undefined), typeWidth),
+    ...(hasSpace ? [fitToWidth(event.eventId, undefined)] : []),
     paint('dim', position),
   ]);
-  if (done === undefined || isTaken(done)) return line;
-  const [said = ''] = 'status' in done ? done.answer.trim().split('\n') : [done.fault];
-  return said === '' ? line : `${line}\n${below(said, indent, width, paint)}`;
+  if (forwardResult === undefined || isAccepted(forwardResult)) return line;
+  const [message = ''] =
+    'status' in forwardResult
+      ? forwardResult.responseText.trim().split('\n')
+      : [forwardResult.fault];
+  return message === '' ? line : `${line}\n${indentedLine(message, indent, width, paint)}`;
 }
 
-async function tell(
-  { screen }: Kit,
+async function printEvent(
+  { output }: CommandContext,
   event: FeedEvent,
-  done: Forwarded | undefined,
+  forwardResult: ForwardResult | undefined,
   printsBody: boolean,
 ): Promise<void> {
-  if (screen.json) {
-    await screen.line({ ...event, ...defined({ forwarded: done }) });
+  if (output.json) {
+    await output.printJsonLine({ ...event, ...defined({ forwarded: forwardResult }) });
     return;
   }
   const { type, timestamp, data } = event;
-  const body = printsBody ? `\n${jsonText({ type, timestamp, data }, 2)}` : '';
-  await screen.row(`${eventLines(event, done, screen)}${body}`);
+  const body = printsBody ? `\n${escapedJson({ type, timestamp, data }, 2)}` : '';
+  await output.printLine(`${formatEvent(event, forwardResult, output)}${body}`);
 }
 
-type Count = { taken: number; refused: number };
+type DeliveryCounts = { accepted: number; rejected: number };
 
-async function listen(kit: Kit, options: ListenOptions, forwarder: Forwarder | undefined) {
+async function listen(
+  context: CommandContext,
+  options: ListenOptions,
+  forwarder: Forwarder | undefined,
+) {
   const { after, merchant: merchantId, printJson = false } = options;
-  const types = options.events === undefined ? undefined : patternsOf(options.events).join(',');
-  const count: Count = { taken: 0, refused: 0 };
-  let left = options.count ?? Number.POSITIVE_INFINITY;
-  const onOpen = () => kit.screen.note('Waiting for events; Ctrl+C ends it.');
+  const types =
+    options.events === undefined ? undefined : requireEventPatterns(options.events).join(',');
+  const count: DeliveryCounts = { accepted: 0, rejected: 0 };
+  let remaining = options.count ?? Number.POSITIVE_INFINITY;
+  const onOpen = () => context.output.printNote('Waiting for events; press Ctrl+C to stop.');
   const query = { types, merchantId };
-  for await (const { data } of follow(kit, '/events/v1', { query, after, onOpen })) {
+  for await (const { data } of followEventStream(context, '/events/v1', { query, after, onOpen })) {
     const event = JSON.parse(data) as FeedEvent;
-    const done = await forwarder?.send(event);
-    if (kit.world.stopping.aborted && done !== undefined && 'fault' in done) break;
-    await tell(kit, event, done, printJson);
-    if (done === undefined || isTaken(done)) count.taken += 1;
-    else count.refused += 1;
-    left -= 1;
-    if (left === 0) break;
+    const forwardResult = await forwarder?.send(event);
+    if (
+      context.environment.stopping.aborted &&
+      forwardResult !== undefined &&
+      'fault' in forwardResult
+    )
+      break;
+    await printEvent(context, event, forwardResult, printJson);
+    if (forwardResult === undefined || isAccepted(forwardResult)) count.accepted += 1;
+    else count.rejected += 1;
+    remaining -= 1;
+    if (remaining === 0) break;
   }
   return count;
 }
 
-function describe(kit: Kit, url: URL | undefined, secret: string): void {
-  const { note } = kit.screen;
-  const { profileName, profile } = kit.session();
-  note(`Events of    ${profile.url} (profile ${profileName})`);
+function printTarget(context: CommandContext, url: URL | undefined, secret: string): void {
+  const { printNote } = context.output;
+  const { profileName, profile } = context.session();
+  printNote(`Events of    ${profile.url} (profile ${profileName})`);
   if (url === undefined) return;
-  note(`forwarded to ${visible(url.href)}`);
-  note(`signed with  ${secret} (the same each time)`);
+  printNote(`forwarded to ${escapeText(url.href)}`);
+  printNote(`signed with  ${secret} (the same each time)`);
 }
 
-async function run(kit: Kit, options: ListenOptions): Promise<ExitName | undefined> {
+async function runListen(
+  context: CommandContext,
+  options: ListenOptions,
+): Promise<ExitName | undefined> {
   const { forwardTo, forwardCaFile, printSecret } = options;
-  const secret = webhookSecret(kit.world, kit.session().profile);
+  const secret = loadWebhookSecret(context.environment, context.session().profile);
   const signer = createWebhookSigner(secret);
   if (printSecret) {
-    const told = { secret, publicKey: signer.publicKey };
-    kit.screen.result(told, () => `${secret}\n`);
+    const secretAndKey = { secret, publicKey: signer.publicKey };
+    context.output.printResult(secretAndKey, () => `${secret}\n`);
     return undefined;
   }
-  const url = forwardTo === undefined ? undefined : forwardUrl(forwardTo);
+  const url = forwardTo === undefined ? undefined : parseForwardUrl(forwardTo);
   const forwarder =
     url === undefined
       ? undefined
       : createForwarder({
           url,
           signer,
-          clock: kit.world.clock,
-          stopping: kit.world.stopping,
-          headers: headersFrom(options.header),
-          ca: forwardCaFile === undefined ? undefined : readNamed(forwardCaFile),
-          timeoutMs: kit.globals.timeout * 1000,
+          clock: context.environment.clock,
+          stopping: context.environment.stopping,
+          headers: parseHeaders(options.header),
+          ca: forwardCaFile === undefined ? undefined : readInputFile(forwardCaFile),
+          timeoutMs: context.globals.timeout * 1000,
         });
-  describe(kit, url, secret);
+  printTarget(context, url, secret);
   try {
-    const { taken, refused } = await listen(kit, options, forwarder);
-    if (kit.world.stopping.aborted) kit.screen.clearLine();
-    const counted = taken + refused === 1 ? '1 event' : `${taken + refused} events`;
-    if (forwarder === undefined) kit.screen.note(`${counted}.`);
-    else kit.screen.note(`${counted}: ${taken} taken, ${refused} not.`);
-    if (kit.world.stopping.aborted) return 'interrupted';
-    return refused > 0 ? 'partlyDone' : undefined;
+    const { accepted, rejected } = await listen(context, options, forwarder);
+    if (context.environment.stopping.aborted) context.output.clearLine();
+    const countText = accepted + rejected === 1 ? '1 event' : `${accepted + rejected} events`;
+    if (forwarder === undefined) context.output.printNote(`${countText}.`);
+    else context.output.printNote(`${countText}: ${accepted} accepted, ${rejected} not accepted.`);
+    if (context.environment.stopping.aborted) return 'interrupted';
+    return rejected > 0 ? 'partlyDone' : undefined;
   } finally {
     forwarder?.close();
   }
@@ -191,32 +209,40 @@ async function run(kit: Kit, options: ListenOptions): Promise<ExitName | undefin
 
 const position = (text: string): string => {
   if (/^[0-9]{1,15}$/.test(text)) return text;
-  throw new InvalidArgumentError('It has to be a whole number.');
+  throw new InvalidArgumentError('Enter a whole number.');
 };
-const collect = (text: string, before: string[] | undefined) => [...(before ?? []), text];
+const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
 
-export function addListenCommand(webhooks: Command, { act }: Runner): void {
+export function addListenCommand(webhooks: Command, { toAction }: CommandRunner): void {
   webhooks
     .command('listen')
-    .summary('events as they happen, handed to a server of yours')
+    .summary('show live events and forward them to your server')
     .description(
-      'Events as they happen, one after the other; each is handed to a server of yours, signed as the platform signs its deliveries, and a break of the connection loses none. What your server refuses is told, and not sent again. Times are in UTC.',
+      'Shows live events, and forwards each to your server with the signature of a platform delivery. No event is lost if the connection breaks. The command shows events that your server rejects, and does not send them again. Times are in UTC.',
     )
-    .option('--forward-to <url>', 'where each event is sent by POST')
-    .option('--events <types>', 'only these, such as transaction.*; may be repeated', words)
+    .option('--forward-to <url>', 'POST each event to this address')
+    .option(
+      '--events <types>',
+      'only these event types, such as transaction.*; can be repeated',
+      parseCommaList,
+    )
     .option('--merchant <id>', 'only events of this merchant')
     .addOption(
-      new Option('--after <position>', 'begins behind this position, in place of now').argParser(
+      new Option('--after <position>', 'begin after this position; default: now').argParser(
         position,
       ),
     )
-    .addOption(new Option('--count <count>', 'ends after so many events').argParser(wholeNumber))
     .addOption(
-      new Option('-H, --header <name:value>', 'goes with each forwarded event').argParser(collect),
+      new Option('--count <count>', 'stop after this number of events').argParser(parseWholeNumber),
     )
-    .option('--forward-ca-file <file>', 'the certificate authority of your server, as PEM')
-    .option('--print-json', 'shows the body of each event')
-    .option('--print-secret', 'tells the signing secret, and ends')
+    .addOption(
+      new Option('-H, --header <name:value>', 'add this header to each forwarded event').argParser(
+        collectOption,
+      ),
+    )
+    .option('--forward-ca-file <file>', 'certificate authority of your server, as PEM')
+    .option('--print-json', 'print the body of each event')
+    .option('--print-secret', 'print the signing secret and stop')
     .addHelpText(
       'after',
       `
@@ -224,5 +250,9 @@ Examples:
   $ switchyard webhooks listen --forward-to http://localhost:3000/hooks
   $ switchyard webhooks listen --events 'transaction.*,batch.completed' --print-json`,
     )
-    .action(act<ListenOptions>((kit, _args, options) => run(kit, options), { finishes: true }));
+    .action(
+      toAction<ListenOptions>((context, _args, options) => runListen(context, options), {
+        finishes: true,
+      }),
+    );
 }

@@ -1,44 +1,62 @@
-/** `webhooks trigger`: makes an event happen in the demo; elsewhere it is sent to the endpoints as a test. */
+/** `switchyard webhooks trigger`: triggers an event in the demo, or sends it to endpoints as a test event. */
 import type { WebhookDelivery, WebhookEndpoint } from '@switchyard/contract';
 import { eventDefinitions, eventTypes, isEventType, matchesEventType } from '@switchyard/contract';
 import type { Command } from 'commander';
-import type { Kit, Runner } from '../../command-line/command-runner.ts';
-import { follow } from '../../command-line/follow-event-stream.ts';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { followEventStream } from '../../command-line/follow-event-stream.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 import { demoProfile } from '../../session/profiles.ts';
-import { demoTerminal } from '../../webhooks/demo-device-session.ts';
+import { createDemoDeviceSession } from '../../webhooks/demo-device-session.ts';
 import type { FeedEvent } from '../../webhooks/event-forwarder.ts';
-import type { Recipe } from '../../webhooks/event-trigger.ts';
-import { recipes } from '../../webhooks/event-triggers.ts';
-import { endpointsPath, outcomeOf, settled, tellDeliveries } from './webhook-delivery-commands.ts';
+import type { EventTrigger } from '../../webhooks/event-trigger.ts';
+import { eventTriggers } from '../../webhooks/event-triggers.ts';
+import {
+  endpointsPath,
+  exitNameOfDeliveries,
+  printDeliveries,
+  waitForAttempt,
+} from './webhook-delivery-commands.ts';
 
 type TriggerOptions = { readonly test?: boolean; readonly endpoint?: string };
 
-/** The stream is open before anything is done, so what happens cannot be missed. */
-async function happened(kit: Kit, type: string, recipe: Recipe, file: string): Promise<FeedEvent> {
+/** Opens the event stream before the trigger runs, so that the event cannot be missed. */
+async function triggerAndReceive(
+  context: CommandContext,
+  type: string,
+  eventTrigger: EventTrigger,
+  file: string,
+): Promise<FeedEvent> {
   const api = (application: string) =>
-    kit.sessionOf(`demo-${application}`, demoProfile(file, application)).api;
-  const terminal = demoTerminal(kit, file);
-  const actors = {
+    context.createSession(`demo-${application}`, demoProfile(file, application)).api;
+  const terminal = createDemoDeviceSession(context, file);
+  const clients = {
     merchant: api('merchant'),
     acquirer: api('acquirer'),
     terminal: terminal.open,
-    clock: kit.world.clock,
+    clock: context.environment.clock,
   };
-  const { timeout } = kit.globals;
+  const { timeout } = context.globals;
   const failed = new AbortController();
-  const ends = [kit.world.stopping, failed.signal, AbortSignal.timeout(timeout * 1000)];
-  const world = { ...kit.world, stopping: AbortSignal.any(ends) };
+  const signals = [
+    context.environment.stopping,
+    failed.signal,
+    AbortSignal.timeout(timeout * 1000),
+  ];
+  const environment = { ...context.environment, stopping: AbortSignal.any(signals) };
   let subject: Promise<string> | undefined;
   const onOpen = () => {
-    subject = recipe.run(actors);
-    // Nothing will come then; its fault is told below.
+    subject = eventTrigger.run(clients);
+    // If the trigger fails, no event comes; `await subject` below throws its error.
     subject.catch(() => failed.abort());
   };
   const options = { query: { types: type }, onOpen };
   try {
-    for await (const { data } of follow({ ...kit, world }, '/events/v1', options)) {
+    for await (const { data } of followEventStream(
+      { ...context, environment },
+      '/events/v1',
+      options,
+    )) {
       const id = await subject;
       if (id !== undefined && data.includes(id)) return JSON.parse(data) as FeedEvent;
     }
@@ -46,99 +64,124 @@ async function happened(kit: Kit, type: string, recipe: Recipe, file: string): P
   } finally {
     terminal.close();
   }
-  if (kit.world.stopping.aborted) return fail('interrupted', 'Interrupted.');
-  return fail('unreachable', `${type} did not come within ${timeout} s.`);
+  if (context.environment.stopping.aborted) return fail('interrupted', 'Interrupted.');
+  return fail(
+    'unreachable',
+    `The event ${type} did not arrive within ${timeout} s. Use --timeout to wait longer.`,
+  );
 }
 
-async function takers(kit: Kit, type: string, named: string | undefined) {
-  if (named !== undefined) return [named];
-  const found: string[] = [];
-  for await (const endpoint of kit.api().list<WebhookEndpoint>(endpointsPath)) {
-    const takes = endpoint.status === 'Enabled' && matchesEventType(endpoint.eventTypes, type);
-    if (takes) found.push(endpoint.endpointId);
+async function findEndpoints(
+  context: CommandContext,
+  type: string,
+  requestedEndpointId: string | undefined,
+) {
+  if (requestedEndpointId !== undefined) return [requestedEndpointId];
+  const endpointIds: string[] = [];
+  for await (const endpoint of context.api().list<WebhookEndpoint>(endpointsPath)) {
+    const isSubscribed =
+      endpoint.status === 'Enabled' && matchesEventType(endpoint.eventTypes, type);
+    if (isSubscribed) endpointIds.push(endpoint.endpointId);
   }
-  return found.length > 0
-    ? found
+  return endpointIds.length > 0
+    ? endpointIds
     : fail(
         'notFound',
-        `No endpoint takes ${type}.`,
-        'Make one with: switchyard webhooks endpoints create <url> --events <types>',
-        'What really happens is seen by: switchyard webhooks listen',
+        `No enabled endpoint subscribes to ${type}.`,
+        'Create one: switchyard webhooks endpoints create <url> --events <types>',
+        'To see real events: switchyard webhooks listen',
       );
 }
 
-async function tested(kit: Kit, type: string, named: string | undefined) {
+async function sendTestEvents(
+  context: CommandContext,
+  type: string,
+  requestedEndpointId: string | undefined,
+) {
   const all: WebhookDelivery[] = [];
-  for (const endpointId of await takers(kit, type, named)) {
+  for (const endpointId of await findEndpoints(context, type, requestedEndpointId)) {
     const path = `${endpointsPath}/${encodeURIComponent(endpointId)}/test`;
-    const { body } = await kit.api().call<WebhookDelivery>('POST', path, { body: { type } });
+    const { body } = await context.api().call<WebhookDelivery>('POST', path, { body: { type } });
     all.push(body);
   }
-  return Promise.all(all.map((delivery) => settled(kit, delivery)));
+  return Promise.all(all.map((delivery) => waitForAttempt(context, delivery)));
 }
 
 async function trigger(
-  kit: Kit,
+  context: CommandContext,
   type: string,
   { test = false, endpoint }: TriggerOptions,
 ): Promise<ExitName | undefined> {
   if (!isEventType(type)) {
-    fail('usage', `No event is called ${type}.`, 'They are listed by: switchyard webhooks events');
+    fail(
+      'usage',
+      `Unknown event type: ${type}.`,
+      'List the event types: switchyard webhooks events',
+    );
   }
-  const { secret } = kit.session().profile;
-  const isReal = !test && endpoint === undefined && secret.kind === 'Demo';
-  const recipe = recipes[type];
-  if (isReal && recipe !== undefined) {
-    kit.screen.note(`Making it happen: ${recipe.does}.`);
-    const event = await happened(kit, type, recipe, secret.file);
+  const { secret } = context.session().profile;
+  const isDemoTrigger = !test && endpoint === undefined && secret.kind === 'Demo';
+  const eventTrigger = eventTriggers[type];
+  if (isDemoTrigger && eventTrigger !== undefined) {
+    context.output.printNote(`Triggering the event: ${eventTrigger.description}.`);
+    const event = await triggerAndReceive(context, type, eventTrigger, secret.file);
     const { eventId, position, data } = event;
-    const { members } = kit.screen;
-    kit.screen.result(
+    const { formatMembers } = context.output;
+    context.output.printResult(
       { happened: true, ...event },
-      () => `${members({ happened: type, eventId, position })}\n${members(data)}`,
+      () => `${formatMembers({ happened: type, eventId, position })}\n${formatMembers(data)}`,
     );
     return undefined;
   }
-  if (isReal) kit.screen.note('There is no recipe that makes it happen; it is sent as a test.');
-  const deliveries = await tested(kit, type, endpoint);
-  tellDeliveries(kit, deliveries, { happened: false });
-  return outcomeOf(deliveries);
+  if (isDemoTrigger)
+    context.output.printNote('The demo cannot trigger this event; it is sent as a test event.');
+  const deliveries = await sendTestEvents(context, type, endpoint);
+  printDeliveries(context, deliveries, { happened: false });
+  return exitNameOfDeliveries(deliveries);
 }
 
-type EventRow = { type: string; inDemo: string; description: string };
+type EventTypeRow = { type: string; demoTrigger: string; description: string };
 
-function listEvents({ screen }: Kit, pattern: string | undefined): undefined {
-  const rows: EventRow[] = eventTypes
+function listEvents({ output }: CommandContext, pattern: string | undefined): undefined {
+  const events: EventTypeRow[] = eventTypes
     .filter((type) => pattern === undefined || matchesEventType([pattern], type))
     .map((type) => ({
       type,
-      inDemo: recipes[type]?.does ?? '',
+      demoTrigger: eventTriggers[type]?.description ?? '',
       description: eventDefinitions.get(type)?.description ?? '',
     }));
-  if (rows.length === 0) fail('usage', `No event is called ${pattern}.`);
+  if (events.length === 0)
+    fail(
+      'usage',
+      `No event type matches ${pattern}. Run the command without a pattern to list all.`,
+    );
   const columns = [
-    { title: 'TYPE', of: (row: EventRow) => row.type, whole: true },
-    { title: 'WHEN', of: (row: EventRow) => row.description },
-    { title: 'TRIGGER IN THE DEMO', of: (row: EventRow) => row.inDemo },
+    { title: 'TYPE', value: (row: EventTypeRow) => row.type, neverTruncate: true },
+    { title: 'WHEN', value: (row: EventTypeRow) => row.description },
+    { title: 'TRIGGER IN THE DEMO', value: (row: EventTypeRow) => row.demoTrigger },
   ];
-  screen.result({ items: rows }, () => screen.table(columns, rows));
+  output.printResult({ items: events }, () => output.formatTable(columns, events));
   return undefined;
 }
 
-export function addTriggerCommands(webhooks: Command, { act }: Runner): void {
+export function addTriggerCommands(webhooks: Command, { toAction }: CommandRunner): void {
   webhooks
     .command('trigger <event>')
-    .summary('makes an event happen in the demo, or sends it as a test')
+    .summary('trigger an event in the demo, or send a test event')
     .description(
-      'Makes an event happen: in the demo by what really causes it, such as a sale; elsewhere, and where nothing in the demo does, as a test to the endpoints that take it.',
+      'Triggers an event. In the demo it sends the requests that cause the event, such as a sale. On other platforms, and for events that the demo cannot trigger, it sends a test event to the endpoints that subscribe to it.',
     )
-    .option('--test', 'as a test in the demo too')
-    .option('--endpoint <id>', 'as a test to this endpoint alone')
+    .option('--test', 'send a test event, also in the demo')
+    .option('--endpoint <id>', 'send a test event to this endpoint only')
     .addHelpText('after', '\nExample:\n  $ switchyard webhooks trigger transaction.refunded')
-    .action(act<TriggerOptions>((kit, [type = ''], options) => trigger(kit, type, options)));
+    .action(
+      toAction<TriggerOptions>((context, [type = ''], options) => trigger(context, type, options)),
+    );
   webhooks
     .command('events [pattern]')
-    .description('The types of events, and which of them `trigger` makes happen in the demo.')
+    .description(
+      'Lists the event types, and the requests with which “webhooks trigger” causes them in the demo.',
+    )
     .addHelpText('after', "\nExample:\n  $ switchyard webhooks events 'transaction.*'")
-    .action(act(async (kit, [pattern]) => listEvents(kit, pattern)));
+    .action(toAction(async (context, [pattern]) => listEvents(context, pattern)));
 }

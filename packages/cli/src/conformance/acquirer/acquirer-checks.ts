@@ -1,307 +1,364 @@
-/** The checks of an acquirer, one after the other: what the SPI asks of every server. */
+/** The conformance checks of an acquirer server, in their order. */
 import type { SpiAnswer } from '@switchyard/contract';
-import { type Bench, demand, type Message, type Told } from './acquirer-test-client.ts';
-import { strangeKey } from './signing-keys.ts';
+import { expectConformity } from '../nonconformity-error.ts';
+import type { AcquirerTestClient, Message, TestResponse } from './acquirer-test-client.ts';
+import { createUnknownKey } from './signing-keys.ts';
 
-export type Check = {
+export type AcquirerCheck = {
   readonly group: 'signatures' | 'messages' | 'payments' | 'money' | 'unknown outcomes';
   readonly name: string;
-  /** Left out of a run that names no amount that is declined. */
-  readonly needsDecline?: true;
-  run(bench: Bench): Promise<void>;
+  /** Skipped without --declined-amount. */
+  readonly needsDeclinedAmount?: true;
+  run(client: AcquirerTestClient): Promise<void>;
 };
 
-const sales = '/v1/payments';
+const paymentsPath = '/v1/payments';
 const tooOldSeconds = 900;
-const atOnce = 10;
+const concurrentRequests = 10;
 
-function approved(answer: SpiAnswer, amount: number, what: string): void {
-  const { outcome, responseCode = 'none', amount: told } = answer;
-  demand(outcome === 'Approved', `${what} is ${outcome} with ${responseCode}, not Approved`);
-  demand(told === amount, `${what} is approved for ${told}, not for ${amount}`);
+function expectApproved(answer: SpiAnswer, amount: number, subject: string): void {
+  const { outcome, responseCode = 'none', amount: response } = answer;
+  expectConformity(
+    outcome === 'Approved',
+    `${subject} is ${outcome} with ${responseCode}, not Approved`,
+  );
+  expectConformity(
+    response === amount,
+    `${subject} is approved for ${response}, not for ${amount}`,
+  );
 }
 
-function declined(answer: SpiAnswer, what: string): void {
+function expectDeclined(answer: SpiAnswer, subject: string): void {
   const { outcome, responseCode } = answer;
-  demand(outcome === 'Declined', `${what} is ${outcome}, not Declined`);
-  demand(responseCode !== undefined, `${what} is declined without a responseCode`);
+  expectConformity(outcome === 'Declined', `${subject} is ${outcome}, not Declined`);
+  expectConformity(responseCode !== undefined, `${subject} is declined without a responseCode`);
 }
 
-function refused({ status, value }: Told, statuses: readonly number[], what: string): void {
-  demand(statuses.includes(status), `${what} is answered ${status}, not ${statuses.join(' or ')}`);
+function expectRefused(
+  { status, value }: TestResponse,
+  statuses: readonly number[],
+  subject: string,
+): void {
+  expectConformity(
+    statuses.includes(status),
+    `${subject} is answered ${status}, not ${statuses.join(' or ')}`,
+  );
   const outcome = (value as { outcome?: unknown } | undefined)?.outcome;
-  demand(outcome !== 'Approved', `${what} is approved`);
+  expectConformity(outcome !== 'Approved', `${subject} is approved`);
 }
 
-async function sold(bench: Bench, amount = bench.terms.amount): Promise<Message> {
-  const sale = bench.payment('Sale', { amount });
-  approved(await bench.answer(sales, sale), amount, 'the sale');
+async function approvedSale(
+  client: AcquirerTestClient,
+  amount = client.testData.amount,
+): Promise<Message> {
+  const sale = client.payment('Sale', { amount });
+  expectApproved(await client.expectAnswer(paymentsPath, sale), amount, 'the sale');
   return sale;
 }
 
-async function held(bench: Bench, amount = bench.terms.amount): Promise<Message> {
-  const hold = bench.payment('Authorization', { amount });
-  approved(await bench.answer(sales, hold), amount, 'the hold');
-  return hold;
+async function approvedAuthorization(
+  client: AcquirerTestClient,
+  amount = client.testData.amount,
+): Promise<Message> {
+  const authorization = client.payment('Authorization', { amount });
+  expectApproved(
+    await client.expectAnswer(paymentsPath, authorization),
+    amount,
+    'the authorisation',
+  );
+  return authorization;
 }
 
-const capture = (bench: Bench, of: Message, amount: number, final = false) =>
-  bench.answer('/v1/captures', bench.follow(of, { amount, final }));
+const capture = (client: AcquirerTestClient, original: Message, amount: number, final = false) =>
+  client.expectAnswer('/v1/captures', client.followUp(original, { amount, final }));
 
-const refund = (bench: Bench, of: Message, amount: number) =>
-  bench.answer('/v1/refunds', bench.follow(of, { amount }));
+const refund = (client: AcquirerTestClient, original: Message, amount: number) =>
+  client.expectAnswer('/v1/refunds', client.followUp(original, { amount }));
 
-/** Parts of the amount of the run: with 1000 they are 400, 300 and 700. */
-const part = ({ terms }: Bench, tenths: number) => Math.floor((terms.amount * tenths) / 10);
+/** A part of the test amount in tenths: 4 tenths of 1000 are 400. */
+const partOfAmount = ({ testData }: AcquirerTestClient, tenths: number) =>
+  Math.floor((testData.amount * tenths) / 10);
 
-const signatureChecks: Check[] = [
+const signatureChecks: AcquirerCheck[] = [
   {
     group: 'signatures',
     name: 'an echo is answered Ready, signed',
-    async run(bench) {
-      const told = await bench.ask('/v1/echo', { sentAt: bench.message({})['sentAt'] });
-      demand(told.status === 200, `it is answered ${told.status}`);
-      demand(told.isGenuine, told.fault);
-      const { status } = told.value as { status?: unknown };
-      demand(status === 'Ready', `it says ${String(status)}`);
+    async run(client) {
+      const response = await client.send('/v1/echo', { sentAt: client.message({})['sentAt'] });
+      expectConformity(response.status === 200, `it is answered ${response.status}`);
+      expectConformity(response.isGenuine, response.signatureError);
+      const { status } = response.value as { status?: unknown };
+      expectConformity(status === 'Ready', `it says ${String(status)}`);
     },
   },
   {
     group: 'signatures',
     name: 'a request without a signature is refused',
-    async run(bench) {
-      refused(await bench.ask(sales, bench.payment('Sale'), { unsigned: true }), [401], 'it');
+    async run(client) {
+      expectRefused(
+        await client.send(paymentsPath, client.payment('Sale'), { unsigned: true }),
+        [401],
+        'it',
+      );
     },
   },
   {
     group: 'signatures',
-    name: 'a body that was changed on its way is refused',
-    async run(bench) {
-      const sale = bench.payment('Sale');
+    name: 'a body that was changed after signing is refused',
+    async run(client) {
+      const sale = client.payment('Sale');
       const sentBody = JSON.stringify({ ...sale, amount: sale.amount * 2 });
-      refused(await bench.ask(sales, sale, { sentBody }), [401], 'it');
+      expectRefused(await client.send(paymentsPath, sale, { sentBody }), [401], 'it');
     },
   },
   {
     group: 'signatures',
-    name: 'a signature of a key that is not known is refused',
-    async run(bench) {
-      refused(await bench.ask(sales, bench.payment('Sale'), { key: strangeKey() }), [401], 'it');
+    name: 'a signature of an unknown key is refused',
+    async run(client) {
+      expectRefused(
+        await client.send(paymentsPath, client.payment('Sale'), { key: createUnknownKey() }),
+        [401],
+        'it',
+      );
     },
   },
   {
     group: 'signatures',
-    name: 'a signature of fifteen minutes ago is refused',
-    async run(bench) {
-      const sale = bench.payment('Sale');
+    name: 'a signature that is fifteen minutes old is refused',
+    async run(client) {
+      const sale = client.payment('Sale');
       const created = Math.floor(Date.parse(String(sale['sentAt'])) / 1000) - tooOldSeconds;
-      refused(await bench.ask(sales, sale, { created }), [401], 'it');
+      expectRefused(await client.send(paymentsPath, sale, { created }), [401], 'it');
     },
   },
   {
     group: 'signatures',
-    name: 'the very same request is refused the second time',
-    async run(bench) {
-      const [first, second] = await bench.replay(sales, bench.payment('Sale'), 2);
-      demand(first?.isGenuine === true, 'the first is not answered with a good signature');
-      demand(second !== undefined, 'there is no second answer');
-      refused(second, [401], 'the second');
+    name: 'an identical request is refused the second time',
+    async run(client) {
+      const [first, second] = await client.replay(paymentsPath, client.payment('Sale'), 2);
+      expectConformity(first?.isGenuine === true, 'the first response has no valid signature');
+      expectConformity(second !== undefined, 'there is no second answer');
+      expectRefused(second, [401], 'the second');
     },
   },
 ];
 
-const messageChecks: Check[] = [
+const messageChecks: AcquirerCheck[] = [
   {
     group: 'messages',
-    name: 'what is no JSON is refused, signed, and says that nothing was processed',
-    async run(bench) {
-      const told = await bench.ask(sales, {}, { body: '{"messageId":' });
-      refused(told, [400], 'it');
-      demand(told.isGenuine, told.fault);
+    name: 'a body that is not JSON is refused with a signed NotProcessed response',
+    async run(client) {
+      const response = await client.send(paymentsPath, {}, { body: '{"messageId":' });
+      expectRefused(response, [400], 'it');
+      expectConformity(response.isGenuine, response.signatureError);
     },
   },
   {
     group: 'messages',
     name: 'a payment without an amount is refused',
-    async run(bench) {
-      const { amount: _amount, ...less } = bench.payment('Sale');
-      const told = await bench.ask(sales, less);
-      refused(told, [400, 422], 'it');
-      const { outcome } = told.value as { outcome?: unknown };
-      demand(outcome === 'NotProcessed', `its outcome is ${String(outcome)}, not NotProcessed`);
+    async run(client) {
+      const { amount: _amount, ...less } = client.payment('Sale');
+      const response = await client.send(paymentsPath, less);
+      expectRefused(response, [400, 422], 'it');
+      const { outcome } = response.value as { outcome?: unknown };
+      expectConformity(
+        outcome === 'NotProcessed',
+        `its outcome is ${String(outcome)}, not NotProcessed`,
+      );
     },
   },
   {
     group: 'messages',
-    name: 'members that it does not know are ignored',
-    async run(bench) {
-      const sale = bench.payment('Sale', { aMemberOfLater: { version: 2 } });
-      approved(await bench.answer(sales, sale), sale.amount, 'the sale');
+    name: 'unknown members are ignored',
+    async run(client) {
+      const sale = client.payment('Sale', { aMemberOfLater: { version: 2 } });
+      expectApproved(await client.expectAnswer(paymentsPath, sale), sale.amount, 'the sale');
     },
   },
 ];
 
-const paymentChecks: Check[] = [
+const paymentChecks: AcquirerCheck[] = [
   {
     group: 'payments',
     name: 'a sale is approved, with its amount and its currency',
-    async run(bench) {
-      const sale = bench.payment('Sale');
-      const answer = await bench.answer(sales, sale);
-      approved(answer, sale.amount, 'the sale');
-      demand(answer.currency === sale.currency, `its currency is ${answer.currency}`);
+    async run(client) {
+      const sale = client.payment('Sale');
+      const answer = await client.expectAnswer(paymentsPath, sale);
+      expectApproved(answer, sale.amount, 'the sale');
+      expectConformity(answer.currency === sale.currency, `its currency is ${answer.currency}`);
     },
   },
   {
     group: 'payments',
-    name: 'an authorisation of nothing verifies the card',
-    async run(bench) {
-      const asked = bench.payment('Authorization', { amount: 0 });
-      const { outcome } = await bench.answer(sales, asked);
-      demand(outcome === 'Approved', `it is ${outcome}`);
+    name: 'an authorisation of amount 0 verifies the card',
+    async run(client) {
+      const message = client.payment('Authorization', { amount: 0 });
+      const { outcome } = await client.expectAnswer(paymentsPath, message);
+      expectConformity(outcome === 'Approved', `it is ${outcome}`);
     },
   },
   {
     group: 'payments',
-    name: 'an amount that is declined is declined, and again (--declined-amount)',
-    needsDecline: true,
-    async run(bench) {
-      const { declinedAmount } = bench.terms;
-      demand(declinedAmount !== undefined, 'no amount is named that is declined');
-      const sale = bench.payment('Sale', { amount: declinedAmount });
-      const first = await bench.answer(sales, sale);
-      declined(first, 'the sale');
-      const again = await bench.answer(sales, { ...sale, repeat: true });
-      demand(again.responseCode === first.responseCode, 'the repeat has another responseCode');
+    name: 'the amount of --declined-amount is declined, also when it is repeated',
+    needsDeclinedAmount: true,
+    async run(client) {
+      const { declinedAmount } = client.testData;
+      expectConformity(declinedAmount !== undefined, '--declined-amount is missing');
+      const sale = client.payment('Sale', { amount: declinedAmount });
+      const first = await client.expectAnswer(paymentsPath, sale);
+      expectDeclined(first, 'the sale');
+      const again = await client.expectAnswer(paymentsPath, { ...sale, repeat: true });
+      expectConformity(
+        again.responseCode === first.responseCode,
+        'the repeat has another responseCode',
+      );
     },
   },
 ];
 
-const moneyChecks: Check[] = [
+const moneyChecks: AcquirerCheck[] = [
   {
     group: 'money',
-    name: 'a hold is captured in parts, never above it, and the last one lets go of the rest',
-    async run(bench) {
-      const hold = await held(bench);
-      const [small, rest] = [part(bench, 4), part(bench, 3)];
-      approved(await capture(bench, hold, small), small, 'the first capture');
-      declined(await capture(bench, hold, part(bench, 7)), 'a capture above what is left');
-      approved(await capture(bench, hold, rest, true), rest, 'the last capture');
-      declined(await capture(bench, hold, rest), 'a capture after the last one');
+    name: 'an authorisation is captured in parts up to its amount, and the final capture releases the rest',
+    async run(client) {
+      const authorization = await approvedAuthorization(client);
+      const [small, rest] = [partOfAmount(client, 4), partOfAmount(client, 3)];
+      expectApproved(await capture(client, authorization, small), small, 'the first capture');
+      expectDeclined(
+        await capture(client, authorization, partOfAmount(client, 7)),
+        'a capture above the remaining amount',
+      );
+      expectApproved(await capture(client, authorization, rest, true), rest, 'the last capture');
+      expectDeclined(await capture(client, authorization, rest), 'a capture after the last one');
     },
   },
   {
     group: 'money',
-    name: 'refunds give back what was captured, and no more',
-    async run(bench) {
-      const sale = await sold(bench);
-      const most = part(bench, 7);
-      approved(await refund(bench, sale, most), most, 'the first refund');
-      declined(await refund(bench, sale, most), 'a refund above what is left');
-      const rest = sale.amount - most;
-      approved(await refund(bench, sale, rest), rest, 'the refund of the rest');
-      declined(await refund(bench, sale, 1), 'a refund when nothing is left');
+    name: 'refunds return the captured amount, and no more',
+    async run(client) {
+      const sale = await approvedSale(client);
+      const firstAmount = partOfAmount(client, 7);
+      expectApproved(await refund(client, sale, firstAmount), firstAmount, 'the first refund');
+      expectDeclined(
+        await refund(client, sale, firstAmount),
+        'a refund above the remaining amount',
+      );
+      const rest = sale.amount - firstAmount;
+      expectApproved(await refund(client, sale, rest), rest, 'the refund of the rest');
+      expectDeclined(await refund(client, sale, 1), 'a refund after the full refund');
     },
   },
   {
     group: 'money',
     name: 'a capture in another currency is declined',
-    async run(bench) {
-      const hold = await held(bench);
-      const currency = bench.terms.currency === 'USD' ? 'EUR' : 'USD';
-      const asked = bench.follow(hold, { currency, final: true });
-      declined(await bench.answer('/v1/captures', asked), 'the capture');
+    async run(client) {
+      const authorization = await approvedAuthorization(client);
+      const currency = client.testData.currency === 'USD' ? 'EUR' : 'USD';
+      const message = client.followUp(authorization, { currency, final: true });
+      expectDeclined(await client.expectAnswer('/v1/captures', message), 'the capture');
     },
   },
   {
     group: 'money',
-    name: 'a hold is reversed down to what remains',
-    async run(bench) {
-      const hold = await held(bench);
-      const remainingAmount = part(bench, 4);
-      const amount = hold.amount - remainingAmount;
-      const reversal = bench.follow(hold, { amount, remainingAmount });
-      const { outcome } = await bench.answer('/v1/reversals', reversal);
-      demand(outcome === 'Approved', `the reversal is ${outcome}`);
-      declined(await capture(bench, hold, part(bench, 7)), 'a capture above what remains');
-      approved(await capture(bench, hold, remainingAmount, true), remainingAmount, 'the capture');
+    name: 'an authorisation is partly reversed to a remaining amount',
+    async run(client) {
+      const authorization = await approvedAuthorization(client);
+      const remainingAmount = partOfAmount(client, 4);
+      const amount = authorization.amount - remainingAmount;
+      const reversal = client.followUp(authorization, { amount, remainingAmount });
+      const { outcome } = await client.expectAnswer('/v1/reversals', reversal);
+      expectConformity(outcome === 'Approved', `the reversal is ${outcome}`);
+      expectDeclined(
+        await capture(client, authorization, partOfAmount(client, 7)),
+        'a capture above the remaining amount',
+      );
+      expectApproved(
+        await capture(client, authorization, remainingAmount, true),
+        remainingAmount,
+        'the capture',
+      );
     },
   },
 ];
 
-const outcomeChecks: Check[] = [
+const outcomeChecks: AcquirerCheck[] = [
   {
     group: 'unknown outcomes',
-    name: 'the same message again has the same answer and no second effect',
-    async run(bench) {
-      const sale = bench.payment('Sale');
-      const first = await bench.answer(sales, sale);
-      const second = await bench.answer(sales, { ...sale, repeat: true });
+    name: 'a repeated message gets the same response and has no second effect',
+    async run(client) {
+      const sale = client.payment('Sale');
+      const first = await client.expectAnswer(paymentsPath, sale);
+      const second = await client.expectAnswer(paymentsPath, { ...sale, repeat: true });
       for (const name of ['outcome', 'responseCode', 'authorizationCode', 'amount'] as const) {
-        demand(first[name] === second[name], `${name} is another one the second time`);
+        expectConformity(first[name] === second[name], `${name} differs the second time`);
       }
-      approved(await refund(bench, sale, sale.amount), sale.amount, 'the refund of it');
-      declined(await refund(bench, sale, sale.amount), 'a refund of it as if it were two');
+      expectApproved(await refund(client, sale, sale.amount), sale.amount, 'the refund of it');
+      expectDeclined(await refund(client, sale, sale.amount), 'a second refund of the same amount');
     },
   },
   {
     group: 'unknown outcomes',
-    name: 'ten of the same message at once are one payment',
-    async run(bench) {
-      const sale = bench.payment('Sale');
-      const asked = Array.from({ length: atOnce }, (_, at) => ({ ...sale, repeat: at > 0 }));
-      const answers = await Promise.all(asked.map((each) => bench.answer(sales, each)));
+    name: 'ten identical concurrent messages are one payment',
+    async run(client) {
+      const sale = client.payment('Sale');
+      const message = Array.from({ length: concurrentRequests }, (_, at) => ({
+        ...sale,
+        repeat: at > 0,
+      }));
+      const answers = await Promise.all(
+        message.map((each) => client.expectAnswer(paymentsPath, each)),
+      );
       const codes = new Set(answers.map((each) => `${each.outcome} ${each.authorizationCode}`));
-      demand(codes.size === 1, `they have ${codes.size} different answers`);
+      expectConformity(codes.size === 1, `they have ${codes.size} different answers`);
     },
   },
   {
     group: 'unknown outcomes',
-    name: 'another message under a messageId that was used is refused',
-    async run(bench) {
-      const sale = await sold(bench);
-      const told = await bench.ask(sales, { ...sale, amount: sale.amount + 1 });
-      refused(told, [409, 422], 'it');
-      demand(told.isGenuine, told.fault);
+    name: 'another message with a used messageId is refused',
+    async run(client) {
+      const sale = await approvedSale(client);
+      const response = await client.send(paymentsPath, { ...sale, amount: sale.amount + 1 });
+      expectRefused(response, [409, 422], 'it');
+      expectConformity(response.isGenuine, response.signatureError);
     },
   },
   {
     group: 'unknown outcomes',
-    name: 'an enquiry tells what became of a message, and that another one never came',
-    async run(bench) {
-      const sale = await sold(bench);
-      const found = await bench.answer('/v1/enquiries', { messageId: sale.messageId });
-      approved(found, sale.amount, 'the message');
-      const { messageId } = bench.payment('Sale');
-      const never = await bench.answer('/v1/enquiries', { messageId });
-      demand(never.outcome === 'NotFound', `one that never came is ${never.outcome}`);
+    name: 'an enquiry returns the outcome of a message, and NotFound for an unknown one',
+    async run(client) {
+      const sale = await approvedSale(client);
+      const answer = await client.expectAnswer('/v1/enquiries', { messageId: sale.messageId });
+      expectApproved(answer, sale.amount, 'the message');
+      const { messageId } = client.payment('Sale');
+      const unknown = await client.expectAnswer('/v1/enquiries', { messageId });
+      expectConformity(unknown.outcome === 'NotFound', `an unknown message is ${unknown.outcome}`);
     },
   },
   {
     group: 'unknown outcomes',
-    name: 'a reversal takes all back, and a second one is taken without effect',
-    async run(bench) {
-      const sale = await sold(bench);
+    name: 'a reversal reverses the whole payment, and a second one has no effect',
+    async run(client) {
+      const sale = await approvedSale(client);
       for (const time of ['the first', 'the second']) {
-        const { outcome } = await bench.answer('/v1/reversals', bench.follow(sale, {}));
-        demand(outcome === 'Approved', `${time} reversal is ${outcome}`);
+        const { outcome } = await client.expectAnswer('/v1/reversals', client.followUp(sale, {}));
+        expectConformity(outcome === 'Approved', `${time} reversal is ${outcome}`);
       }
-      declined(await refund(bench, sale, sale.amount), 'a refund of what was reversed');
+      expectDeclined(await refund(client, sale, sale.amount), 'a refund of a reversed payment');
     },
   },
   {
     group: 'unknown outcomes',
-    name: 'a reversal of a payment that never came is declined with 25',
-    async run(bench) {
-      const never = bench.payment('Sale');
-      const answer = await bench.answer('/v1/reversals', bench.follow(never, {}));
-      declined(answer, 'the reversal');
-      demand(answer.responseCode === '25', `its responseCode is ${answer.responseCode}`);
+    name: 'a reversal of an unknown payment is declined with 25',
+    async run(client) {
+      const unknown = client.payment('Sale');
+      const answer = await client.expectAnswer('/v1/reversals', client.followUp(unknown, {}));
+      expectDeclined(answer, 'the reversal');
+      expectConformity(answer.responseCode === '25', `its responseCode is ${answer.responseCode}`);
     },
   },
 ];
 
-export const checks: readonly Check[] = [
+export const acquirerChecks: readonly AcquirerCheck[] = [
   ...signatureChecks,
   ...messageChecks,
   ...paymentChecks,

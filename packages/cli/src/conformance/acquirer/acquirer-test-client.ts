@@ -1,4 +1,4 @@
-/** What the checks are done with: signed questions, and answers whose signatures are looked at. */
+/** The client of the acquirer checks: signs requests and verifies the signatures of responses. */
 import {
   createHash,
   type KeyObject,
@@ -22,37 +22,31 @@ import {
   spiSignatureLabel,
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
-import type { Incoming, Transport } from '../../http/https-transport.ts';
+import type { HttpResponse, Transport } from '../../http/https-transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { keyIdOf, type OwnKey } from './signing-keys.ts';
+import { expectConformity } from '../nonconformity-error.ts';
+import { keyIdOf, type SigningKey } from './signing-keys.ts';
 
-/** What a check found not to be as the SPI says. */
-export class NonconformityError extends Error {}
-
-export function demand(isSo: boolean, detail: string): asserts isSo {
-  if (!isSo) throw new NonconformityError(detail);
-}
-
-/** What is bent on purpose. */
-export type Bent = {
+/** Deliberate errors in a request. */
+export type Deviation = {
   readonly body?: string;
   readonly created?: number;
-  readonly key?: OwnKey;
+  readonly key?: SigningKey;
   readonly unsigned?: boolean;
-  /** Sent in place of what was signed. */
+  /** Sent in place of the signed body. */
   readonly sentBody?: string;
 };
 
-export type Told = {
+export type TestResponse = {
   readonly status: number;
-  /** Signed by the acquirer, and for this question. */
+  /** Whether the acquirer signed the response, for this request. */
   readonly isGenuine: boolean;
-  /** Why not. */
-  readonly fault: string;
+  /** The reason why the signature is invalid; empty if it is valid. */
+  readonly signatureError: string;
   readonly value: unknown;
 };
 
-export type Terms = {
+export type TestData = {
   readonly merchantId: string;
   readonly terminalId: string;
   readonly institutionId: string;
@@ -69,40 +63,40 @@ export type Message = Record<string, unknown> & {
   currency: string;
 };
 
-export type Bench = {
-  readonly terms: Terms;
-  /** One message with an identifier of its own. */
+export type AcquirerTestClient = {
+  readonly testData: TestData;
+  /** A new message with its own identifiers. */
   message(members: Record<string, unknown>, transactionId?: string): Message;
   payment(kind: 'Sale' | 'Authorization', members?: Record<string, unknown>): Message;
-  follow(of: Message, members: Record<string, unknown>): Message;
-  ask(path: SpiPath, message: object, bent?: Bent): Promise<Told>;
-  /** The same bytes as often as asked, signature and all. */
-  replay(path: SpiPath, message: object, times: number): Promise<Told[]>;
-  /** Asks, and demands a signed answer of the shape of the SPI to this very message. */
-  answer(path: SpiPath, message: Message | { messageId: string }): Promise<SpiAnswer>;
+  followUp(original: Message, members: Record<string, unknown>): Message;
+  send(path: SpiPath, message: object, deviation?: Deviation): Promise<TestResponse>;
+  /** Sends the same signed request several times. */
+  replay(path: SpiPath, message: object, times: number): Promise<TestResponse[]>;
+  /** Sends a message and expects a signed response of the SPI that names this message. */
+  expectAnswer(path: SpiPath, message: Message | { messageId: string }): Promise<SpiAnswer>;
 };
 
-type Deps = {
+type AcquirerTestClientOptions = {
   readonly transport: Transport;
   readonly url: URL;
-  readonly key: OwnKey;
+  readonly key: SigningKey;
   readonly acquirerKey: KeyObject;
   readonly acquirerKeyX: string;
   readonly clock: Clock;
-  readonly terms: Terms;
+  readonly testData: TestData;
 };
 
-type Signed = { headers: Record<string, string>; body: string; signature: string };
+type SignedRequest = { headers: Record<string, string>; body: string; signature: string };
 
 const nonceBytes = 16;
 const tracesMax = 1_000_000;
 
-function headerOf({ headers }: Incoming, name: string): string | undefined {
+function headerOf({ headers }: HttpResponse, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-function parsed(body: Buffer): unknown {
+function parseBody(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
@@ -112,53 +106,59 @@ function parsed(body: Buffer): unknown {
 
 const detailMax = 200;
 
-/** What the server says of itself: it often tells at once what is wrong. */
-function detailOf(value: unknown): string | undefined {
+/** The detail of the problem document of the server, which often names the cause. */
+function problemDetail(value: unknown): string | undefined {
   const { detail } = (value ?? {}) as { detail?: unknown };
   return typeof detail === 'string' ? detail.slice(0, detailMax) : undefined;
 }
 
-function faultOf(deps: Deps, incoming: Incoming, requestSignature: string): string | undefined {
+function findSignatureError(
+  options: AcquirerTestClientOptions,
+  incoming: HttpResponse,
+  requestSignature: string,
+): string | undefined {
   const signature = readSpiSignature({
     signatureInput: headerOf(incoming, 'signature-input'),
     signature: headerOf(incoming, 'signature'),
   });
-  if (signature === undefined) return 'it carries no signature of the SPI';
+  if (signature === undefined) return 'the response has no signature of the SPI';
   const digest = spiContentDigest(createHash('sha256').update(incoming.body).digest('base64'));
-  if (headerOf(incoming, 'content-digest') !== digest) return 'its Content-Digest does not fit';
+  if (headerOf(incoming, 'content-digest') !== digest)
+    return 'its Content-Digest does not match the body';
   if (!coversSpiComponents(signature, spiAnswerComponents)) {
     return `its signature does not cover ${spiAnswerComponents.join(' ')}`;
   }
-  if (signature.keyId !== keyIdOf(deps.acquirerKeyX)) {
-    return `its keyid is ${signature.keyId}, not the thumbprint ${keyIdOf(deps.acquirerKeyX)}`;
+  if (signature.keyId !== keyIdOf(options.acquirerKeyX)) {
+    return `its keyid is ${signature.keyId}, not the thumbprint ${keyIdOf(options.acquirerKeyX)}`;
   }
-  if (!isFreshSpiSignature(signature, deps.clock.now())) return 'its signature is not of now';
+  if (!isFreshSpiSignature(signature, options.clock.now()))
+    return 'the creation time of its signature is too old or in the future';
   const base = spiSignatureBase(signature.input, {
     '"@status"': String(incoming.status),
     '"content-digest"': digest,
     [spiAnswerComponents[2]]: requestSignature,
   });
   const bytes = Buffer.from(signature.signature, 'base64');
-  if (base !== undefined && verify(null, Buffer.from(base), deps.acquirerKey, bytes)) {
+  if (base !== undefined && verify(null, Buffer.from(base), options.acquirerKey, bytes)) {
     return undefined;
   }
-  return 'its signature does not fit';
+  return 'its signature is invalid';
 }
 
-/** @example const bench = createBench({ transport, url, key, acquirerKey, acquirerKeyX, clock, terms }); */
-export function createBench(deps: Deps): Bench {
-  const { terms, clock } = deps;
-  const prefix = deps.url.pathname.replace(/\/$/, '');
+/** @example const client = createAcquirerTestClient({ transport, url, key, acquirerKey, acquirerKeyX, clock, terms }); */
+export function createAcquirerTestClient(options: AcquirerTestClientOptions): AcquirerTestClient {
+  const { testData, clock } = options;
+  const prefix = options.url.pathname.replace(/\/$/, '');
   let trace = randomInt(tracesMax);
 
-  function signed(path: SpiPath, message: object, bent: Bent): Signed {
-    const body = bent.body ?? JSON.stringify(message);
-    const key = bent.key ?? deps.key;
+  function signRequest(path: SpiPath, message: object, deviation: Deviation): SignedRequest {
+    const body = deviation.body ?? JSON.stringify(message);
+    const key = deviation.key ?? options.key;
     const digest = spiContentDigest(createHash('sha256').update(body).digest('base64'));
-    const created = bent.created ?? Math.floor(clock.now() / 1000);
+    const created = deviation.created ?? Math.floor(clock.now() / 1000);
     const nonce = randomBytes(nonceBytes).toString('base64url');
-    const given = { created, keyId: key.keyId, nonce };
-    const input = spiSignatureInput(spiRequestComponents, given);
+    const parameters = { created, keyId: key.keyId, nonce };
+    const input = spiSignatureInput(spiRequestComponents, parameters);
     const base = spiSignatureBase(input, {
       '"@method"': 'POST',
       '"@path"': prefix + path,
@@ -170,19 +170,27 @@ export function createBench(deps: Deps): Bench {
       accept: 'application/json',
       'content-digest': digest,
     };
-    if (bent.unsigned !== true) {
+    if (deviation.unsigned !== true) {
       headers['signature-input'] = `${spiSignatureLabel}=${input}`;
       headers['signature'] = `${spiSignatureLabel}=${signature}`;
     }
-    return { headers, body: bent.sentBody ?? body, signature };
+    return { headers, body: deviation.sentBody ?? body, signature };
   }
 
-  async function send(path: SpiPath, { headers, body, signature }: Signed): Promise<Told> {
-    const url = new URL(prefix + path, deps.url);
-    const incoming = await deps.transport.send({ method: 'POST', url, headers, body });
-    const fault = faultOf(deps, incoming, signature);
-    const value = parsed(incoming.body);
-    return { status: incoming.status, isGenuine: fault === undefined, fault: fault ?? '', value };
+  async function sendSigned(
+    path: SpiPath,
+    { headers, body, signature }: SignedRequest,
+  ): Promise<TestResponse> {
+    const url = new URL(prefix + path, options.url);
+    const incoming = await options.transport.send({ method: 'POST', url, headers, body });
+    const signatureError = findSignatureError(options, incoming, signature);
+    const value = parseBody(incoming.body);
+    return {
+      status: incoming.status,
+      isGenuine: signatureError === undefined,
+      signatureError: signatureError ?? '',
+      value,
+    };
   }
 
   function message(members: Record<string, unknown>, transactionId: string = randomUUID()) {
@@ -195,52 +203,61 @@ export function createBench(deps: Deps): Bench {
       repeat: false,
       transactionId,
       sentAt: at,
-      institutionId: terms.institutionId,
-      merchantId: terms.merchantId,
-      mcc: terms.mcc,
-      terminalId: terms.terminalId,
+      institutionId: testData.institutionId,
+      merchantId: testData.merchantId,
+      mcc: testData.mcc,
+      terminalId: testData.terminalId,
       traceNumber,
       retrievalReference,
       localTime: at.slice(11, 19).replaceAll(':', ''),
       localDate: at.slice(5, 10).replace('-', ''),
-      amount: terms.amount,
-      currency: terms.currency,
+      amount: testData.amount,
+      currency: testData.currency,
       ...members,
     };
   }
 
-  const ask = (path: SpiPath, asked: object, bent: Bent = {}) =>
-    send(path, signed(path, asked, bent));
+  const send = (path: SpiPath, message: object, deviation: Deviation = {}) =>
+    sendSigned(path, signRequest(path, message, deviation));
 
   return {
-    terms,
+    testData,
     message,
     payment: (kind, members = {}) =>
       message({
         kind,
         entryMode: 'Keyed',
         isRemoteOrder: false,
-        card: terms.card,
+        card: testData.card,
         ...members,
       }),
-    follow: (of, members) =>
-      message({ original: of.messageId, ...members }, String(of['transactionId'])),
-    ask,
-    async replay(path, asked, times) {
-      const same = signed(path, asked, {});
-      const told: Told[] = [];
-      for (let time = 0; time < times; time += 1) told.push(await send(path, same));
-      return told;
+    followUp: (original, members) =>
+      message({ original: original.messageId, ...members }, String(original['transactionId'])),
+    send,
+    async replay(path, message, times) {
+      const request = signRequest(path, message, {});
+      const response: TestResponse[] = [];
+      for (let time = 0; time < times; time += 1) response.push(await sendSigned(path, request));
+      return response;
     },
-    async answer(path, asked) {
-      const told = await ask(path, asked);
-      const said = detailOf(told.value);
-      const heard = `HTTP ${told.status}${said === undefined ? '' : `, “${said}”`}`;
-      demand(told.isGenuine, `the answer (${heard}) is not to be trusted: ${told.fault}`);
-      demand(Value.Check(SpiAnswer, told.value), 'the answer is not of the shape of the SPI');
-      const { messageId } = told.value;
-      demand(messageId === asked.messageId, `the answer names another message: ${messageId}`);
-      return told.value;
+    async expectAnswer(path, message) {
+      const response = await send(path, message);
+      const problem = problemDetail(response.value);
+      const summary = `HTTP ${response.status}${problem === undefined ? '' : `, “${problem}”`}`;
+      expectConformity(
+        response.isGenuine,
+        `the answer (${summary}) has no valid signature: ${response.signatureError}`,
+      );
+      expectConformity(
+        Value.Check(SpiAnswer, response.value),
+        'the response does not match the schema of the SPI',
+      );
+      const { messageId } = response.value;
+      expectConformity(
+        messageId === message.messageId,
+        `the response names another message: ${messageId}`,
+      );
+      return response.value;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Events: that they come, what they say, and that none is lost or sent for ever. Health and activation. */
+/** Checks of the events: delivery, content, order and repetition. Also of health and activation. */
 import { randomUUID } from 'node:crypto';
 import {
   type CreateQrPayment,
@@ -11,197 +11,227 @@ import {
   ServiceMessageAnswer,
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
-import { demand } from '../acquirer/acquirer-test-client.ts';
-import type { Heard } from './event-receiver.ts';
-import { type ProviderCheck, paid, refused } from './provider-check.ts';
-import { type ProviderBench, shaped } from './provider-test-client.ts';
+import { expectConformity } from '../nonconformity-error.ts';
+import type { ReceivedEvent } from './event-receiver.ts';
+import { createPaidPayment, expectStatus, type ProviderCheck } from './provider-check.ts';
+import { expectShape, type ProviderTestClient } from './provider-test-client.ts';
 
-const needs = 'paidAmount';
+const requires = 'paidAmount';
 const completed = 'payment.completed';
-const isTaken = ({ answered }: Heard) => answered < 300;
+const isTaken = ({ responseStatus }: ReceivedEvent) => responseStatus < 300;
 
-/** A paid payment, and the tries of its events up to the one that says so. */
-async function told(bench: ProviderBench, failFirst = false) {
-  const { payment, answer } = await paid(bench, failFirst);
-  const tries = () => bench.listener.of(payment.platformTransactionId);
-  const limitMs = failFirst ? bench.terms.retryMs : bench.terms.waitMs;
-  const came = await bench.listener.until(
-    () => tries().some((each) => each.value['type'] === completed && isTaken(each)),
+/** Pays a payment and waits for its events up to payment.completed. */
+async function payAndReceiveEvents(client: ProviderTestClient, failFirst = false) {
+  const { payment, answer } = await createPaidPayment(client, failFirst);
+  const events = () => client.receiver.eventsOf(payment.platformTransactionId);
+  const limitMs = failFirst ? client.testData.retryMs : client.testData.waitMs;
+  const isReceived = await client.receiver.waitUntil(
+    () => events().some((received) => received.value['type'] === completed && isTaken(received)),
     limitMs,
   );
-  const types = tries().map(({ value }) => String(value['type']));
-  demand(
-    came,
-    `no ${completed} came within ${limitMs / 1000} s; what came: ${types.join(', ') || 'nothing'}`,
+  const types = events().map(({ value }) => String(value['type']));
+  expectConformity(
+    isReceived,
+    `no ${completed} came within ${limitMs / 1000} s; received: ${types.join(', ') || 'nothing'}`,
   );
-  return { payment, answer, tries };
+  return { payment, answer, events };
 }
 
-function demandEvent({ body, value, contentType }: Heard): void {
-  demand(/^application\/json\b/i.test(contentType), `it comes as ${contentType || 'nothing'}`);
+function expectValidEvent({ body, value, contentType }: ReceivedEvent): void {
+  expectConformity(
+    /^application\/json\b/i.test(contentType),
+    `it comes as ${contentType || 'nothing'}`,
+  );
   const [fault] = Value.Errors(ProviderEvent, value);
   const where = `${fault?.instancePath.slice(1) || 'it'} ${fault?.message}`;
-  demand(fault === undefined, `${String(value['type'])} has another shape: ${where}`);
+  expectConformity(fault === undefined, `${String(value['type'])} has another shape: ${where}`);
   const event = JSON.parse(body) as ProviderEvent;
   const { type, status, display, refundId } = event;
   if (!isProviderEventType(type)) return;
-  const right = providerEventStatuses[type];
-  demand(status === undefined || status === right, `${type} says ${status}, not ${right}`);
-  demand(!type.startsWith('refund.') || refundId !== undefined, `${type} names no refund`);
-  const shown = display === undefined ? undefined : displayFault(display);
-  demand(shown === undefined, `the ${display?.type} of ${type} ${shown ?? ''}`);
+  const expected = providerEventStatuses[type];
+  expectConformity(
+    status === undefined || status === expected,
+    `${type} says ${status}, not ${expected}`,
+  );
+  expectConformity(
+    !type.startsWith('refund.') || refundId !== undefined,
+    `${type} names no refund`,
+  );
+  const displayError = display === undefined ? undefined : displayFault(display);
+  expectConformity(
+    displayError === undefined,
+    `the ${display?.type} of ${type} ${displayError ?? ''}`,
+  );
 }
 
-function demandAmount({ value }: Heard, payment: CreateQrPayment, providerId: string): void {
+function expectPaymentAmount(
+  { value }: ReceivedEvent,
+  payment: CreateQrPayment,
+  providerId: string,
+): void {
   const { amount, type, providerTransactionId } = value as Partial<ProviderEvent>;
-  demand(providerTransactionId === providerId, `${type} names ${providerTransactionId}`);
+  expectConformity(providerTransactionId === providerId, `${type} names ${providerTransactionId}`);
   if (amount === undefined || type?.startsWith('refund.')) return;
-  const said = `${amount.amount} ${amount.currency}`;
-  const asked = `${payment.amount.amount} ${payment.amount.currency}`;
-  demand(said === asked, `${type} says ${said}, and was asked for ${asked}`);
+  const actual = `${amount.amount} ${amount.currency}`;
+  const requested = `${payment.amount.amount} ${payment.amount.currency}`;
+  expectConformity(actual === requested, `${type} says ${actual}, and was asked for ${requested}`);
 }
 
-/** Each sequence number once, but for repetitions of the same event. */
-function demandOrder(tries: readonly Heard[]): void {
+/** Each event has its own sequence number, and later events have higher ones. */
+function expectIncreasingSequence(events: readonly ReceivedEvent[]): void {
   const numbers = new Map<unknown, unknown>();
-  for (const { value } of tries) {
+  for (const { value } of events) {
     const { sequence, eventId } = value;
     const owner = numbers.get(sequence) ?? eventId;
-    demand(owner === eventId, `two events have the sequence ${String(sequence)}`);
+    expectConformity(owner === eventId, `two events have the sequence ${String(sequence)}`);
     numbers.set(sequence, eventId);
   }
-  const happened = tries
+  const happened = events
     .map(({ value }) => ({
       at: Date.parse(String(value['occurredAt'])),
       sequence: Number(value['sequence']),
     }))
     .sort((one, other) => one.sequence - other.sequence);
-  const isFalling = happened.some(({ at }, place) => at < (happened[place - 1]?.at ?? 0));
-  demand(!isFalling, 'a later event has a smaller sequence');
+  const isFalling = happened.some(({ at }, index) => at < (happened[index - 1]?.at ?? 0));
+  expectConformity(!isFalling, 'a later event has a smaller sequence');
 }
 
-/** The try that was answered 503, and the one that followed it. */
-function repetition(tries: readonly Heard[]) {
-  const first = tries.find(({ answered }) => answered >= 300);
-  demand(first !== undefined, 'no event came');
+/** The event that was answered 503, and its repetition. */
+function findRepeatedEvent(events: readonly ReceivedEvent[]) {
+  const first = events.find(({ responseStatus }) => responseStatus >= 300);
+  expectConformity(first !== undefined, 'no event came');
   const { type } = first.value;
-  const again = tries.find((each) => each !== first && each.value['type'] === type);
-  return { first, again };
+  const repeated = events.find((received) => received !== first && received.value['type'] === type);
+  return { first, repeated };
 }
 
-async function failed(bench: ProviderBench) {
-  const { payment } = await paid(bench, true);
-  const tries = () => bench.listener.of(payment.platformTransactionId);
-  await bench.listener.until(
+async function payAndFailFirstEvent(client: ProviderTestClient) {
+  const { payment } = await createPaidPayment(client, true);
+  const events = () => client.receiver.eventsOf(payment.platformTransactionId);
+  await client.receiver.waitUntil(
     () =>
-      tries().some(({ answered }) => answered >= 300) && repetition(tries()).again !== undefined,
-    bench.terms.retryMs,
+      events().some(({ responseStatus }) => responseStatus >= 300) &&
+      findRepeatedEvent(events()).repeated !== undefined,
+    client.testData.retryMs,
   );
-  return repetition(tries());
+  return findRepeatedEvent(events());
 }
 
 export const eventChecks: readonly ProviderCheck[] = [
   {
     group: 'events',
     fault: 'sends-no-events',
-    needs,
-    name: 'a paid payment is told of (--paid-amount)',
-    run: async (bench) => void (await told(bench)),
+    requires,
+    name: 'a paid payment sends payment.completed (--paid-amount)',
+    run: async (client) => void (await payAndReceiveEvents(client)),
   },
   {
     group: 'events',
     fault: 'wrong-event',
-    needs,
-    name: 'each event has the shape of the SPI, and says what its type says',
-    async run(bench) {
-      const { tries } = await told(bench);
-      for (const each of tries()) demandEvent(each);
+    requires,
+    name: 'each event matches the schema of the SPI, and its status fits its type',
+    async run(client) {
+      const { events } = await payAndReceiveEvents(client);
+      for (const received of events()) expectValidEvent(received);
     },
   },
   {
     group: 'events',
     fault: 'event-without-token',
-    needs,
+    requires,
     name: 'each event carries a token of the provider',
-    async run(bench) {
-      const { tries } = await told(bench);
-      demand(
-        tries().every(({ hasToken }) => hasToken),
-        'one came without Authorization: Bearer …',
+    async run(client) {
+      const { events } = await payAndReceiveEvents(client);
+      expectConformity(
+        events().every(({ hasToken }) => hasToken),
+        'an event came without Authorization: Bearer …',
       );
     },
   },
   {
     group: 'events',
     fault: 'event-other-amount',
-    needs,
+    requires,
     name: 'each event names the payment and its amount',
-    async run(bench) {
-      const { tries, payment, answer } = await told(bench);
-      for (const each of tries()) demandAmount(each, payment, answer.providerTransactionId);
+    async run(client) {
+      const { events, payment, answer } = await payAndReceiveEvents(client);
+      for (const received of events())
+        expectPaymentAmount(received, payment, answer.providerTransactionId);
     },
   },
   {
     group: 'events',
     fault: 'event-out-of-sequence',
-    needs,
+    requires,
     name: 'the sequence grows with each event',
-    async run(bench) {
-      const { tries } = await told(bench);
-      demandOrder(tries());
-      demand(new Set(tries().map(({ value }) => value['eventId'])).size > 0, 'no event came');
+    async run(client) {
+      const { events } = await payAndReceiveEvents(client);
+      expectIncreasingSequence(events());
+      expectConformity(
+        new Set(events().map(({ value }) => value['eventId'])).size > 0,
+        'no event came',
+      );
     },
   },
   {
     group: 'events',
     fault: 'gives-up',
-    needs,
+    requires,
     name: 'an event that was answered 503 is sent again',
-    async run(bench) {
-      const { again } = await failed(bench);
-      demand(again !== undefined, `it did not come again within ${bench.terms.retryMs / 1000} s`);
+    async run(client) {
+      const { repeated } = await payAndFailFirstEvent(client);
+      expectConformity(
+        repeated !== undefined,
+        `it did not come again within ${client.testData.retryMs / 1000} s`,
+      );
     },
   },
   {
     group: 'events',
     fault: 'changes-repeated-event',
-    needs,
+    requires,
     name: 'an event that is sent again is the same, byte by byte',
-    async run(bench) {
-      const { first, again } = await failed(bench);
-      demand(again !== undefined, `it did not come again within ${bench.terms.retryMs / 1000} s`);
-      const isSame = again.value['eventId'] === first.value['eventId'];
-      demand(isSame, 'it has another eventId');
-      demand(again.body === first.body, 'its bytes are others');
+    async run(client) {
+      const { first, repeated } = await payAndFailFirstEvent(client);
+      expectConformity(
+        repeated !== undefined,
+        `it did not come again within ${client.testData.retryMs / 1000} s`,
+      );
+      const isSame = repeated.value['eventId'] === first.value['eventId'];
+      expectConformity(isSame, 'the repeated event has another eventId');
+      expectConformity(repeated.body === first.body, 'the repeated event has a different body');
     },
   },
   {
     group: 'events',
     fault: 'repeats-acknowledged',
-    needs,
+    requires,
     name: 'an event that was answered 202 is not sent again',
-    async run(bench) {
-      const { tries } = await told(bench);
-      const twice = () => tries().find(({ answered }) => answered === 200);
-      await bench.listener.until(() => twice() !== undefined, bench.terms.settleMs);
-      const type = String(twice()?.value['type']);
-      demand(twice() === undefined, `${type} came again after it was taken`);
+    async run(client) {
+      const { events } = await payAndReceiveEvents(client);
+      const repeated = () => events().find(({ responseStatus }) => responseStatus === 200);
+      await client.receiver.waitUntil(() => repeated() !== undefined, client.testData.settleMs);
+      const type = String(repeated()?.value['type']);
+      expectConformity(repeated() === undefined, `${type}was sent again after it was accepted`);
     },
   },
   {
     group: 'events',
     fault: 'contradicts-events',
-    needs,
-    name: 'the status says what the events said',
-    async run(bench) {
-      const { paidAmount = bench.terms.amount, currency } = bench.terms;
-      const payment = bench.payment({ amount: { amount: paidAmount, currency } });
-      await bench.begin(payment);
-      const tries = () => bench.listener.of(payment.platformTransactionId);
-      const isPaid = () => tries().some(({ value }) => value['type'] === completed);
-      demand(await bench.listener.until(isPaid, bench.terms.waitMs), `no ${completed} came`);
-      const { status } = await bench.status(payment);
-      demand(status === 'Completed', `${completed} came, and the status is ${status}`);
+    requires,
+    name: 'the status agrees with the events',
+    async run(client) {
+      const { paidAmount = client.testData.amount, currency } = client.testData;
+      const payment = client.payment({ amount: { amount: paidAmount, currency } });
+      await client.createPayment(payment);
+      const events = () => client.receiver.eventsOf(payment.platformTransactionId);
+      const isPaid = () => events().some(({ value }) => value['type'] === completed);
+      expectConformity(
+        await client.receiver.waitUntil(isPaid, client.testData.waitMs),
+        `no ${completed} came`,
+      );
+      const { status } = await client.status(payment);
+      expectConformity(status === 'Completed', `${completed} came, and the status is ${status}`);
     },
   },
 ];
@@ -210,20 +240,23 @@ export const serviceChecks: readonly ProviderCheck[] = [
   {
     group: 'service',
     fault: 'no-health',
-    name: 'its health is told',
-    async run(bench) {
-      const answer = await bench.get(providerPaths.health);
-      shaped(answer, HealthAnswer, 'it');
-      demand(answer.value['status'] === 'Up', `it says ${String(answer.value['status'])}`);
+    name: 'the health path answers Up',
+    async run(client) {
+      const answer = await client.get(providerPaths.health);
+      expectShape(answer, HealthAnswer, 'it');
+      expectConformity(
+        answer.value['status'] === 'Up',
+        `it says ${String(answer.value['status'])}`,
+      );
     },
   },
   {
     group: 'service',
     fault: 'no-activation',
     name: 'an activation of the service is answered',
-    async run(bench) {
+    async run(client) {
       const organizationId = randomUUID();
-      const timestamp = new Date(bench.clock.now()).toISOString();
+      const timestamp = new Date(client.clock.now()).toISOString();
       const data = {
         handshakeId: randomUUID(),
         organizationId,
@@ -233,12 +266,12 @@ export const serviceChecks: readonly ProviderCheck[] = [
         level: 'Organization',
         entityId: organizationId,
         parameters: {},
-        answerUrl: `${bench.listener.urlOf(randomUUID())}/answer`,
+        answerUrl: `${client.receiver.urlOf(randomUUID())}/answer`,
       };
       const message = { type: 'service.activation_requested', timestamp, data };
-      const answer = await bench.post('', message);
-      refused(answer, [200, 202], 'it');
-      if (answer.status === 200) shaped(answer, ServiceMessageAnswer, 'it');
+      const answer = await client.post('', message);
+      expectStatus(answer, [200, 202], 'it');
+      if (answer.status === 200) expectShape(answer, ServiceMessageAnswer, 'it');
     },
   },
 ];

@@ -1,37 +1,37 @@
-/** Takes the events of a provider during a run of checks, as the platform would. */
+/** Receives the events of a provider during a conformance check, in place of the platform. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../runtime/clock.ts';
 import { fail } from '../../runtime/command-error.ts';
 
 const bodyMaxBytes = 65_536;
-const heardMax = 5_000;
+const receivedMax = 5_000;
 const eventsPath = /\/qrcode-payment\/v1\/transactions\/([0-9a-f-]{36})\/events$/;
 
-/** One try of one event. */
-export type Heard = {
+/** One delivery attempt of an event. */
+export type ReceivedEvent = {
   readonly transactionId: string;
   readonly at: number;
   readonly body: string;
-  /** Nothing where it is no JSON. */
+  /** The members of the JSON body; empty if the body is not JSON. */
   readonly value: Record<string, unknown>;
   readonly contentType: string;
   readonly hasToken: boolean;
-  readonly answered: number;
+  readonly responseStatus: number;
 };
 
-export type Listener = {
-  /** Where a provider is told to send the events of a payment. */
+export type EventReceiver = {
+  /** The address for the events of a payment. */
   urlOf(transactionId: string): string;
-  of(transactionId: string): readonly Heard[];
-  /** The first try of this payment is answered as a server that is overloaded. */
+  eventsOf(transactionId: string): readonly ReceivedEvent[];
+  /** Answers 503 to the first event of this payment. */
   failFirst(transactionId: string): void;
-  /** As soon as it holds, or false when the time is over. */
-  until(holds: () => boolean, limitMs: number): Promise<boolean>;
+  /** Waits until the condition is met; false after the time limit. */
+  waitUntil(condition: () => boolean, limitMs: number): Promise<boolean>;
   close(): Promise<void>;
 };
 
-async function read(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -42,7 +42,7 @@ async function read(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-function membersOf(text: string): Record<string, unknown> {
+function parseJsonObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
@@ -51,7 +51,7 @@ function membersOf(text: string): Record<string, unknown> {
   }
 }
 
-function listening(server: ReturnType<typeof createServer>, host: string, port: number) {
+function listenOn(server: ReturnType<typeof createServer>, host: string, port: number) {
   return new Promise<number>((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       resolve(error.code === 'EADDRINUSE' ? -1 : -2);
@@ -61,74 +61,74 @@ function listening(server: ReturnType<typeof createServer>, host: string, port: 
 }
 
 /**
- * @param publicUrl how the provider reaches it, where that is not this machine
- * @example const listener = await startListener({ host: '127.0.0.1', port: 0, clock });
+ * @param publicUrl the address at which a provider on another machine reaches the receiver
+ * @example const receiver = await startEventReceiver({ host: '127.0.0.1', port: 0, clock });
  */
-export async function startListener(options: {
+export async function startEventReceiver(options: {
   readonly host: string;
   readonly port: number;
   readonly publicUrl?: string | undefined;
   readonly clock: Clock;
-}): Promise<Listener> {
-  const heard: Heard[] = [];
-  const failing = new Set<string>();
-  const waiting = new Set<() => void>();
+}): Promise<EventReceiver> {
+  const received: ReceivedEvent[] = [];
+  const transactionsToFail = new Set<string>();
+  const waiters = new Set<() => void>();
 
-  function take(transactionId: string, request: IncomingMessage, body: string): number {
-    const value = membersOf(body);
+  function recordEvent(transactionId: string, request: IncomingMessage, body: string): number {
+    const value = parseJsonObject(body);
     const { authorization = '', 'content-type': contentType = '' } = request.headers;
-    const isAgain = heard.some(
+    const isRepeated = received.some(
       (each) =>
         each.transactionId === transactionId &&
-        each.answered < 300 &&
+        each.responseStatus < 300 &&
         each.value['eventId'] === value['eventId'],
     );
-    const answered = failing.delete(transactionId) ? 503 : isAgain ? 200 : 202;
-    if (heard.length < heardMax) {
+    const responseStatus = transactionsToFail.delete(transactionId) ? 503 : isRepeated ? 200 : 202;
+    if (received.length < receivedMax) {
       const hasToken = /^Bearer \S+$/i.test(authorization);
       const at = options.clock.now();
-      heard.push({ transactionId, at, body, value, contentType, hasToken, answered });
+      received.push({ transactionId, at, body, value, contentType, hasToken, responseStatus });
     }
-    return answered;
+    return responseStatus;
   }
 
   const server = createServer((request, response) => {
-    void read(request).then(
+    void readBody(request).then(
       (body) => {
         const [, id] = eventsPath.exec((request.url ?? '').split('?')[0] ?? '') ?? [];
         const isEvent = request.method === 'POST' && id !== undefined && body !== undefined;
-        const status = isEvent ? take(id, request, body) : body === undefined ? 413 : 404;
+        const status = isEvent ? recordEvent(id, request, body) : body === undefined ? 413 : 404;
         response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
-        for (const look of waiting) look();
+        for (const checkCondition of waiters) checkCondition();
       },
       () => request.socket.destroy(),
     );
   });
-  const port = await listening(server, options.host, options.port);
+  const port = await listenOn(server, options.host, options.port);
   if (port < 0) {
-    const why = port === -1 ? 'is in use' : 'cannot be listened on';
-    fail('usage', `${options.host}:${options.port} ${why}: name another one with --listen.`);
+    const reason = port === -1 ? 'is in use' : 'is not available';
+    fail('usage', `${options.host}:${options.port} ${reason}: name another one with --listen.`);
   }
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   const base = (options.publicUrl ?? `http://${host}:${port}`).replace(/\/+$/, '');
 
   return {
     urlOf: (transactionId) => `${base}/qrcode-payment/v1/transactions/${transactionId}/events`,
-    of: (transactionId) => heard.filter((each) => each.transactionId === transactionId),
-    failFirst: (transactionId) => void failing.add(transactionId),
-    until(holds, limitMs) {
+    eventsOf: (transactionId) => received.filter((each) => each.transactionId === transactionId),
+    failFirst: (transactionId) => void transactionsToFail.add(transactionId),
+    waitUntil(condition, limitMs) {
       return new Promise((resolve) => {
-        const end = (held: boolean) => {
+        const end = (isMet: boolean) => {
           clearTimeout(timer);
-          waiting.delete(look);
-          resolve(held);
+          waiters.delete(checkCondition);
+          resolve(isMet);
         };
-        const look = () => {
-          if (holds()) end(true);
+        const checkCondition = () => {
+          if (condition()) end(true);
         };
-        const timer = setTimeout(() => end(holds()), limitMs);
-        waiting.add(look);
-        look();
+        const timer = setTimeout(() => end(condition()), limitMs);
+        waiters.add(checkCondition);
+        checkCondition();
       });
     },
     close() {

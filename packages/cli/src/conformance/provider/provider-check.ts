@@ -1,12 +1,16 @@
-/** One thing that the provider SPI asks for, with the word for what is wrong where it is not so. */
+/** One check of the provider SPI, and the payments that several checks use. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateQrPayment, ProviderPaymentStatus, QrPaymentAnswer } from '@switchyard/contract';
-import { demand } from '../acquirer/acquirer-test-client.ts';
-import { heard, type ProviderBench, type Told } from './provider-test-client.ts';
+import { expectConformity } from '../nonconformity-error.ts';
+import {
+  describeResponse,
+  type ProviderTestClient,
+  type TestResponse,
+} from './provider-test-client.ts';
 
-/** What a run has to be told so that the check can be done. */
-export type Need = 'paidAmount' | 'declinedAmount' | 'scanned';
+/** The option without which the check is skipped. */
+export type RequiredOption = 'paidAmount' | 'declinedAmount' | 'scanned';
 
 export type ProviderCheck = {
   readonly group:
@@ -19,62 +23,72 @@ export type ProviderCheck = {
     | 'service';
   readonly name: string;
   readonly fault: string;
-  readonly needs?: Need;
-  run(bench: ProviderBench): Promise<void>;
+  readonly requires?: RequiredOption;
+  run(client: ProviderTestClient): Promise<void>;
 };
 
-const askEveryMs = 200;
-const over: ReadonlySet<ProviderPaymentStatus> = new Set([
+const pollIntervalMs = 200;
+const finalStatuses: ReadonlySet<ProviderPaymentStatus> = new Set([
   ...(['Completed', 'Declined', 'Cancelled', 'Expired', 'Failed'] as const),
   ...(['PartiallyRefunded', 'Refunded'] as const),
 ]);
 
-export function refused(told: Told, statuses: readonly number[], what: string): void {
-  const { status } = told;
-  demand(
+export function expectStatus(
+  response: TestResponse,
+  statuses: readonly number[],
+  subject: string,
+): void {
+  const { status } = response;
+  expectConformity(
     statuses.includes(status),
-    `${what} is answered ${heard(told)}, not ${statuses.join(' or ')}`,
+    `${subject} is answered ${describeResponse(response)}, not ${statuses.join(' or ')}`,
   );
 }
 
-export const money = (bench: ProviderBench, amount: number) => ({
-  amount: { amount, currency: bench.terms.currency },
+export const amountOf = (client: ProviderTestClient, amount: number) => ({
+  amount: { amount, currency: client.testData.currency },
 });
 
-/** A payment that waits for the consumer, as long as nobody pays it. */
-export async function pending(bench: ProviderBench) {
-  const payment = bench.payment(money(bench, bench.terms.pendingAmount));
-  const answer = await bench.begin(payment);
+/** Creates a payment that stays pending until the consumer pays. */
+export async function createPendingPayment(client: ProviderTestClient) {
+  const payment = client.payment(amountOf(client, client.testData.pendingAmount));
+  const answer = await client.createPayment(payment);
   const isOpen = ['Created', 'Pending', 'Scanned'].includes(answer.status);
-  demand(
+  expectConformity(
     isOpen,
-    `a payment begins as ${answer.status}: name an amount that waits, with --pending-amount`,
+    `a payment begins as ${answer.status}: name an amount that stays pending with --pending-amount`,
   );
   return { payment, answer };
 }
 
-/** Asks until the payment is over. */
-export async function ended(
-  bench: ProviderBench,
+/** Polls the status until it is final. */
+export async function waitForFinalStatus(
+  client: ProviderTestClient,
   payment: CreateQrPayment,
 ): Promise<QrPaymentAnswer> {
-  const until = bench.clock.now() + bench.terms.waitMs;
+  const until = client.clock.now() + client.testData.waitMs;
   for (;;) {
-    const answer = await bench.status(payment);
-    if (over.has(answer.status)) return answer;
-    const seconds = bench.terms.waitMs / 1000;
-    demand(bench.clock.now() < until, `the payment is ${answer.status} after ${seconds} s`);
-    await delay(askEveryMs);
+    const answer = await client.status(payment);
+    if (finalStatuses.has(answer.status)) return answer;
+    const seconds = client.testData.waitMs / 1000;
+    expectConformity(
+      client.clock.now() < until,
+      `the payment is ${answer.status} after ${seconds} s`,
+    );
+    await delay(pollIntervalMs);
   }
 }
 
-/** A payment that was paid without anybody’s doing. */
-export async function paid(bench: ProviderBench, failFirst = false) {
-  const { paidAmount = bench.terms.amount } = bench.terms;
-  const payment = bench.payment(money(bench, paidAmount));
-  if (failFirst) bench.listener.failFirst(payment.platformTransactionId);
-  await bench.begin(payment);
-  const answer = await ended(bench, payment);
-  demand(answer.status === 'Completed', `the payment of --paid-amount ends ${answer.status}`);
+/** Creates a payment that the test server pays without a consumer. */
+export async function createPaidPayment(client: ProviderTestClient, failFirst = false) {
+  const { paidAmount = client.testData.amount } = client.testData;
+  const payment = client.payment(amountOf(client, paidAmount));
+  if (failFirst) client.receiver.failFirst(payment.platformTransactionId);
+  await client.createPayment(payment);
+  const answer = await waitForFinalStatus(client, payment);
+  expectConformity(
+    answer.status === 'Completed',
+    `the payment of --paid-amount ends ${answer.status}`,
+  );
   return { payment, answer, paidAmount };
 }

@@ -1,4 +1,4 @@
-/** Everything that the provider SPI asks for, in the order in which it is checked. */
+/** All conformance checks of a provider server, in their order. */
 
 import { cancelChecks, refundChecks } from './cancel-and-refund-checks.ts';
 import { eventChecks, serviceChecks } from './event-checks.ts';

@@ -1,4 +1,4 @@
-/** What the checks of a provider are done with: signed calls, and the events that come back. */
+/** The client of the provider checks: signs calls and measures the responses. */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import {
   CancelAnswer,
@@ -16,23 +16,23 @@ import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Transport } from '../../http/https-transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { demand } from '../acquirer/acquirer-test-client.ts';
-import type { Listener } from './event-receiver.ts';
+import { expectConformity } from '../nonconformity-error.ts';
+import type { EventReceiver } from './event-receiver.ts';
 
-/** What is bent on purpose. */
-export type Bent = {
+/** Deliberate errors in a request. */
+export type Deviation = {
   /** Sent and signed in place of the message. */
   readonly body?: string;
-  /** Sent in place of what was signed. */
+  /** Sent in place of the signed body. */
   readonly sentBody?: string;
-  /** What is signed of a call without a body. */
+  /** Signed in place of the path of a GET. */
   readonly signedPath?: string;
   readonly agoSeconds?: number;
   readonly keys?: readonly Buffer[];
   readonly unsigned?: true;
 };
 
-export type Told = {
+export type TestResponse = {
   readonly status: number;
   readonly value: Record<string, unknown>;
   readonly body: string;
@@ -41,7 +41,7 @@ export type Told = {
   readonly contentType: string;
 };
 
-export type Terms = {
+export type TestData = {
   readonly paymentType: string;
   readonly currency: string;
   readonly amount: number;
@@ -49,50 +49,50 @@ export type Terms = {
   readonly paidAmount: number | undefined;
   readonly declinedAmount: number | undefined;
   readonly scanned: string | undefined;
-  /** How long an answer may take. */
+  /** The maximum time of a response. */
   readonly answerMs: number;
-  /** How long an outcome is waited for. */
+  /** How long to wait for an outcome. */
   readonly waitMs: number;
-  /** How long it is looked whether more comes. */
+  /** How long to watch for unexpected further events. */
   readonly settleMs: number;
-  /** How long a repeated event is waited for. */
+  /** How long to wait for a repeated event. */
   readonly retryMs: number;
 };
 
-export type ProviderBench = {
-  readonly terms: Terms;
+export type ProviderTestClient = {
+  readonly testData: TestData;
   readonly key: Buffer;
-  readonly listener: Listener;
+  readonly receiver: EventReceiver;
   readonly clock: Clock;
   payment(members?: Partial<CreateQrPayment>): CreateQrPayment;
-  get(path: string, bent?: Bent): Promise<Told>;
-  post(path: string, message: object, bent?: Bent): Promise<Told>;
-  /** Begins a payment, and demands an answer of the shape of the SPI. */
-  begin(payment: CreateQrPayment): Promise<QrPaymentAnswer>;
-  status(of: CreateQrPayment): Promise<QrPaymentAnswer>;
-  cancel(of: CreateQrPayment, reason?: CancelReason): Promise<CancelAnswer>;
-  refundAsked(
-    of: CreateQrPayment,
+  get(path: string, deviation?: Deviation): Promise<TestResponse>;
+  post(path: string, message: object, deviation?: Deviation): Promise<TestResponse>;
+  /** Creates a payment and expects a response of the SPI. */
+  createPayment(payment: CreateQrPayment): Promise<QrPaymentAnswer>;
+  status(payment: CreateQrPayment): Promise<QrPaymentAnswer>;
+  cancel(payment: CreateQrPayment, reason?: CancelReason): Promise<CancelAnswer>;
+  createRefundRequest(
+    payment: CreateQrPayment,
     amount: number,
     refundId?: string,
   ): object & { refundId: string };
-  refund(of: CreateQrPayment, amount: number, refundId?: string): Promise<RefundAnswer>;
+  refund(payment: CreateQrPayment, amount: number, refundId?: string): Promise<RefundAnswer>;
 };
 
-type Deps = {
+type ProviderTestClientOptions = {
   readonly transport: Transport;
   readonly url: URL;
   readonly key: Buffer;
   readonly clock: Clock;
-  readonly terms: Terms;
-  readonly listener: Listener;
+  readonly testData: TestData;
+  readonly receiver: EventReceiver;
 };
 
 const expiresInMs = 180_000;
-const saidMax = 200;
+const detailMaxChars = 200;
 
-/** The place of a run: one merchant, one terminal. */
-function placeOf(): CreateQrPayment['merchant'] {
+/** The merchant data of a run, the same in all payments. */
+function testMerchant(): CreateQrPayment['merchant'] {
   return {
     merchantId: randomUUID(),
     name: 'Conformance Test',
@@ -107,7 +107,7 @@ function placeOf(): CreateQrPayment['merchant'] {
   };
 }
 
-function membersOf(body: string): Record<string, unknown> {
+function parseJsonObject(body: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
@@ -116,35 +116,45 @@ function membersOf(body: string): Record<string, unknown> {
   }
 }
 
-/** What a server says of itself tells at once what is wrong. */
-export function heard({ status, value }: Told): string {
-  const said = value['detail'] ?? value['title'] ?? value['code'];
-  const isText = typeof said === 'string';
-  return `HTTP ${status}${isText ? `, “${said.slice(0, saidMax)}”` : ''}`;
+/** The status and the problem detail of a response, for the details of failed checks. */
+export function describeResponse({ status, value }: TestResponse): string {
+  const detail = value['detail'] ?? value['title'] ?? value['code'];
+  const isText = typeof detail === 'string';
+  return `HTTP ${status}${isText ? `, “${detail.slice(0, detailMaxChars)}”` : ''}`;
 }
 
-const isFine = ({ status }: Told) => status >= 200 && status <= 202;
+const isAccepted = ({ status }: TestResponse) => status >= 200 && status <= 202;
 
-/** Demands an answer that the platform could read. */
-export function shaped<Schema extends TSchema>(told: Told, schema: Schema, what: string) {
-  demand(isFine(told), `${what} is answered ${heard(told)}`);
-  demand(
-    /^application\/json\b/i.test(told.contentType),
-    `${what} is answered as ${told.contentType || 'nothing'}, not as application/json`,
+/** Expects a response that the platform can read. */
+export function expectShape<Schema extends TSchema>(
+  response: TestResponse,
+  schema: Schema,
+  subject: string,
+) {
+  expectConformity(isAccepted(response), `${subject} is answered ${describeResponse(response)}`);
+  expectConformity(
+    /^application\/json\b/i.test(response.contentType),
+    `${subject} is answered as ${response.contentType || 'nothing'}, not as application/json`,
   );
-  const [fault] = Value.Errors(schema, told.value);
+  const [fault] = Value.Errors(schema, response.value);
   const where =
     fault === undefined ? '' : `${fault.instancePath.slice(1) || 'it'} ${fault.message}`;
-  demand(fault === undefined, `${what} is answered in another shape: ${where}`);
+  expectConformity(
+    fault === undefined,
+    `${subject}: the response does not match the SPI: ${where}`,
+  );
 }
 
-/** @example const bench = createProviderBench({ transport, url, key, clock, terms, listener }); */
-export function createProviderBench(deps: Deps): ProviderBench {
-  const { terms, clock, listener, url } = deps;
-  const place = placeOf();
+/** @example const client = createProviderTestClient({ transport, url, key, clock, testData, receiver }); */
+export function createProviderTestClient(options: ProviderTestClientOptions): ProviderTestClient {
+  const { testData, clock, receiver, url } = options;
+  const testMerchantData = testMerchant();
   const prefix = url.pathname.replace(/\/+$/, '');
 
-  function signed(text: string, { agoSeconds = 0, keys = [deps.key], unsigned }: Bent) {
+  function signatureHeaders(
+    text: string,
+    { agoSeconds = 0, keys = [options.key], unsigned }: Deviation,
+  ) {
     if (unsigned === true) return {};
     const id = `msg_${randomBytes(16).toString('base64url')}`;
     const timestamp = String(Math.floor(clock.now() / 1000) - agoSeconds);
@@ -159,101 +169,115 @@ export function createProviderBench(deps: Deps): ProviderBench {
     };
   }
 
-  async function send(method: string, path: string, text: string, bent: Bent): Promise<Told> {
+  async function send(
+    method: string,
+    path: string,
+    text: string,
+    deviation: Deviation,
+  ): Promise<TestResponse> {
     const target = new URL(url);
     target.pathname = `${prefix}${path}` || '/';
     const isPost = method === 'POST';
     const type: Record<string, string> = isPost ? { 'content-type': 'application/json' } : {};
-    const headers = { accept: 'application/json', ...type, ...signed(text, bent) };
-    const body = isPost ? { body: bent.sentBody ?? text } : {};
-    const began = performance.now();
-    const incoming = await deps.transport.send({ method, url: target, headers, ...body });
-    const ms = Math.round(performance.now() - began);
-    const answered = incoming.body.toString('utf8');
+    const headers = { accept: 'application/json', ...type, ...signatureHeaders(text, deviation) };
+    const body = isPost ? { body: deviation.sentBody ?? text } : {};
+    const startedAt = performance.now();
+    const incoming = await options.transport.send({ method, url: target, headers, ...body });
+    const ms = Math.round(performance.now() - startedAt);
+    const bodyText = incoming.body.toString('utf8');
     return {
       status: incoming.status,
-      value: membersOf(answered),
-      body: answered,
+      value: parseJsonObject(bodyText),
+      body: bodyText,
       bytes: incoming.body.length,
       ms,
       contentType: String(incoming.headers['content-type'] ?? ''),
     };
   }
 
-  const get: ProviderBench['get'] = (path, bent = {}) =>
-    send('GET', path, providerCallText('GET', bent.signedPath ?? path), bent);
-  const post: ProviderBench['post'] = (path, message, bent = {}) =>
-    send('POST', path, bent.body ?? JSON.stringify(message), bent);
+  const get: ProviderTestClient['get'] = (path, deviation = {}) =>
+    send('GET', path, providerCallText('GET', deviation.signedPath ?? path), deviation);
+  const post: ProviderTestClient['post'] = (path, message, deviation = {}) =>
+    send('POST', path, deviation.body ?? JSON.stringify(message), deviation);
 
   function payment(members: Partial<CreateQrPayment> = {}): CreateQrPayment {
     const platformTransactionId = members.platformTransactionId ?? randomUUID();
     const now = clock.now();
-    const amount: ProviderAmount = { amount: terms.amount, currency: terms.currency };
+    const amount: ProviderAmount = { amount: testData.amount, currency: testData.currency };
     return {
       platformTransactionId,
       clientTransactionId: randomUUID(),
       serviceId: randomUUID(),
-      paymentType: terms.paymentType,
+      paymentType: testData.paymentType,
       paymentScenario: 'consumerscan',
       amount,
       order: { orderId: randomUUID(), orderDescription: 'Conformance test' },
-      merchant: place,
+      merchant: testMerchantData,
       createdAt: new Date(now).toISOString(),
       expiresAt: new Date(now + expiresInMs).toISOString(),
-      eventsUrl: listener.urlOf(platformTransactionId),
+      eventsUrl: receiver.urlOf(platformTransactionId),
       ...members,
     };
   }
 
-  function refundAsked(
+  function createRefundRequest(
     { platformTransactionId, amount }: CreateQrPayment,
     minor: number,
     refundId: string = randomUUID(),
   ) {
-    const money = { amount: minor, currency: amount.currency };
+    const refundAmount = { amount: minor, currency: amount.currency };
     const requestedAt = new Date(clock.now()).toISOString();
-    return { refundId, platformTransactionId, amount: money, reason: 'Merchant', requestedAt };
+    return {
+      refundId,
+      platformTransactionId,
+      amount: refundAmount,
+      reason: 'Merchant',
+      requestedAt,
+    };
   }
 
   return {
-    terms,
-    key: deps.key,
-    listener,
+    testData,
+    key: options.key,
+    receiver,
     clock,
     payment,
     get,
     post,
-    refundAsked,
-    async begin(asked) {
-      const told = await post(providerPaths.payments, asked);
-      shaped(told, QrPaymentAnswer, 'the payment');
-      const answer = told.value as QrPaymentAnswer;
+    createRefundRequest,
+    async createPayment(request) {
+      const response = await post(providerPaths.payments, request);
+      expectShape(response, QrPaymentAnswer, 'the payment');
+      const answer = response.value as QrPaymentAnswer;
       const { providerTransactionId: id } = answer;
-      demand(isProviderId(id), `its identifier ${id} could be the number of a card`);
+      expectConformity(isProviderId(id), `its identifier ${id}looks like a card number`);
       return answer;
     },
     async status({ platformTransactionId }) {
-      const told = await get(providerPaths.payment(platformTransactionId));
-      shaped(told, QrPaymentAnswer, 'the status');
-      return told.value as QrPaymentAnswer;
+      const response = await get(providerPaths.payment(platformTransactionId));
+      expectShape(response, QrPaymentAnswer, 'the status');
+      return response.value as QrPaymentAnswer;
     },
     async cancel({ platformTransactionId }, reason = 'Merchant') {
       const requestedAt = new Date(clock.now()).toISOString();
-      const asked = { platformTransactionId, reason, requestedAt };
-      const told = await post(providerPaths.cancel(platformTransactionId), asked);
-      const { paymentStatus } = told.value;
-      if (told.status === 409 && Value.Check(CancelAnswer, { status: paymentStatus })) {
+      const request = { platformTransactionId, reason, requestedAt };
+      const response = await post(providerPaths.cancel(platformTransactionId), request);
+      const { paymentStatus } = response.value;
+      if (response.status === 409 && Value.Check(CancelAnswer, { status: paymentStatus })) {
         return { status: paymentStatus } as CancelAnswer;
       }
-      shaped(told, CancelAnswer, 'the cancel');
-      return told.value as CancelAnswer;
+      expectShape(response, CancelAnswer, 'the cancel');
+      return response.value as CancelAnswer;
     },
-    async refund(of, amount, refundId) {
-      const asked = refundAsked(of, amount, refundId);
-      const told = await post(providerPaths.refunds(of.platformTransactionId), asked);
-      shaped(told, RefundAnswer, 'the refund');
-      const answer = told.value as RefundAnswer;
-      demand(answer.refundId === asked.refundId, `it names another refund: ${answer.refundId}`);
+    async refund(payment, amount, refundId) {
+      const request = createRefundRequest(payment, amount, refundId);
+      const response = await post(providerPaths.refunds(payment.platformTransactionId), request);
+      expectShape(response, RefundAnswer, 'the refund');
+      const answer = response.value as RefundAnswer;
+      expectConformity(
+        answer.refundId === request.refundId,
+        `it names another refund: ${answer.refundId}`,
+      );
       return answer;
     },
   };

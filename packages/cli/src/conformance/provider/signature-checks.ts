@@ -1,25 +1,25 @@
-/** Who may ask: signatures, and what is no message at all. */
+/** Checks of signatures and of invalid messages. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { providerPaths } from '@switchyard/contract';
-import { demand } from '../acquirer/acquirer-test-client.ts';
-import { type ProviderCheck, pending, refused } from './provider-check.ts';
-import type { Bent, ProviderBench } from './provider-test-client.ts';
+import { expectConformity } from '../nonconformity-error.ts';
+import { createPendingPayment, expectStatus, type ProviderCheck } from './provider-check.ts';
+import type { Deviation, ProviderTestClient } from './provider-test-client.ts';
 
 const tooOldSeconds = 900;
-const strange = () => randomBytes(32);
+const createUnknownSecret = () => randomBytes(32);
 
-const begun = (bench: ProviderBench, bent: Bent) =>
-  bench.post(providerPaths.payments, bench.payment(), bent);
+const sendPayment = (client: ProviderTestClient, deviation: Deviation) =>
+  client.post(providerPaths.payments, client.payment(), deviation);
 
 export const signatureChecks: readonly ProviderCheck[] = [
   {
     group: 'signatures',
     fault: 'accepts-unsigned',
     name: 'a call without a signature is refused',
-    async run(bench) {
-      refused(await begun(bench, { unsigned: true }), [401], 'it');
-      refused(
-        await bench.get(providerPaths.payment(randomUUID()), { unsigned: true }),
+    async run(client) {
+      expectStatus(await sendPayment(client, { unsigned: true }), [401], 'it');
+      expectStatus(
+        await client.get(providerPaths.payment(randomUUID()), { unsigned: true }),
         [401],
         'a GET',
       );
@@ -28,66 +28,82 @@ export const signatureChecks: readonly ProviderCheck[] = [
   {
     group: 'signatures',
     fault: 'accepts-changed-body',
-    name: 'a body that was changed on its way is refused',
-    async run(bench) {
-      const payment = bench.payment();
+    name: 'a body that was changed after signing is refused',
+    async run(client) {
+      const payment = client.payment();
       const { amount, currency } = payment.amount;
       const sentBody = JSON.stringify({ ...payment, amount: { amount: amount * 2, currency } });
-      refused(await bench.post(providerPaths.payments, payment, { sentBody }), [401], 'it');
+      expectStatus(await client.post(providerPaths.payments, payment, { sentBody }), [401], 'it');
     },
   },
   {
     group: 'signatures',
     fault: 'accepts-foreign-key',
     name: 'a signature with another secret is refused',
-    run: async (bench) => refused(await begun(bench, { keys: [strange()] }), [401], 'it'),
+    run: async (client) =>
+      expectStatus(await sendPayment(client, { keys: [createUnknownSecret()] }), [401], 'it'),
   },
   {
     group: 'signatures',
     fault: 'accepts-old-signature',
-    name: 'a signature of fifteen minutes ago is refused, and one of the future',
-    async run(bench) {
-      refused(await begun(bench, { agoSeconds: tooOldSeconds }), [401], 'the old one');
-      refused(await begun(bench, { agoSeconds: -tooOldSeconds }), [401], 'the one of the future');
+    name: 'a signature fifteen minutes old or in the future is refused',
+    async run(client) {
+      expectStatus(await sendPayment(client, { agoSeconds: tooOldSeconds }), [401], 'the old one');
+      expectStatus(
+        await sendPayment(client, { agoSeconds: -tooOldSeconds }),
+        [401],
+        'the future signature',
+      );
     },
   },
   {
     group: 'signatures',
     fault: 'accepts-other-address',
-    name: 'what was signed for one payment is not taken for another',
-    async run(bench) {
-      const { payment: one } = await pending(bench);
-      const { payment: other } = await pending(bench);
+    name: 'a signature for one payment is not accepted for another',
+    async run(client) {
+      const { payment: one } = await createPendingPayment(client);
+      const { payment: other } = await createPendingPayment(client);
       const path = providerPaths.payment(other.platformTransactionId);
       const signedPath = providerPaths.payment(one.platformTransactionId);
-      refused(await bench.get(path, { signedPath }), [401], 'a GET that was signed for another');
-      const requestedAt = new Date(bench.clock.now()).toISOString();
+      expectStatus(
+        await client.get(path, { signedPath }),
+        [401],
+        'a GET signed for another payment',
+      );
+      const requestedAt = new Date(client.clock.now()).toISOString();
       const cancel = {
         platformTransactionId: one.platformTransactionId,
         reason: 'Merchant',
         requestedAt,
       };
-      const told = await bench.post(providerPaths.cancel(other.platformTransactionId), cancel);
-      refused(told, [400, 401, 409, 422], 'a cancel that names another');
+      const response = await client.post(providerPaths.cancel(other.platformTransactionId), cancel);
+      expectStatus(
+        response,
+        [400, 401, 409, 422],
+        'a cancel with the identifier of another payment',
+      );
       for (const payment of [one, other]) {
-        const { status } = await bench.status(payment);
-        demand(status !== 'Cancelled', 'a cancel that names another was taken');
+        const { status } = await client.status(payment);
+        expectConformity(
+          status !== 'Cancelled',
+          'a cancel with the identifier of another payment was accepted',
+        );
       }
     },
   },
   {
     group: 'signatures',
     fault: 'refuses-second-signature',
-    name: 'of two signatures, one that fits is enough',
-    async run(bench) {
+    name: 'of two signatures, one valid signature is enough',
+    async run(client) {
       for (const keys of [
-        [strange(), bench.key],
-        [bench.key, strange()],
+        [createUnknownSecret(), client.key],
+        [client.key, createUnknownSecret()],
       ]) {
-        const { status } = await begun(bench, { keys });
-        demand(
+        const { status } = await sendPayment(client, { keys });
+        expectConformity(
           status >= 200 && status < 300,
-          `it is answered ${status}: no secret could be changed`,
+          `it is answered ${status}: a secret rotation would fail`,
         );
       }
     },
@@ -98,25 +114,26 @@ export const messageChecks: readonly ProviderCheck[] = [
   {
     group: 'messages',
     fault: 'accepts-garbage',
-    name: 'what is no JSON is refused',
-    run: async (bench) => refused(await begun(bench, { body: '{"platform' }), [400, 422], 'it'),
+    name: 'a body that is not JSON is refused',
+    run: async (client) =>
+      expectStatus(await sendPayment(client, { body: '{"platform' }), [400, 422], 'it'),
   },
   {
     group: 'messages',
     fault: 'accepts-missing-amount',
     name: 'a payment without an amount is refused',
-    async run(bench) {
-      const { amount: _amount, ...less } = bench.payment();
-      refused(await bench.post(providerPaths.payments, less), [400, 422], 'it');
+    async run(client) {
+      const { amount: _amount, ...incomplete } = client.payment();
+      expectStatus(await client.post(providerPaths.payments, incomplete), [400, 422], 'it');
     },
   },
   {
     group: 'messages',
     fault: 'refuses-unknown-members',
-    name: 'members that it does not know are ignored',
-    async run(bench) {
-      const payment = { ...bench.payment(), aMemberOfLater: { version: 2 } };
-      await bench.begin(payment);
+    name: 'unknown members are ignored',
+    async run(client) {
+      const payment = { ...client.payment(), aMemberOfLater: { version: 2 } };
+      await client.createPayment(payment);
     },
   },
 ];
