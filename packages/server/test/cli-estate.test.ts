@@ -189,7 +189,7 @@ physicalDevices:
     );
     const schema = await line.run(['estate', 'import', file, '--json']);
     assert.equal(schema.code, 2);
-    const lines = schema.json().error.faults.map((fault: { line: number }) => fault.line);
+    const lines = schema.json().error.fileErrors.map(({ line }: { line: number }) => line);
     assert.deepEqual([...new Set(lines)].sort(), [4, 5, 7], schema.stderr);
     const fixed = line.file(
       'fixed.yaml',
@@ -207,7 +207,7 @@ physicalDevices:
     for (const [text, said] of [
       ['a: [1, 2', /line 1/],
       ['format: switchyard-estate/1\nformat: x\n', /line 2/],
-      ['- 1', /no estate/],
+      ['- 1', /not an estate/],
       [
         'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]',
         /cannot be read/,

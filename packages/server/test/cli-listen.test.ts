@@ -213,13 +213,13 @@ describe('webhooks listen', () => {
     const nobody = { SWITCHYARD_CLI_URL: 'https://localhost:1' };
     for (const [ended, code, said] of [
       [listen(['--events', 'transaction.nothing']), 2, /Unknown event types: transaction\.nothing/],
-      [listen(['--forward-to', 'ftp://x']), 2, /is no address/],
+      [listen(['--forward-to', 'ftp://x']), 2, /is not a valid URL/],
       [listen(['--forward-to', 'http://x', '-H', 'no header']), 2, /name:value/],
-      [listen(['--forward-to', 'http://x', '-H', 'a b: c']), 2, /is no header/],
+      [listen(['--forward-to', 'http://x', '-H', 'a b: c']), 2, /is not a valid HTTP header/],
       [listen(['--after', 'first']), 2, /whole number/],
-      [listen(['--forward-to', 'https://x', '--forward-ca-file', 'none.pem']), 2, /no such file/],
+      [listen(['--forward-to', 'https://x', '--forward-ca-file', 'none.pem']), 2, /does not exist/],
       [listen([], shop), 4, /permission/i],
-      [listen([], line, nobody), 7, /was not reached/],
+      [listen([], line, nobody), 7, /could not be reached/],
     ] as const) {
       const { code: got, stderr } = await ended;
       assert.equal(got, code, stderr);

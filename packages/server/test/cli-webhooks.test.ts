@@ -184,11 +184,11 @@ describe('webhooks trigger in the demo', () => {
 
   test('every event that it makes happen really happens', async (context) => {
     const { items } = (await line.run(['--json', 'webhooks', 'events'], { env: unset })).json() as {
-      items: { type: string; inDemo: string }[];
+      items: { type: string; demoTrigger: string }[];
     };
     // Those of QR payments need a provider: they have a test of their own.
     const types = items
-      .filter(({ type, inDemo }) => inDemo !== '' && !type.startsWith('qr.'))
+      .filter(({ type, demoTrigger }) => demoTrigger !== '' && !type.startsWith('qr.'))
       .map(({ type }) => type);
     assert.ok(types.length >= 20, types.join(' '));
     const began = performance.now();

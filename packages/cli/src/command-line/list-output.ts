@@ -31,9 +31,9 @@ export async function printList(
   const items: Row[] = [];
   for await (const item of api().list<Row>(path, query, maxItems + 1)) items.push(item);
   const hasMore = items.length > maxItems;
-  const shownItems = hasMore ? items.slice(0, maxItems) : items;
-  output.printResult({ items: shownItems, more: hasMore }, () =>
-    shownItems.length === 0 ? 'Nothing found.\n' : output.formatTable(columns, shownItems),
+  const visibleItems = hasMore ? items.slice(0, maxItems) : items;
+  output.printResult({ items: visibleItems, more: hasMore }, () =>
+    visibleItems.length === 0 ? 'Nothing found.\n' : output.formatTable(columns, visibleItems),
   );
   if (hasMore)
     output.printNote(`The list has more items: --all prints all of them, --limit sets the number.`);

@@ -61,6 +61,6 @@ export function formatReport(context: CommandContext, results: readonly CheckRes
   const details = failed
     .map(({ check, fault, detail }) => output.formatMembers({ [fault ?? check]: detail }))
     .join('');
-  const summary = `${results.length - failed.length} of ${results.length}checks passed.\n`;
+  const summary = `${results.length - failed.length} of ${results.length} checks passed.\n`;
   return `${table}${failed.length === 0 ? '' : `\n${details}`}\n${summary}`;
 }

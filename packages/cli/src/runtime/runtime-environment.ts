@@ -14,7 +14,7 @@ export type Terminal = {
 
 export type Keyboard = Readable & {
   readonly isTTY?: boolean;
-  setRawMode?(on: boolean): unknown;
+  setRawMode?(isRaw: boolean): unknown;
 };
 
 export type RuntimeEnvironment = {

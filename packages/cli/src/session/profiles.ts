@@ -55,24 +55,24 @@ export function openProfiles(environment: Pick<RuntimeEnvironment, 'env'>): Prof
     const text = readPrivateFile(file);
     if (text === undefined) return { profiles: {} };
     try {
-      const savedProfilesFile = membersOf(JSON.parse(text));
-      const { current } = savedProfilesFile;
-      const profiles = { ...membersOf(savedProfilesFile['profiles']) } as Record<string, Profile>;
+      const saved = membersOf(JSON.parse(text));
+      const { current } = saved;
+      const profiles = { ...membersOf(saved['profiles']) } as Record<string, Profile>;
       return typeof current === 'string' ? { current, profiles } : { profiles };
     } catch {
       return fail('fault', `${file} is damaged. Remove it and sign in again: switchyard login`);
     }
   }
-  const write = (savedProfilesFile: ProfilesFile) =>
-    writePrivateFile(file, `${JSON.stringify(savedProfilesFile, undefined, 2)}\n`);
+  const write = (saved: ProfilesFile) =>
+    writePrivateFile(file, `${JSON.stringify(saved, undefined, 2)}\n`);
 
   return {
     names: () => Object.keys(read().profiles).sort(),
     current: () => read().current,
     find: (name) => read().profiles[name],
     save(name, profile) {
-      const savedProfilesFile = read();
-      write({ current: name, profiles: { ...savedProfilesFile.profiles, [name]: profile } });
+      const saved = read();
+      write({ current: name, profiles: { ...saved.profiles, [name]: profile } });
     },
     select: (name) => write({ ...read(), current: name }),
     remove(name) {

@@ -127,14 +127,14 @@ function createTokens(
         return stored.accessToken;
       if (stored?.refreshToken === undefined)
         return fail('notSignedIn', 'You are not signed in.', 'Sign in again: switchyard login');
-      const requestNewToken = await requestToken(
+      const newToken = await requestToken(
         transport,
         profile,
         refreshTokenForm(profile, stored.refreshToken),
         clock.now(),
       );
-      store.save(requestNewToken);
-      return requestNewToken.accessToken;
+      store.save(newToken);
+      return newToken.accessToken;
     });
   }
   async function requestNewToken(): Promise<string> {

@@ -146,7 +146,7 @@ function addListCommands(users: Command, { toAction }: CommandRunner): void {
 
 function addStatusCommands(users: Command, { toAction }: CommandRunner): void {
   for (const [name, status, summary] of [
-    ['activate', 'activated', 'Activates a user, who can sign in again.'],
+    ['activate', 'activated', 'Activates a user. The user can sign in again.'],
     [
       'deactivate',
       'deactivated',

@@ -294,7 +294,9 @@ export function addAuditCommands(program: Command, runner: CommandRunner): void 
   const audit = program
     .command('audit')
     .summary('list, export and verify the audit')
-    .description('Lists who changed what, and verifies that the audit chain is complete.');
+    .description(
+      'Lists the changes with their authors, and verifies that the audit chain is complete.',
+    );
   addList(audit, runner);
   audit
     .command('export')

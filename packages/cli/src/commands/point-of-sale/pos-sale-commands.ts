@@ -41,7 +41,7 @@ import {
   toEarlierPayment,
 } from './pos-sale-output.ts';
 
-type TillOptions = {
+type TerminalOptions = {
   readonly demo?: string;
   readonly tsn?: string;
   readonly saleId: string;
@@ -49,19 +49,19 @@ type TillOptions = {
   readonly localCa?: string;
   readonly answerTimeout?: number;
 };
-type SaleOptions = TillOptions & {
+type SaleOptions = TerminalOptions & {
   readonly currency: string;
   readonly reference?: string;
   readonly receipt?: boolean;
 };
 /** The service id of a payment whose outcome the user has found out. */
-type RecoverOptions = TillOptions & { readonly paid?: string; readonly notPaid?: string };
+type RecoverOptions = TerminalOptions & { readonly paid?: string; readonly notPaid?: string };
 
 const waitSeconds = 10;
 const secondMs = 1000;
 const saleIdMax = 64;
 
-function readTillConfig(folder: string, requested: string | undefined) {
+function readPosConfig(folder: string, requested: string | undefined) {
   const { members, text, devices } = readDemoConfig(folder);
   const pos = membersOf(membersOf(members['applications'])['pos']);
   const inStore = devices.filter(({ storeId }) => storeId === pos['storeId']);
@@ -83,22 +83,26 @@ function readTillConfig(folder: string, requested: string | undefined) {
 }
 
 /** The sale id is a part of a file name, so it must not contain path separators. */
-function requireSaleId({ saleId }: TillOptions): string {
+function requireSaleId({ saleId }: TerminalOptions): string {
   if (/^[\w-]+$/.test(saleId) && saleId.length <= saleIdMax) return saleId;
   return fail('usage', `--sale-id may contain up to ${saleIdMax} letters, digits, - and _.`);
 }
 
-type Till = { readonly terminal: Terminal; readonly tsn: string; readonly isLocal: boolean };
+type TerminalSession = {
+  readonly terminal: Terminal;
+  readonly tsn: string;
+  readonly isLocal: boolean;
+};
 
 /** Opens the session with the terminal, runs the function and closes the session in every case. */
-async function withTill<Result>(
+async function withTerminal<Result>(
   { environment, output, globals }: CommandContext,
-  options: TillOptions & { readonly amountText?: string },
-  run: (till: Till, recovered: readonly Recovered[]) => Promise<Result>,
+  options: TerminalOptions & { readonly amountText?: string },
+  run: (session: TerminalSession, recovered: readonly Recovered[]) => Promise<Result>,
 ): Promise<Result> {
   const saleId = requireSaleId(options);
   const folder = demoFolder(environment, options.demo);
-  const { tsn, baseUrl, tokenUrl, ca, ...own } = readTillConfig(folder, options.tsn);
+  const { tsn, baseUrl, tokenUrl, ca, ...own } = readPosConfig(folder, options.tsn);
   const client = createPosClient({
     baseUrl,
     tls: { ca },
@@ -116,8 +120,8 @@ async function withTill<Result>(
   );
   const show = (lines: readonly string[]) => {
     // The amount is printed already, above these lines.
-    const recoveredPayment = lines.filter((line) => line !== options.amountText).join(' · ');
-    if (recoveredPayment !== '') output.printNote(`  ${escapeText(recoveredPayment)}`);
+    const text = lines.filter((line) => line !== options.amountText).join(' · ');
+    if (text !== '') output.printNote(`  ${escapeText(text)}`);
   };
   const terminal = createTerminal({
     saleId,
@@ -186,7 +190,7 @@ function parseAmount(text: string, currency: string): number {
 }
 
 /** After a Login the terminal reports its progress. A terminal that rejects Login can still be asked to pay. */
-async function sendLogin({ terminal }: Till, at: string): Promise<void> {
+async function sendLogin({ terminal }: TerminalSession, at: string): Promise<void> {
   try {
     await terminal.request('Login', {
       DateTime: at,
@@ -206,7 +210,7 @@ async function sendLogin({ terminal }: Till, at: string): Promise<void> {
 /** Sends the payment. Ctrl+C sends an abort, and the command still waits for the response. */
 async function pay(
   { environment, output }: CommandContext,
-  till: Till,
+  session: TerminalSession,
   order: { amount: number; currency: string; transactionId: string },
 ): Promise<Answer<'Payment'>> {
   const { stopping } = environment;
@@ -216,10 +220,10 @@ async function pay(
       '  Aborting: waiting for the response of the terminal. Press Ctrl+C again to stop without it.',
     );
   };
-  await sendLogin(till, new Date(environment.clock.now()).toISOString());
+  await sendLogin(session, new Date(environment.clock.now()).toISOString());
   stopping.addEventListener('abort', onStop, { once: true });
   try {
-    return await till.terminal.sale(order, { signal: stopping });
+    return await session.terminal.sale(order, { signal: stopping });
   } finally {
     stopping.removeEventListener('abort', onStop);
   }
@@ -231,9 +235,9 @@ function findUnsettled(earlier: readonly EarlierPayment[]): EarlierPayment | und
 }
 
 /** A recovery that the user aborts leaves the outcome unknown. */
-async function asUnknownWhenAborted<Result>(run: Promise<Result>): Promise<Result> {
+async function asUnknownWhenAborted<Result>(recovery: Promise<Result>): Promise<Result> {
   try {
-    return await run;
+    return await recovery;
   } catch (error) {
     if (!(error instanceof PosError) || error.kind !== 'Aborted') throw error;
     const { kind, code } = error;
@@ -256,7 +260,7 @@ const isUnknownPayment = ({
  */
 async function recoverPayments(
   { environment }: CommandContext,
-  { terminal }: Till,
+  { terminal }: TerminalSession,
   recoveredAtOpen: readonly Recovered[],
 ): Promise<Recovered[]> {
   const askedServiceIds = new Set(recoveredAtOpen.map(({ kept }) => kept.serviceId));
@@ -285,9 +289,9 @@ async function sale(
   const { currency, receipt: withReceipt = false } = options;
   const amount = parseAmount(requested, currency);
   const amountText = formatMoney(amount, currency);
-  return withTill(context, { ...options, amountText }, async (till, recoveredAtOpen) => {
+  return withTerminal(context, { ...options, amountText }, async (session, recoveredAtOpen) => {
     const earlier = toEarlierPayments(
-      await recoverPayments(context, till, recoveredAtOpen),
+      await recoverPayments(context, session, recoveredAtOpen),
       currency,
     );
     for (const { text } of earlier) output.printNote(text);
@@ -295,10 +299,10 @@ async function sale(
       output.printResult({ result: 'NotAsked', earlier }, () => 'No new payment was started.\n');
       return 'unsettled';
     }
-    const route = till.isLocal ? 'the local network' : 'the Cloud Connector';
-    output.printNote(`${amountText} at ${till.tsn}\n  over ${route}`);
+    const route = session.isLocal ? 'the local network' : 'the Cloud Connector';
+    output.printNote(`${amountText} at ${session.tsn}\n  over ${route}`);
     const transactionId = options.reference ?? `sale-${environment.clock.now()}`;
-    const answer = await pay(context, till, { amount, currency, transactionId });
+    const answer = await pay(context, session, { amount, currency, transactionId });
     printAnswer(context, answer, { currency, withReceipt });
     if (answer.result !== 'Failure') return undefined;
     return answer.condition === 'Aborted' && environment.stopping.aborted
@@ -313,7 +317,7 @@ async function sale(
  */
 async function settlePayment(
   { environment }: CommandContext,
-  { terminal }: Till,
+  { terminal }: TerminalSession,
   recoveredAtOpen: readonly Recovered[],
   { serviceId, isPaid }: { readonly serviceId: string; readonly isPaid: boolean },
 ): Promise<EarlierPayment[]> {
@@ -349,11 +353,14 @@ async function recover(
 ): Promise<ExitName | undefined> {
   const { paid, notPaid } = options;
   const serviceId = paid ?? notPaid;
-  return withTill(context, options, async (till, recoveredAtOpen) => {
+  return withTerminal(context, options, async (session, recoveredAtOpen) => {
     const earlier =
       serviceId === undefined
-        ? toEarlierPayments(await recoverPayments(context, till, recoveredAtOpen), defaultCurrency)
-        : await settlePayment(context, till, recoveredAtOpen, {
+        ? toEarlierPayments(
+            await recoverPayments(context, session, recoveredAtOpen),
+            defaultCurrency,
+          )
+        : await settlePayment(context, session, recoveredAtOpen, {
             serviceId,
             isPaid: paid !== undefined,
           });
@@ -362,13 +369,13 @@ async function recover(
         ? 'No payment is open.\n'
         : earlier.map(({ text }) => `${text}\n`).join(''),
     );
-    return till.terminal.unknown().some((kept) => isUnknownPayment({ kept }))
+    return session.terminal.unknown().some((kept) => isUnknownPayment({ kept }))
       ? 'unsettled'
       : undefined;
   });
 }
 
-function addTillOptions(command: Command): Command {
+function addTerminalOptions(command: Command): Command {
   return command
     .addOption(demoOption())
     .option(
@@ -392,7 +399,7 @@ function addTillOptions(command: Command): Command {
 }
 
 export function addSaleCommands(pos: Command, { toAction }: CommandRunner): void {
-  addTillOptions(pos.command('sale'))
+  addTerminalOptions(pos.command('sale'))
     .description(
       'Starts a payment at a terminal of the demo and waits for its outcome. Ctrl+C aborts the payment.',
     )
@@ -414,7 +421,7 @@ Example:
         finishes: true,
       }),
     );
-  addTillOptions(pos.command('recover'))
+  addTerminalOptions(pos.command('recover'))
     .description(
       'Asks the terminal for the outcome of payments that are unknown. It starts no payment.',
     )

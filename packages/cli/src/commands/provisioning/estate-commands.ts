@@ -180,12 +180,10 @@ async function diffEstate(
 function requireSecretsDestination(plan: Plan, { secretsOut, showSecrets }: ImportOptions): void {
   const count = resourcesWithSecrets(plan).length;
   if (count === 0 || secretsOut !== undefined || showSecrets) return;
-  const [verb, destination] =
-    count === 1 ? ['has a secret', 'it goes'] : ['have secrets', 'they go'];
   fail(
     'usage',
-    `${count} of the things to be made ${verb}, told once: say where ${destination} with --secrets-out.`,
-    '--show-secrets prints them on stderr instead.',
+    `The server creates a secret for ${count} of the resources and returns it only once. Name a file with --secrets-out.`,
+    'Or print the secrets on stderr with --show-secrets.',
   );
 }
 

@@ -137,7 +137,7 @@ const signatureChecks: AcquirerCheck[] = [
     async run(client) {
       const [first, second] = await client.replay(paymentsPath, client.payment('Sale'), 2);
       expectConformity(first?.isGenuine === true, 'the first response has no valid signature');
-      expectConformity(second !== undefined, 'there is no second answer');
+      expectConformity(second !== undefined, 'the second request got no response');
       expectRefused(second, [401], 'the second');
     },
   },

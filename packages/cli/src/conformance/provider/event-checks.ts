@@ -74,7 +74,10 @@ function expectPaymentAmount(
   if (amount === undefined || type?.startsWith('refund.')) return;
   const actual = `${amount.amount} ${amount.currency}`;
   const requested = `${payment.amount.amount} ${payment.amount.currency}`;
-  expectConformity(actual === requested, `${type} says ${actual}, and was asked for ${requested}`);
+  expectConformity(
+    actual === requested,
+    `${type} has the amount ${actual}, but the request has ${requested}`,
+  );
 }
 
 /** Each event has its own sequence number, and later events have higher ones. */
@@ -212,7 +215,7 @@ export const eventChecks: readonly ProviderCheck[] = [
       const repeated = () => events().find(({ responseStatus }) => responseStatus === 200);
       await client.receiver.waitUntil(() => repeated() !== undefined, client.testData.settleMs);
       const type = String(repeated()?.value['type']);
-      expectConformity(repeated() === undefined, `${type}was sent again after it was accepted`);
+      expectConformity(repeated() === undefined, `${type} was sent again after it was accepted`);
     },
   },
   {

@@ -57,7 +57,10 @@ export const paymentChecks: readonly ProviderCheck[] = [
       if (amount === undefined) return;
       const response = `${amount.amount} ${amount.currency}`;
       const request = `${payment.amount.amount} ${payment.amount.currency}`;
-      expectConformity(response === request, `it tells ${response}, and was asked for ${request}`);
+      expectConformity(
+        response === request,
+        `the response has the amount ${response}, but the request has ${request}`,
+      );
     },
   },
   {

@@ -250,7 +250,7 @@ export function createProviderTestClient(options: ProviderTestClientOptions): Pr
       expectShape(response, QrPaymentAnswer, 'the payment');
       const answer = response.value as QrPaymentAnswer;
       const { providerTransactionId: id } = answer;
-      expectConformity(isProviderId(id), `its identifier ${id}looks like a card number`);
+      expectConformity(isProviderId(id), `its identifier ${id} looks like a card number`);
       return answer;
     },
     async status({ platformTransactionId }) {
