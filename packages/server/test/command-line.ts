@@ -1,4 +1,4 @@
-// The `switchyard` command as somebody runs it, over real TLS: in this process, or its real bin as one of its own.
+// Runs the `switchyard` command over real TLS: in this process, or its bin as a separate process.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,20 +24,20 @@ export type Ended = {
 export type RunOptions = {
   env?: Record<string, string>;
   stdin?: string;
-  /** Called at once, for who wants to end it early: then it is a process of its own. */
+  /** Called with the child process, so that a test can end it; runs the bin. */
   started?: (child: ChildProcess) => void;
-  /** The bin itself, which takes a Node to start each time. */
+  /** Runs the bin as a process, which is slower. */
   asProcess?: boolean;
-  /** What Ctrl+C would do. */
+  /** Aborting it has the effect of Ctrl+C. */
   stopping?: AbortSignal;
-  /** All that it has said so far, each time that it says something. */
+  /** Called after each write with the whole output so far. */
   onWritten?: (written: Readonly<Written>) => void;
-  /** Cells of the terminal that it writes to; left out, nobody sits there. */
+  /** Width of the terminal; without it stdout is not a terminal. */
   columns?: number;
 };
 
 export type CommandLine = {
-  /** A folder of its own: the configuration lies in `home`. */
+  /** The working directory; the configuration is in `home`. */
   folder: string;
   env: Record<string, string>;
   run(args: string[], options?: RunOptions): Promise<Ended>;
@@ -61,7 +61,7 @@ function terminal(written: Written, name: keyof Written, { onWritten, columns }:
   };
 }
 
-/** Commands take names of files as they are typed, so one folder at a time is the current one. */
+/** File names are relative to the working directory, so commands of one folder run at a time. */
 const inFolder = { folder: '', before: '', count: 0, left: Promise.resolve(), leave: () => {} };
 
 async function enter(folder: string): Promise<void> {
@@ -82,7 +82,7 @@ function leave(): void {
   inFolder.leave();
 }
 
-/** What `packages/cli/src/main.ts` does, without a process. */
+/** Runs the command in this process, as `packages/cli/src/main.ts` does. */
 async function runHere(
   args: string[],
   env: Record<string, string>,
@@ -107,7 +107,7 @@ async function runHere(
     await runCommandLine(environment, runner, args);
     code = runner.exitCode();
   } catch (error) {
-    // commander's own: help and version were asked for, everything else means nothing.
+    // A CommanderError: --help and --version, or an invalid command line.
     const why = String((error as { code?: unknown }).code);
     if (!why.startsWith('commander.')) throw error;
     const isHelpOrVersion = ['commander.helpDisplayed', 'commander.version'].includes(why);
