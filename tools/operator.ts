@@ -12,7 +12,7 @@ const usage = `npm run operator -- create [--name NAME] [--domain DOMAIN] [--adm
     --domain          the user domain (operator)
     --administrator   invites a first person by mail, as Administrator of that organisation
 
-npm run operator -- renew-secret [--json]
+npm run operator -- rotate-secret [--json]
     Gives that application a new secret; the old one is dead at once.
 
 Reads the settings of the platform (SWITCHYARD_…), and may run before its first start or beside it.
@@ -47,8 +47,8 @@ function readWanted(args: string[]): (Wanted & { json: boolean }) | undefined {
   const { name, domain, administrator, json, help } = values;
   if (help) return undefined;
   const [command, ...rest] = positionals;
-  if (command !== 'create' && command !== 'renew-secret') {
-    throw new UsageFault('create or renew-secret?');
+  if (command !== 'create' && command !== 'rotate-secret') {
+    throw new UsageFault('create or rotate-secret?');
   }
   if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
   if (!nameForm.test(name)) throw new UsageFault('--name has 1 to 100 characters');

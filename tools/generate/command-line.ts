@@ -1,7 +1,11 @@
-// docs/reference/cli.md: every command with its options, as the command itself tells them; and how it ends.
-import { estateSchema } from '../../packages/cli/src/estate/schema.ts';
-import { type ExitName, exitCodes, exitMeanings } from '../../packages/cli/src/exit-codes.ts';
+// docs/reference/cli.md: every command with its options, from the program itself; and the exit codes.
+import { estateSchema } from '../../packages/cli/src/estate/estate-file-schema.ts';
 import { createProgram } from '../../packages/cli/src/program.ts';
+import {
+  type ExitName,
+  exitCodes,
+  exitMeanings,
+} from '../../packages/cli/src/runtime/exit-codes.ts';
 import { code, table } from './markdown.ts';
 
 type Command = ReturnType<typeof createProgram>;
@@ -9,30 +13,30 @@ type Option = Command['options'][number];
 
 const opening = `# The command line
 
-\`switchyard\` works with a platform from the command line: [how to](../how-to/use-the-command-line.md).
-Results go to stdout and everything else to stderr. With \`--json\` a result is one JSON document, or
-JSON Lines where it is a stream, and a fault is one JSON document on stderr.
+\`switchyard\` is the command-line client of a platform: [how to](../how-to/use-the-command-line.md).
+Results go to stdout, everything else goes to stderr. With \`--json\` a result is one JSON document, a stream
+is JSON Lines, and an error is one JSON document on stderr.
 
 `;
 
 const variables: readonly [string, string][] = [
   ['SWITCHYARD_CLI_PROFILE', 'the profile, as `--profile`'],
-  ['SWITCHYARD_CLI_URL', 'the platform: no profile is needed then'],
-  ['SWITCHYARD_CLI_AUTH_URL', 'the authorization server, where it has an address of its own'],
+  ['SWITCHYARD_CLI_URL', 'the address of the platform; replaces the profile'],
+  ['SWITCHYARD_CLI_AUTH_URL', 'the address of the authorization server, if it differs'],
   ['SWITCHYARD_CLI_USER_DOMAIN', 'the user domain, with `SWITCHYARD_CLI_URL`'],
-  ['SWITCHYARD_CLI_CLIENT_ID', 'the application, with `SWITCHYARD_CLI_URL`'],
-  ['SWITCHYARD_CLI_CLIENT_SECRET', 'its secret; also for `login`'],
-  ['SWITCHYARD_CLI_CLIENT_SECRET_FILE', 'the file with its secret'],
+  ['SWITCHYARD_CLI_CLIENT_ID', 'the client id, with `SWITCHYARD_CLI_URL`'],
+  ['SWITCHYARD_CLI_CLIENT_SECRET', 'the client secret; also for `login`'],
+  ['SWITCHYARD_CLI_CLIENT_SECRET_FILE', 'the file with the client secret'],
   ['SWITCHYARD_CLI_CA_FILE', 'the certificate authority of the platform, as PEM'],
-  ['SWITCHYARD_CLI_HOME', 'where profiles and tokens are kept, in place of the XDG folder'],
-  ['SWITCHYARD_CLI_TRACE', '`1`: a fault of the command shows where it happened'],
+  ['SWITCHYARD_CLI_HOME', 'the folder of profiles and tokens, in place of the XDG folder'],
+  ['SWITCHYARD_CLI_TRACE', '`1` prints the stack trace of an internal error'],
   ['NO_COLOR', 'no colours'],
 ];
 
-/** Nothing is run: commands are only asked what they are. */
+/** The program without real actions: only its descriptions are read. */
 function program(): Command {
   const silent = { write: () => true };
-  const runner = { act: () => () => Promise.resolve(), exitCode: () => 0 };
+  const runner = { toAction: () => () => Promise.resolve(), exitCode: () => 0 };
   return createProgram({ stdout: silent, stderr: silent }, runner);
 }
 
@@ -72,11 +76,11 @@ export function commandLineDocument(): string {
   ]);
   return [
     opening,
-    `## How it ends\n\n${table(['Code', ''], ends)}\n\n`,
+    `## Exit codes\n\n${table(['Code', ''], ends)}\n\n`,
     `## Options of every command\n\n${options(root)}`,
     `## Variables\n\n${table(
       ['Name', ''],
-      variables.map(([name, said]) => [code(name), said]),
+      variables.map(([name, written]) => [code(name), written]),
     )}\n\n`,
     ...sections(root, 'switchyard', 2),
   ]
@@ -85,7 +89,7 @@ export function commandLineDocument(): string {
     .concat('\n');
 }
 
-/** docs/reference/estate.schema.json: what an estate file may hold. */
+/** docs/reference/estate.schema.json: the JSON Schema of an estate file. */
 export function estateSchemaDocument(): string {
   const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...estateSchema() };
   return `${JSON.stringify(schema, undefined, 2)}\n`;

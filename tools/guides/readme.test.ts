@@ -261,7 +261,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.match(next.stderr, /was paid: 80\.13 EUR/);
       assert.equal(captured() - before, 8013);
       const nothing = await endOf(till('recover'));
-      assert.deepEqual([nothing.code, nothing.stdout], [0, 'Nothing is open.\n']);
+      assert.deepEqual([nothing.code, nothing.stdout], [0, 'No payment is open.\n']);
       assert.equal((await sell('5.00')).code, 0);
       assert.equal(captured() - before, 8513);
     });

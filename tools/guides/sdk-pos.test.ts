@@ -169,7 +169,7 @@ test('what was paid is told as paid though the connector goes away before the en
     const [code] = await once(child, 'close', { signal: AbortSignal.timeout(100_000) });
     assert.equal(code, 0, said.stderr);
     assert.equal(JSON.parse(said.stdout).result, 'Success');
-    assert.match(said.stderr, /The session was not ended in order/);
+    assert.match(said.stderr, /The session with the terminal was not closed/);
   } finally {
     child.kill('SIGKILL');
     await connector.stop();

@@ -33,12 +33,12 @@ test('the provider of “Write a provider” passes every check, as the page say
     await symlink(join(root, 'packages/sdk-provider'), sdk);
     const [port = 0, listenPort = 0] = await freePorts(2);
     const [block = ''] = shellBlocks(text, 'Check it');
-    assert.match(block, /provider check/);
+    assert.match(block, /provider conformance/);
     const script = block
       .replaceAll('npx switchyard', `"${process.execPath}" "${command}"`)
       .replaceAll('8590', String(port))
       .replaceAll('8591', String(listenPort))
-      .replace('provider check', '--json provider check')
+      .replace('provider conformance', '--json provider conformance')
       .replace(/(--listen \S+)/, '$1 > checks.json || true');
     const env = {
       HOME: directory,

@@ -14,7 +14,7 @@ import {
 import { withDatabase } from '../open-platform-database.ts';
 
 export type Wanted = {
-  readonly command: 'create' | 'renew-secret';
+  readonly command: 'create' | 'rotate-secret';
   readonly name: string;
   readonly domain: string;
   /** The mail address of a first administrator; left out, there is the application alone. */
@@ -99,7 +99,7 @@ export async function createSeat({ house, database }: Open, wanted: Wanted): Pro
   const standing = await standingOf(database);
   if (standing !== undefined) {
     throw new SeatFault(
-      `the platform has an operator: application ${standing.clientId} of organisation ${standing.organizationId}. renew-secret gives it a new secret`,
+      `the platform has an operator: application ${standing.clientId} of organisation ${standing.organizationId}. rotate-secret gives it a new secret`,
     );
   }
   const known = await organizationOf(database, userDomainId);

@@ -1,27 +1,27 @@
-/** The process: hands the world to the command, and its exit code to the shell. */
+/** Entry point: runs the command line and sets the exit code of the process. */
 import { CommanderError } from 'commander';
-import { systemClock } from './clock.ts';
-import { exitCodes } from './exit-codes.ts';
-import { createRunner } from './kit.ts';
-import { runLine } from './program.ts';
-import type { World } from './world.ts';
+import { createCommandRunner } from './command-line/command-runner.ts';
+import { runCommandLine } from './program.ts';
+import { systemClock } from './runtime/clock.ts';
+import { exitCodes } from './runtime/exit-codes.ts';
+import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
 
 const stopping = new AbortController();
 
-/** The first asks for an end, the second makes one. */
+/** The first signal stops the command in order, the second ends the process at once. */
 function stop(): void {
   if (stopping.signal.aborted) process.exit(exitCodes.interrupted);
   stopping.abort();
 }
 
-// Whoever reads us has enough, as `head` does: that is no fault.
+// The reader of stdout may close it early, such as `head`: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.fault);
 });
 process.on('SIGINT', stop);
 process.on('SIGTERM', stop);
 
-const world: World = {
+const environment: RuntimeEnvironment = {
   env: process.env,
   clock: systemClock,
   stdin: process.stdin,
@@ -30,13 +30,13 @@ const world: World = {
   stopping: stopping.signal,
 };
 
-const runner = createRunner(world);
+const runner = createCommandRunner(environment);
 try {
-  await runLine(world, runner, process.argv.slice(2));
+  await runCommandLine(environment, runner, process.argv.slice(2));
   process.exitCode = runner.exitCode();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
-  // Help and version were asked for; everything else is a line that means nothing.
-  const isAsked = ['commander.helpDisplayed', 'commander.version'].includes(error.code);
-  process.exitCode = isAsked ? exitCodes.done : exitCodes.usage;
+  // Commander throws for --help and --version too; every other CommanderError is an invalid command line.
+  const isHelpOrVersion = ['commander.helpDisplayed', 'commander.version'].includes(error.code);
+  process.exitCode = isHelpOrVersion ? exitCodes.done : exitCodes.usage;
 }

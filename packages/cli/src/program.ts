@@ -1,25 +1,26 @@
-/** The whole command line, put together from its groups. */
+/** Creates the `switchyard` program with all its commands. */
 import { readFileSync } from 'node:fs';
 import { Command, Help, Option } from 'commander';
-import { addAcquirerCommands } from './commands/acquirer.ts';
-import { addAdminCommands } from './commands/admin.ts';
-import { addApiCommand } from './commands/api.ts';
-import { addAppCommands, addPosCommands } from './commands/apps.ts';
-import { addAuditCommands } from './commands/audit.ts';
-import { addConfigCommands } from './commands/config.ts';
-import { addDeviceCommands } from './commands/devices.ts';
-import { addEstateCommands } from './commands/estate.ts';
-import { addLoginCommands } from './commands/login.ts';
-import { addLogCommands } from './commands/logs.ts';
-import { wholeNumber } from './commands/options.ts';
-import { addProviderCommands } from './commands/provider.ts';
-import { addSearchCommand } from './commands/search.ts';
-import { addServiceCommands } from './commands/services.ts';
-import { addTerminalCommands } from './commands/terminal.ts';
-import { addUserCommands } from './commands/users.ts';
-import { addWebhookCommands } from './commands/webhooks.ts';
-import type { Runner } from './kit.ts';
-import type { World } from './world.ts';
+import type { CommandRunner } from './command-line/command-runner.ts';
+import { parseWholeNumber } from './command-line/list-options.ts';
+import { addAppCommands } from './commands/access/application-commands.ts';
+import { addLoginCommands } from './commands/access/login-commands.ts';
+import { addUserCommands } from './commands/access/user-commands.ts';
+import { addAcquirerCommands } from './commands/conformance/acquirer-commands.ts';
+import { addProviderCommands } from './commands/conformance/provider-commands.ts';
+import { addAdminCommands } from './commands/operations/admin-commands.ts';
+import { addApiCommand } from './commands/operations/api-command.ts';
+import { addAuditCommands } from './commands/operations/audit-commands.ts';
+import { addLogCommands } from './commands/operations/request-log-commands.ts';
+import { addPosCommands } from './commands/point-of-sale/pos-commands.ts';
+import { addTerminalCommands } from './commands/point-of-sale/terminal-commands.ts';
+import { addConfigCommands } from './commands/provisioning/configuration-commands.ts';
+import { addDeviceCommands } from './commands/provisioning/device-commands.ts';
+import { addEstateCommands } from './commands/provisioning/estate-commands.ts';
+import { addSearchCommand } from './commands/provisioning/search-command.ts';
+import { addServiceCommands } from './commands/provisioning/service-commands.ts';
+import { addWebhookCommands } from './commands/webhooks/webhook-endpoint-commands.ts';
+import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
 
 const timeoutSeconds = 30;
 
@@ -28,10 +29,10 @@ function versionOfPackage(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** A SHA-256 in base64url, which one time in 64 begins as an option does. */
+/** A SHA-256 thumbprint in base64url; one of 64 begins with `-`, like an option. */
 const dashedThumbprint = /^-[\w-]{42}$/;
 
-/** Behind `--` nothing is taken for an option; a thumbprint is the last that its command takes. */
+/** Moves such a thumbprint after `--`, where commander does not read it as an option. */
 function thumbprintsLast(args: readonly string[]): readonly string[] {
   const thumbprints = args.filter((arg) => dashedThumbprint.test(arg));
   const isRevoked = args.some((arg, at) => arg === 'devices' && args[at + 1] === 'revoke');
@@ -40,47 +41,50 @@ function thumbprintsLast(args: readonly string[]): readonly string[] {
 }
 
 /**
- * @param args what was typed behind the name of the command
- * @throws CommanderError where they mean nothing, or help or the version were asked for
- * @example await runLine(world, createRunner(world), process.argv.slice(2));
+ * @param args the arguments after the name of the program
+ * @throws CommanderError if they are invalid, or for --help and --version
+ * @example await runCommandLine(environment, createCommandRunner(environment), process.argv.slice(2));
  */
-export async function runLine(
-  world: Pick<World, 'stdout' | 'stderr'>,
-  runner: Runner,
+export async function runCommandLine(
+  environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
+  runner: CommandRunner,
   args: readonly string[],
 ): Promise<void> {
-  await createProgram(world, runner).parseAsync(thumbprintsLast(args), { from: 'user' });
+  await createProgram(environment, runner).parseAsync(thumbprintsLast(args), { from: 'user' });
 }
 
-/** All commands with their options and help; `runLine` runs one. */
-export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: Runner): Command {
+/** All commands with their options and help texts. */
+export function createProgram(
+  environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
+  runner: CommandRunner,
+): Command {
   const help = new Help();
   const program = new Command('switchyard')
-    .description('Works with a Switchyard platform from the command line.')
+    .description('Command-line client of a Switchyard payment platform.')
     .version(versionOfPackage())
-    .option('--profile <name>', 'whose sign-in to use; SWITCHYARD_CLI_PROFILE says the same')
-    .option('--organization <id>', 'act in this organisation, which lies below your own')
-    .option('--json', 'results as JSON on stdout, faults as JSON on stderr')
-    .option('--no-color', 'no colours; NO_COLOR says the same')
-    .option('-q, --quiet', 'no progress and no remarks')
+    .option('--profile <name>', 'use this saved sign-in; same as SWITCHYARD_CLI_PROFILE')
+    .option('--organization <id>', 'act in this organisation below your own')
+    .option('--json', 'print results as JSON on stdout and errors as JSON on stderr')
+    .option('--no-color', 'print no colours; same as NO_COLOR')
+    .option('-q, --quiet', 'print no progress and no notes')
     .addOption(
-      new Option('--timeout <seconds>', 'how long to wait for an answer')
-        .argParser(wholeNumber)
+      new Option('--timeout <seconds>', 'how long to wait for a response')
+        .argParser(parseWholeNumber)
         .default(timeoutSeconds),
     )
     .configureOutput({
-      writeOut: (text) => void world.stdout.write(text),
-      writeErr: (text) => void world.stderr.write(text),
+      writeOut: (text) => void environment.stdout.write(text),
+      writeErr: (text) => void environment.stderr.write(text),
     })
     .configureHelp({
       showGlobalOptions: false,
       optionDescription(option) {
-        const said = help.optionDescription(option);
-        return option.mandatory ? `${said} (required)` : said;
+        const description = help.optionDescription(option);
+        return option.mandatory ? `${description} (required)` : description;
       },
     })
     .helpCommand(false)
-    .showHelpAfterError('  With --help it tells what it takes.')
+    .showHelpAfterError('  Run the command with --help to see its arguments and options.')
     .exitOverride();
   addLoginCommands(program, runner);
   addEstateCommands(program, runner);

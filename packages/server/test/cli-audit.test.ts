@@ -16,7 +16,7 @@ after(() => line.remove());
 
 const rows = (name: string) => readFileSync(join(line.folder, name), 'utf8').trimEnd().split('\n');
 
-test('the chain of the server is whole, and so is its export beside kept checkpoints and keys', async () => {
+test('the chain of the server and its export verify with stored checkpoints and keys', async () => {
   const online = await line.run(['audit', 'verify', '--json']);
   assert.equal(online.code, 0, online.stderr);
   assert.equal(online.json().ok, true);
@@ -34,10 +34,10 @@ test('the chain of the server is whole, and so is its export beside kept checkpo
     env: { SWITCHYARD_CLI_URL: '', SWITCHYARD_CLI_HOME: join(line.folder, 'nobody') },
   });
   assert.equal(offline.code, 0, offline.stderr);
-  assert.match(offline.stdout, /^The chain is whole\./);
+  assert.match(offline.stdout, /^The audit chain is complete and valid\./);
 });
 
-test('whatever was changed, left out or cut off: 6, naming the sequence', async () => {
+test('a changed, missing or truncated record ends with 6 and names the sequence', async () => {
   const whole = rows('a.jsonl');
   const verify = (lines: string[]) =>
     line.run([
@@ -65,7 +65,7 @@ test('whatever was changed, left out or cut off: 6, naming the sequence', async 
   }
 });
 
-test('an export that broke off goes on behind the last whole record', async () => {
+test('an interrupted export continues after the last complete record', async () => {
   const whole = rows('a.jsonl');
   const cut = `${whole.slice(0, 3).join('\n')}\n${whole[3]?.slice(0, 40)}`;
   line.file('part.jsonl', cut);

@@ -22,7 +22,7 @@ async function done(...args: string[]) {
 
 const read = (name: string) => readFileSync(join(line.folder, name), 'utf8');
 
-test('a user: made, found by name, edited without losing members, switched off and on', async () => {
+test('a user is created, found by name, edited without losing members, deactivated and activated', async () => {
   const made = await done(
     'users',
     'create',
@@ -59,7 +59,7 @@ test('a user: made, found by name, edited without losing members, switched off a
   assert.equal((await line.run(['users', 'edit', 'ann', '-s', 'username=bob'])).code, 6);
 });
 
-test('an application and a till: the secret goes to one place, for its owner alone', async () => {
+test('secrets of an application and a point of sale are written to one file for its owner', async () => {
   const lost = await line.run(['apps', 'create', 'Office']);
   assert.equal(lost.code, 2);
   const made = await done(
@@ -77,14 +77,14 @@ test('an application and a till: the secret goes to one place, for its owner alo
   assert.match(await on.client.token(on.realm, made.clientId, secret), /^ey/);
   const again = await line.run([
     'apps',
-    'renew-secret',
+    'rotate-secret',
     made.clientId,
     '--secret-out',
     'office.secret',
   ]);
   assert.equal(again.code, 2, 'what is there is not overwritten');
   assert.match(await on.client.token(on.realm, made.clientId, secret), /^ey/);
-  const renewed = await done('apps', 'renew-secret', made.clientId, '--show-secret');
+  const renewed = await done('apps', 'rotate-secret', made.clientId, '--show-secret');
   assert.notEqual(renewed.clientSecret, secret);
   assert.equal(
     (await done('apps', 'edit', made.clientId, '-s', 'name=Back office')).name,
@@ -95,12 +95,18 @@ test('an application and a till: the secret goes to one place, for its owner alo
 
   const till = await done('pos', 'create', 'Till 3', '--store', on.shop.storeId, '--show-secret');
   assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
-  const other = await done('pos', 'renew', till.pointOfSaleId, '--secret-out', 'till.secret');
+  const other = await done(
+    'pos',
+    'rotate-secret',
+    till.pointOfSaleId,
+    '--secret-out',
+    'till.secret',
+  );
   assert.equal(other.clientSecret, undefined);
   assert.match(await on.client.token(on.realm, till.clientId, read('till.secret').trim()), /^ey/);
 });
 
-test('an application of a developer of a merchant is edited, waits, and is approved', async () => {
+test('an application of a merchant developer is edited, waits for approval and is approved', async () => {
   const developer = await commandLineOf(on, 'MerchantDeveloper', on.shop.merchantId);
   try {
     const create = ['apps', 'create', 'Shop', '--role', 'Merchant', '--show-secret', '--json'];
@@ -116,7 +122,7 @@ test('an application of a developer of a merchant is edited, waits, and is appro
   }
 });
 
-test('a device is enrolled with a key that stays here, and its certificate taken away', async () => {
+test('a device is enrolled with a local key, and its certificate is revoked', async () => {
   const serialNumber = `S${randomUUID().slice(0, 8)}`;
   const members = [
     '-f',
@@ -156,7 +162,7 @@ test('a device is enrolled with a key that stays here, and its certificate taken
   assert.equal((await done('search', '--serial', serialNumber)).items[0].type, 'PhysicalDevice');
 });
 
-test('a service: declared, published, subscribed to, switched on, configured, told of', async () => {
+test('a service is declared, published, subscribed to, activated, configured and shown', async () => {
   const declaration = JSON.stringify({
     name: 'Loyalty points',
     domain: 'Loyalty',
@@ -168,8 +174,8 @@ test('a service: declared, published, subscribed to, switched on, configured, to
   await done('services', 'subscribe', 'Loyalty points', '--package', 'Loyalty');
   assert.equal((await done('services', 'activate', 'Loyalty points')).status, 'Active');
   const [device = ''] = on.shop.deviceIds;
-  const standing = (await done('services', 'status', device)).items;
-  assert.deepEqual([standing[0].name, standing[0].active], ['Loyalty points', true]);
+  const state = (await done('services', 'status', device)).items;
+  assert.deepEqual([state[0].name, state[0].active], ['Loyalty points', true]);
 
   const store = ['--store', on.shop.storeId];
   await done('config', 'set', 'Loyalty points', '{"points":1}');

@@ -25,19 +25,19 @@ const countsOf = (json: Record<string, unknown>) => ({
   failures: json['failures'],
 });
 
-describe('a whole estate from one file', () => {
+describe('an estate of one file', () => {
   const names = estateNames();
   const yaml = estateYaml(names);
 
-  test('its secrets have to go somewhere, before anything is sent', async () => {
+  test('an import with new secrets needs --secrets-out before anything is sent', async () => {
     const ended = await line.run(['estate', 'import', line.file('e.yaml', yaml)]);
     assert.equal(ended.code, 2, ended.stderr);
-    assert.match(ended.stderr, /3 of the things .* --secrets-out/);
+    assert.match(ended.stderr, /3 of the resources .* --secrets-out/);
     const { json } = await line.run(['api', 'GET', '/provisioning/v2/merchants', '--json']);
     assert.ok(!JSON.stringify(json()).includes('Butter'));
   });
 
-  test('a dry run says what would be done, and does nothing', async () => {
+  test('a dry run shows the changes and applies none', async () => {
     const ended = await line.run(['estate', 'import', line.file('e.yaml', yaml), '--dry-run']);
     assert.equal(ended.code, 0, ended.stderr);
     assert.match(ended.stdout, /^\+ store bread\/martyrs$/m);
@@ -46,7 +46,7 @@ describe('a whole estate from one file', () => {
     assert.equal((await line.run(['estate', 'diff', 'e.yaml', '--exit-code'])).code, 8);
   });
 
-  test('applied once it stands, applied twice it changes nothing', async () => {
+  test('a first import creates the estate, and a second one changes nothing', async () => {
     const file = line.file('e.yaml', yaml);
     const all = ['estate', 'import', file, '--secrets-out', 'secrets.jsonl', '--json'];
     const first = await line.run(all);
@@ -56,30 +56,30 @@ describe('a whole estate from one file', () => {
     const second = await line.run(all);
     assert.equal(second.code, 0, second.stderr);
     assert.deepEqual(countsOf(second.json()), nothing);
-    // The scene made merchants and links of its own, which the file does not have.
+    // The set-up created merchants and links that the file does not have.
     const diff = await line.run(['estate', 'diff', file, '--json']);
     const { create, change, changes } = diff.json();
     assert.deepEqual([create, change], [0, 0], diff.stdout);
     assert.ok(changes.every(({ action }: { action: string }) => action === 'remove'));
   });
 
-  test('secrets are written once, for their owner alone, and never shown', async () => {
+  test('secrets are written once to a file for its owner and never printed', async () => {
     const file = join(line.folder, 'secrets.jsonl');
     assert.equal(statSync(file).mode & 0o077, 0);
     const secrets = readFileSync(file, 'utf8')
       .trimEnd()
       .split('\n')
       .map((row) => JSON.parse(row));
-    assert.deepEqual(secrets.map(({ thing }) => thing.split(' ')[0]).sort(), [
+    assert.deepEqual(secrets.map(({ resource }) => resource.split(' ')[0]).sort(), [
       'application',
       'pointOfSale',
       'service',
     ]);
-    const till = secrets.find(({ thing }) => thing.startsWith('pointOfSale'));
+    const till = secrets.find(({ resource }) => resource.startsWith('pointOfSale'));
     assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
   });
 
-  test('what is exported is the same each time, in both spellings, and no difference', async () => {
+  test('exports in YAML and JSON are the same each time and show no difference', async () => {
     for (const name of ['one.yaml', 'two.yaml', 'three.json']) {
       const ended = await line.run(['estate', 'export', '--out', name]);
       assert.equal(ended.code, 0, ended.stderr);
@@ -99,7 +99,7 @@ describe('a whole estate from one file', () => {
     );
   });
 
-  test('what changed is changed, what is gone is removed only with --prune and consent', async () => {
+  test('changed resources are updated, missing ones are removed only with --prune and a confirmation', async () => {
     const changed = yaml
       .replace('name: Rue des Martyrs', 'name: Rue Lepic')
       .replace(`[AXIUM_DX8000-${names.mark}a]`, `[TETRA_LANE3000-${names.mark}c]`)
@@ -113,14 +113,14 @@ describe('a whole estate from one file', () => {
     const kept = await line.run(['estate', 'import', file, '--json']);
     assert.equal(kept.code, 0, kept.stdout + kept.stderr);
     assert.deepEqual(countsOf(kept.json()), { ...nothing, changed: 6 });
-    const asked = await line.run(['estate', 'import', file, '--prune']);
-    assert.equal(asked.code, 2);
-    assert.match(asked.stderr, /--yes/);
+    const unconfirmed = await line.run(['estate', 'import', file, '--prune']);
+    assert.equal(unconfirmed.code, 2);
+    assert.match(unconfirmed.stderr, /--yes/);
     const again = await line.run(['estate', 'import', file, '--json']);
     assert.deepEqual(countsOf(again.json()), nothing);
   });
 
-  test('pruned within one merchant: what the file does not have goes', async () => {
+  test('--prune in a file of one merchant removes only resources of that merchant', async () => {
     const scoped = `format: switchyard-estate/1
 only: [cake]
 merchants: [{ externalId: cake, name: Cake, country: FR, mcc: "5462", timeZone: Europe/Paris,
@@ -137,7 +137,7 @@ merchants: [{ externalId: cake, name: Cake, country: FR, mcc: "5462", timeZone: 
   });
 });
 
-test('organisations below, with people in domains of their own', async () => {
+test('organisations below are imported with users in their own user domains', async () => {
   const { mark } = estateNames();
   const shop = 'name: Shop, country: FR, mcc: "5462", timeZone: Europe/Paris';
   const file = line.file(
@@ -172,8 +172,8 @@ organizations:
   assert.equal(diff.code, 0, diff.stdout);
 });
 
-describe('what goes wrong', () => {
-  test('every fault of the file at once, with its line; nothing is sent', async () => {
+describe('errors of an import', () => {
+  test('all errors of a file are reported with their lines, and nothing is sent', async () => {
     const file = line.file(
       'faulty.yaml',
       `format: switchyard-estate/1
@@ -189,7 +189,7 @@ physicalDevices:
     );
     const schema = await line.run(['estate', 'import', file, '--json']);
     assert.equal(schema.code, 2);
-    const lines = schema.json().error.faults.map((fault: { line: number }) => fault.line);
+    const lines = schema.json().error.fileErrors.map(({ line }: { line: number }) => line);
     assert.deepEqual([...new Set(lines)].sort(), [4, 5, 7], schema.stderr);
     const fixed = line.file(
       'fixed.yaml',
@@ -200,11 +200,14 @@ physicalDevices:
     );
     const names = await line.run(['estate', 'import', fixed]);
     assert.equal(names.code, 2);
-    assert.match(names.stderr, /line 8: \/physicalDevices\/0\/merchant names a merchant “nobody”/);
-    for (const [text, said] of [
+    assert.match(
+      names.stderr,
+      /line 8: \/physicalDevices\/0\/merchant refers to a merchant “nobody”/,
+    );
+    for (const [text, message] of [
       ['a: [1, 2', /line 1/],
       ['format: switchyard-estate/1\nformat: x\n', /line 2/],
-      ['- 1', /no estate/],
+      ['- 1', /not an estate/],
       [
         'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]',
         /cannot be read/,
@@ -212,12 +215,12 @@ physicalDevices:
     ] as const) {
       const ended = await line.run(['estate', 'diff', line.file('odd.yaml', text)]);
       assert.equal(ended.code, 2, text);
-      assert.match(ended.stderr, said);
+      assert.match(ended.stderr, message);
     }
     assert.equal((await line.run(['estate', 'diff', 'nowhere.yaml'])).code, 2);
   });
 
-  test('what the server refuses is named, the rest is done: 9', async () => {
+  test('changes that the server rejects are listed, the others are applied, and the exit code is 9', async () => {
     const merchant = (key: string, country: string) => ({
       externalId: key,
       name: key,
@@ -236,7 +239,7 @@ physicalDevices:
     const { created, failures } = ended.json();
     assert.equal(created, 2);
     assert.deepEqual(
-      failures.map(({ thing, code }: Record<string, string>) => [thing, code]),
+      failures.map(({ resource, code }: Record<string, string>) => [resource, code]),
       [
         ['merchant bad', 'field_invalid'],
         ['store bad/S', undefined],
@@ -245,7 +248,7 @@ physicalDevices:
     assert.match(failures[0].message, /\/country/);
   });
 
-  test('many new things go together, and are told of as if they had gone alone', async () => {
+  test('bulk requests report each new resource like single requests', async () => {
     const merchants = Array.from({ length: 40 }, (_, at) => ({
       externalId: `many-${at}`,
       name: `Many ${at}`,
@@ -261,7 +264,7 @@ physicalDevices:
     const { created, failures } = ended.json();
     assert.equal(created, 78);
     assert.deepEqual(
-      failures.map(({ thing, code }: Record<string, string>) => [thing, code]),
+      failures.map(({ resource, code }: Record<string, string>) => [resource, code]),
       [
         ['merchant many-7', 'field_invalid'],
         ['store many-7/s', undefined],
@@ -272,7 +275,7 @@ physicalDevices:
     assert.deepEqual([create, change], [2, 0]);
   });
 
-  test('a link that speaks HTTP, as it was written: applied twice it changes nothing', async () => {
+  test('a second import of an HTTP acquirer link changes nothing', async () => {
     const own = await scene();
     const links = await commandLineOf(own);
     try {
@@ -305,7 +308,7 @@ acquirerLinks:
     }
   });
 
-  test('killed in the middle it goes on, without a double or a hole', async () => {
+  test('an import that was killed continues without duplicates or gaps', async () => {
     const own = await scene();
     const many = await commandLineOf(own);
     try {
@@ -338,7 +341,7 @@ acquirerLinks:
       assert.equal((await seen('SIGKILL')).code, null);
       const stopped = await seen('SIGINT');
       assert.equal(stopped.code, 130, stopped.stderr);
-      assert.match(stopped.stderr, /goes on where this one ended/);
+      assert.match(stopped.stderr, /Run the same command again to continue/);
       const rest = await many.run(['estate', 'import', file, '--json']);
       assert.equal(rest.code, 0, rest.stderr);
       const keys = await made();

@@ -13,7 +13,7 @@ let server: Server;
 let line: CommandLine;
 let env: Record<string, string>;
 let script: Script;
-const asked: string[] = [];
+const requests: string[] = [];
 
 const json = (
   response: ServerResponse,
@@ -31,7 +31,7 @@ before(async () => {
   server = createServer(
     { cert: readFileSync(`${folder}/server.pem`), key: readFileSync(`${folder}/server-key.pem`) },
     (request, response) => {
-      asked.push(`${request.method} ${request.url}`);
+      requests.push(`${request.method} ${request.url}`);
       if (request.url?.endsWith('/token')) {
         json(response, 200, { access_token: 'e30.e30.e30', expires_in: 3600 });
       } else script(request, response);
@@ -58,7 +58,7 @@ after(() => {
 const run = (args: string[]) => runCommand(args, env, line.folder);
 const list = ['users', 'list'];
 
-test('a page of a proxy is no list: 1, and it is said', async () => {
+test('an HTML page of a proxy in place of a list ends with 1 and names the media type', async () => {
   script = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end('<html>Sign in to the guest network</html>');
@@ -68,7 +68,7 @@ test('a page of a proxy is no list: 1, and it is said', async () => {
   assert.match(stderr, /text\/html, which is not JSON/);
 });
 
-test('names that would steer the terminal are spelled out, in tables, faults and JSON', async () => {
+test('control characters in names are escaped in tables, errors and JSON', async () => {
   const evil = '\u001b]0;owned\u0007\u009b2J\u202egpj\r\nfake: ok';
   script = (_request, response) =>
     json(response, 200, { items: [{ userId: evil, username: evil }], nextCursor: null });
@@ -90,16 +90,16 @@ test('names that would steer the terminal are spelled out, in tables, faults and
   assert.doesNotMatch(stderr.replaceAll('\n', ''), /[\p{Cc}\p{Cf}]/u);
 });
 
-test('a list that never ends, or is none: 1', async () => {
+test('a list with a repeated cursor or without items ends with 1', async () => {
   script = (_request, response) => json(response, 200, { items: [], nextCursor: 'again' });
   const circle = await run([...list, '--all']);
   assert.equal(circle.code, 1);
-  assert.match(circle.stderr, /circles/);
+  assert.match(circle.stderr, /same cursor twice/);
   script = (_request, response) => json(response, 200, { items: 'none' });
   assert.equal((await run(list)).code, 1);
 });
 
-test('an answer without end is cut off, and one without haste is left: 1 and 7', async () => {
+test('an endless response ends with 1, and a slow one with 7', async () => {
   const block = Buffer.alloc(1024 * 1024, 0x20);
   script = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -114,7 +114,7 @@ test('an answer without end is cut off, and one without haste is left: 1 and 7',
   assert.match(huge.stderr, /larger than 64 MiB/);
   script = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    // The command may ask more than once, and each answer drips until it hangs up.
+    // The command may retry, and each response arrives byte by byte until the command disconnects.
     const drip = setInterval(() => response.write(' '), 50);
     response.once('close', () => clearInterval(drip));
   };
@@ -126,16 +126,16 @@ test('an answer without end is cut off, and one without haste is left: 1 and 7',
   assert.match(silent.stderr, /did not answer within 1 s/);
 });
 
-test('a busy server is asked again; what may have been done is not done again', async () => {
-  asked.length = 0;
+test('reads of a busy server are retried; a change that may have been processed is not', async () => {
+  requests.length = 0;
   script = (_request, response) => {
-    if (asked.length < 3) {
+    if (requests.length < 3) {
       response.writeHead(503, { 'retry-after': '0' });
       response.end();
     } else json(response, 200, { items: [], nextCursor: null });
   };
   assert.equal((await run(list)).code, 0);
-  assert.ok(asked.length >= 3);
+  assert.ok(requests.length >= 3);
   const change = ['api', 'POST', '/provisioning/v2/stores', '-f', 'name=x'];
   const problem = (outcome: string) => ({ status: 503, code: 'overloaded', outcome });
   script = (_request, response) =>
@@ -146,35 +146,35 @@ test('a busy server is asked again; what may have been done is not done again', 
   };
   for (const answer of [script, page]) {
     script = answer;
-    asked.length = 0;
+    requests.length = 0;
     const unknown = await run(change);
     assert.equal(unknown.code, 7, unknown.stderr);
-    assert.deepEqual(asked, ['POST /provisioning/v2/stores']);
+    assert.deepEqual(requests, ['POST /provisioning/v2/stores']);
   }
-  asked.length = 0;
+  requests.length = 0;
   script = (_request, response) => {
     response.setHeader('retry-after', '0');
-    if (asked.length < 3) {
+    if (requests.length < 3) {
       json(response, 503, problem('NotProcessed'), 'application/problem+json');
     } else json(response, 201, { storeId: 'x' });
   };
   assert.equal((await run(change)).code, 0);
-  assert.equal(asked.length, 3);
-  asked.length = 0;
+  assert.equal(requests.length, 3);
+  requests.length = 0;
   script = (request) => void request.socket.destroy();
   const broken = await run(change);
   assert.equal(broken.code, 7, broken.stderr);
-  assert.deepEqual(asked, ['POST /provisioning/v2/stores']);
+  assert.deepEqual(requests, ['POST /provisioning/v2/stores']);
 });
 
-test('the token goes to the platform alone', async () => {
+test('the token is sent to the platform only', async () => {
   script = (_request, response) => {
     response.writeHead(302, { location: 'https://elsewhere.example/' });
     response.end();
   };
-  asked.length = 0;
+  requests.length = 0;
   const moved = await run(['api', 'GET', '/x']);
   assert.equal(moved.code, 1);
-  assert.deepEqual(asked, ['GET /x']);
+  assert.deepEqual(requests, ['GET /x']);
   assert.equal((await run(['api', 'GET', '//elsewhere.example/x'])).code, 2);
 });

@@ -1,5 +1,5 @@
 // Whole run: commands as users start them, each a process of its own.
-// `webhooks listen`: what happens in the house arrives at a server of the developer, signed, once and in order.
+// `webhooks listen`: events arrive at the server of the developer, signed, once and in order.
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,21 +34,21 @@ describe('webhooks listen', () => {
     return answer.body.transactionId;
   }
 
-  /** Runs it, does something once it waits, and gives back how it ended. */
+  /** Runs the command, calls `then` when it waits for events, and returns its result. */
   async function listening(
     args: string[],
-    then: (stop: () => void, said: () => string) => Promise<void>,
+    then: (stop: () => void, readStdout: () => string) => Promise<void>,
     options: RunOptions = {},
   ): Promise<Ended> {
     const stop = new AbortController();
     let isWaiting = false;
-    let shown = '';
+    let printed = '';
     const ended = line.run(['webhooks', 'listen', ...args], {
       ...options,
       stopping: stop.signal,
-      heard: ({ stdout, stderr }) => {
+      onWritten: ({ stdout, stderr }) => {
         isWaiting ||= stderr.includes('Waiting for events');
-        shown = stdout;
+        printed = stdout;
       },
     });
     const failed = ended.then(({ stderr }) => {
@@ -57,14 +57,14 @@ describe('webhooks listen', () => {
     await Promise.race([eventually('it waits', () => isWaiting), failed]);
     await then(
       () => stop.abort(),
-      () => shown,
+      () => printed,
     );
     return ended;
   }
 
   const sales = ['--events', 'transaction.captured,transaction.declined'];
 
-  test('each event is handed on, signed with a secret that stays, in the order of the feed', async (t) => {
+  test('each event is forwarded in the order of the feed, signed with a stable secret', async (t) => {
     const to = await receiver();
     t.after(to.stop);
     const { secret, publicKey } = (
@@ -78,7 +78,7 @@ describe('webhooks listen', () => {
       },
     );
     assert.equal(ended.code, 0, ended.stderr);
-    assert.match(ended.stderr, /3 events: 3 taken, 0 not\./);
+    assert.match(ended.stderr, /3 events: 3 accepted, 0 not accepted\./);
     assert.ok(ended.stderr.includes(secret));
     const types = to.received.map(({ body }) => JSON.parse(body).type);
     const captured = 'transaction.captured';
@@ -92,12 +92,12 @@ describe('webhooks listen', () => {
       assert.equal(headers['authorization'], undefined);
       assertGenuine(one, secret);
       assert.ok(isGenuineByKey(one, publicKey));
-      const shown = new RegExp(`^[0-9:.]{12}  204 +\\d+ ms  ${types[index]} +${id}  #\\d+$`);
-      assert.match(lines[index] ?? '', shown);
+      const printed = new RegExp(`^[0-9:.]{12}  204 +\\d+ ms  ${types[index]} +${id}  #\\d+$`);
+      assert.match(lines[index] ?? '', printed);
     }
   });
 
-  test('what is forwarded is what the feed holds, byte for byte', async (t) => {
+  test('a forwarded event equals the event of the feed byte for byte', async (t) => {
     const to = await receiver();
     t.after(to.stop);
     let id = '';
@@ -107,22 +107,26 @@ describe('webhooks listen', () => {
         id = await sell();
       },
     );
-    const told = ended.json();
-    assert.equal(told.data.transactionId, id);
-    assert.equal(told.forwarded.status, 204);
-    const answer = await on.client.call('GET', `/events/v1?after=${told.position - 1}&limit=1`, {
-      token: on.acquirerToken,
-    });
+    const reported = ended.json();
+    assert.equal(reported.data.transactionId, id);
+    assert.equal(reported.forwarded.status, 204);
+    const answer = await on.client.call(
+      'GET',
+      `/events/v1?after=${reported.position - 1}&limit=1`,
+      {
+        token: on.acquirerToken,
+      },
+    );
     const [{ type, timestamp, data, eventId }] = answer.body.items;
     assert.equal(to.received[0]?.body, JSON.stringify({ type, timestamp, data }));
     assert.equal(to.received[0]?.id, eventId);
   });
 
-  test('a receiver that refuses or is not there is told, the rest goes on, and the end says so', async (t) => {
-    const said = answerWith(500, {}, 'what the receiver says\nand more');
-    // Once it is gone nothing listens there, and no other server may be given its port.
+  test('rejected and undelivered events are shown, later ones are forwarded, and the exit code is 9', async (t) => {
+    const answers = answerWith(500, {}, 'what the receiver says\nand more');
+    // After the receiver stopped, no other server may get its port.
     const [port] = await freePorts(1);
-    const to = await receiver(said, undefined, port);
+    const to = await receiver(answers, undefined, port);
     t.after(to.stop);
     const ended = await listening([...sales, '--forward-to', to.url, '--count', '2'], async () => {
       await sell(100);
@@ -134,15 +138,18 @@ describe('webhooks listen', () => {
     assert.equal(ended.code, 9, ended.stderr);
     assert.match(ended.stdout, / {2}500 .*\n +what the receiver says\n.* {2}204 /);
     assert.doesNotMatch(ended.stdout, /and more/);
-    assert.match(ended.stderr, /2 events: 1 taken, 1 not\./);
-    const gone = await listening([...sales, '--forward-to', to.url, '--count', '1'], async () => {
-      await sell();
-    });
-    assert.equal(gone.code, 9);
-    assert.match(gone.stdout, / {2}--- {2}.*\n +nothing listens there/);
+    assert.match(ended.stderr, /2 events: 1 accepted, 1 not accepted\./);
+    const noReceiver = await listening(
+      [...sales, '--forward-to', to.url, '--count', '1'],
+      async () => {
+        await sell();
+      },
+    );
+    assert.equal(noReceiver.code, 9);
+    assert.match(noReceiver.stdout, / {2}--- {2}.*\n +the connection was refused/);
   });
 
-  test('over a break of the connection nothing is lost and nothing comes twice', async (t) => {
+  test('after a connection break no event is lost or repeated', async (t) => {
     const to = await receiver();
     t.after(to.stop);
     const wire = await cutWire(on.settings.port);
@@ -169,7 +176,7 @@ describe('webhooks listen', () => {
     );
   });
 
-  test('it begins where it is told to, and Ctrl+C ends it with nothing but the sum', async () => {
+  test('--after sets the start, and Ctrl+C prints only the number of events', async () => {
     const first = await listening([...sales, '--json', '--count', '1'], async () => {
       await sell(100);
     });
@@ -177,9 +184,9 @@ describe('webhooks listen', () => {
     const ids = [await sell(200)];
     const again = await listening(
       [...sales, '--after', String(position), '--json'],
-      async (stop, said) => {
+      async (stop, readStdout) => {
         ids.push(await sell(300));
-        await eventually('both are shown', () => said().split('\n').length === 3);
+        await eventually('both are shown', () => readStdout().split('\n').length === 3);
         stop();
       },
     );
@@ -193,7 +200,7 @@ describe('webhooks listen', () => {
     assert.match(again.stderr, /2 events\.\n$/);
   });
 
-  test('the process ends at once by Ctrl+C, with 130 and no fault', async () => {
+  test('Ctrl+C ends the process at once with 130 and no error', async () => {
     const ended = await line.run(['webhooks', 'listen', '--forward-to', 'http://127.0.0.1:1'], {
       started: (child) => {
         child.stderr?.on('data', (text: string) => {
@@ -203,32 +210,32 @@ describe('webhooks listen', () => {
     });
     assert.equal(ended.code, 130, ended.stderr);
     assert.doesNotMatch(ended.stderr, /error/);
-    assert.match(ended.stderr, /0 events: 0 taken, 0 not\.\n$/);
+    assert.match(ended.stderr, /0 events: 0 accepted, 0 not accepted\.\n$/);
   });
 
-  test('what is wrong is told at once, each with its own exit code', async () => {
+  test('invalid input is reported at once, each with its exit code', async () => {
     const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
     const listen = (args: string[], of: Line = line, env = {}) =>
       of.run(['webhooks', 'listen', ...args], { env });
-    const nobody = { SWITCHYARD_CLI_URL: 'https://localhost:1' };
-    for (const [ended, code, said] of [
-      [listen(['--events', 'transaction.nothing']), 2, /No event is called transaction\.nothing/],
-      [listen(['--forward-to', 'ftp://x']), 2, /is no address/],
+    const unreachableServer = { SWITCHYARD_CLI_URL: 'https://localhost:1' };
+    for (const [ended, code, message] of [
+      [listen(['--events', 'transaction.nothing']), 2, /Unknown event types: transaction\.nothing/],
+      [listen(['--forward-to', 'ftp://x']), 2, /is not a valid URL/],
       [listen(['--forward-to', 'http://x', '-H', 'no header']), 2, /name:value/],
-      [listen(['--forward-to', 'http://x', '-H', 'a b: c']), 2, /is no header/],
+      [listen(['--forward-to', 'http://x', '-H', 'a b: c']), 2, /is not a valid HTTP header/],
       [listen(['--after', 'first']), 2, /whole number/],
-      [listen(['--forward-to', 'https://x', '--forward-ca-file', 'none.pem']), 2, /no such file/],
+      [listen(['--forward-to', 'https://x', '--forward-ca-file', 'none.pem']), 2, /does not exist/],
       [listen([], shop), 4, /permission/i],
-      [listen([], line, nobody), 7, /was not reached/],
+      [listen([], line, unreachableServer), 7, /could not be reached/],
     ] as const) {
       const { code: got, stderr } = await ended;
       assert.equal(got, code, stderr);
-      assert.match(stderr, said);
+      assert.match(stderr, message);
     }
     shop.remove();
   });
 
-  test('the secret is one for each profile, for its owner alone', async () => {
+  test('each profile has one secret, which only its owner can read', async () => {
     const secretOf = async (of: Line) =>
       (await of.run(['webhooks', 'listen', '--print-secret'])).stdout.trim();
     const secret = await secretOf(line);
@@ -244,9 +251,9 @@ describe('webhooks listen', () => {
     const other = await commandLineOf(on);
     assert.notEqual(await secretOf(other), secret);
     other.remove();
-    const kept = join(line.folder, 'home', 'webhook-secrets');
-    for (const name of readdirSync(kept)) {
-      assert.equal(statSync(join(kept, name)).mode & 0o777, 0o600);
+    const secretsFolder = join(line.folder, 'home', 'webhook-secrets');
+    for (const name of readdirSync(secretsFolder)) {
+      assert.equal(statSync(join(secretsFolder, name)).mode & 0o777, 0o600);
     }
   });
 });

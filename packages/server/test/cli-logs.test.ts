@@ -1,5 +1,5 @@
-// Whole run: much is made, or waited for, before it shows.
-// `logs tail` and `logs list`: what applications asked, as it happens, for people and for programs.
+// Whole run: needs many requests and waits.
+// `logs tail` and `logs list`: API requests, live and past, as text and as JSON.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { commandLineOf, type Ended, type RunOptions } from './command-line.ts';
@@ -23,7 +23,7 @@ describe('the request log on the command line', () => {
   });
   after(() => line.remove());
 
-  /** Waits until the line is kept. */
+  /** Waits until the entry is stored. */
   async function sell(amount: number): Promise<string> {
     const { merchantId, storeId, token } = on.shop;
     const body = keyedSale({ merchantId, storeId, amount });
@@ -39,63 +39,63 @@ describe('the request log on the command line', () => {
 
   async function tailing(
     args: string[],
-    then: (stop: () => void, said: () => string) => Promise<void>,
+    then: (stop: () => void, readStdout: () => string) => Promise<void>,
     options: RunOptions = {},
   ): Promise<Ended> {
     const stop = new AbortController();
     let isWaiting = false;
-    let shown = '';
+    let printed = '';
     const ended = line.run(['logs', 'tail', ...ofSales, ...args], {
       ...options,
       stopping: stop.signal,
-      heard: ({ stdout, stderr }) => {
+      onWritten: ({ stdout, stderr }) => {
         isWaiting ||= stderr.includes('Waiting for requests');
-        shown = stdout;
+        printed = stdout;
       },
     });
     const failed = ended.then(({ stderr }) => assert.ok(isWaiting, stderr));
     await Promise.race([eventually('it waits', () => isWaiting), failed]);
     await then(
       () => stop.abort(),
-      () => shown,
+      () => printed,
     );
     return ended;
   }
 
   const rows = (text: string) => text.trimEnd().split('\n');
 
-  test('the last ones first, then those that come; Ctrl+C ends it without a fault', async () => {
+  test('the last requests come first, then new ones; Ctrl+C ends without an error', async () => {
     const ids = [await sell(100), await sell(0), await sell(200)];
-    const ended = await tailing(['-n', '2', '--json'], async (stop, said) => {
+    const ended = await tailing(['-n', '2', '--json'], async (stop, readStdout) => {
       ids.push(await sell(0));
-      await eventually('three are shown', () => rows(said()).length === 3);
+      await eventually('three are shown', () => rows(readStdout()).length === 3);
       stop();
     });
     assert.equal(ended.code, 130);
     assert.doesNotMatch(ended.stderr, /error/);
-    const told = rows(ended.stdout).map((text) => JSON.parse(text));
+    const reported = rows(ended.stdout).map((text) => JSON.parse(text));
     assert.deepEqual(
-      told.map(({ requestId }) => requestId),
+      reported.map(({ requestId }) => requestId),
       ids.slice(1),
     );
     assert.deepEqual(
-      told.map(({ status }) => status),
+      reported.map(({ status }) => status),
       [422, 200, 422],
     );
   });
 
-  test('where nobody sits a request is one line, with why and its id', async () => {
+  test('without a terminal a failed request is one line with reason and request id', async () => {
     let id = '';
     const ended = await tailing(['-n', '0', '--count', '1'], async () => {
       id = await sell(0);
     });
     assert.equal(ended.code, 0, ended.stderr);
-    const told = `${process.padEnd(64)}  amount_zero  ${id}  /amount`;
+    const reported = `${process.padEnd(64)}  amount_zero  ${id}  /amount`;
     assert.match(ended.stdout, /^[0-9:.]{12} {2}422 +\d+ ms {2}POST {5}\/payment/);
-    assert.ok(ended.stdout.endsWith(`${told}\n`), ended.stdout);
+    assert.ok(ended.stdout.endsWith(`${reported}\n`), ended.stdout);
   });
 
-  test('a terminal gets lines that fit, with colour, and a second one for what failed', async () => {
+  test('on a terminal the lines fit and have colours, and a failed request has a second line', async () => {
     const ended = await tailing(
       ['-n', '0', '--count', '2'],
       async () => {
@@ -107,7 +107,7 @@ describe('the request log on the command line', () => {
     const [good = '', bad = '', why = '', ...more] = rows(ended.stdout);
     assert.deepEqual(more, []);
     assert.ok(good.includes('\u001b[32m200\u001b[0m') && bad.includes('\u001b[33m422\u001b[0m'));
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what colours a terminal
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal colours
     const plain = [good, bad, why].map((text) => text.replace(/\u001b\[\d+m/g, ''));
     assert.ok(plain.every((text) => text.length <= 60));
     assert.match(plain[0] ?? '', /…\S+process$/);
@@ -122,14 +122,14 @@ describe('the request log on the command line', () => {
     assert.ok(!without.stdout.includes('\u001b'));
   });
 
-  test('filters hold for the past and for what comes, and over a break none is lost', async (t) => {
+  test('filters apply to past and new requests, and a connection break loses none', async (t) => {
     const wire = await cutWire(on.settings.port);
     t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
     const ended = await tailing(
       ['-n', '0', '--status', '4xx', '--method', 'post', '--code', 'amount_zero', '--json'],
-      async (stop, said) => {
+      async (stop, readStdout) => {
         await sell(100);
         wire.cut();
         ids.push(await sell(0));
@@ -137,7 +137,7 @@ describe('the request log on the command line', () => {
         ids.push(await sell(0));
         await eventually(
           'both are shown',
-          () => rows(said()).length === 2 && said() !== '',
+          () => rows(readStdout()).length === 2 && readStdout() !== '',
           60_000,
         );
         stop();
@@ -150,19 +150,19 @@ describe('the request log on the command line', () => {
     );
   });
 
-  test('the past as a list, found by what it says', async () => {
+  test('past requests are listed and filtered', async () => {
     const id = await sell(0);
     const ended = await line.run(['logs', 'list', '--request', id, '--json']);
     assert.equal(ended.code, 0, ended.stderr);
     assert.equal(ended.json().items[0].requestId, id);
     const table = await line.run(['logs', 'list', ...ofSales, '--status', '422', '-n', '1']);
     assert.match(table.stdout, /^AT +STATUS +METHOD +PATH +CODE +REQUEST\n/);
-    assert.match(table.stderr, /There are more/);
+    assert.match(table.stderr, /The list has more items/);
     const none = await line.run(['logs', 'list', '--from', '2999-01-01T00:00:00Z']);
     assert.equal(none.stdout, 'Nothing found.\n');
   });
 
-  test('what is wrong is told at once', async () => {
+  test('invalid filters are reported at once', async () => {
     const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
     for (const [ended, code] of [
       [line.run(['logs', 'tail', '--status', '9xx']), 2],

@@ -52,7 +52,7 @@ after(() => {
 
 const code = () => codeAt(person.otpSecret ?? '', Date.now());
 
-/** The address that the command asks to open, as soon as it says so. */
+/** The address that the command prints for the browser. */
 async function webLogin(use: (address: string) => Promise<unknown>) {
   let opened: Promise<unknown> | undefined;
   let said = '';
@@ -69,7 +69,7 @@ async function webLogin(use: (address: string) => Promise<unknown>) {
   return ended;
 }
 
-test('a person signs in with the browser, and stays signed in by refresh tokens', async () => {
+test('a user signs in with the browser, and refresh tokens keep the session', async () => {
   const ended = await webLogin(async (address) => {
     const browser = createBrowser(on.settings.authUrl, over.transport);
     const page = await browser.browse(address);
@@ -88,7 +88,7 @@ test('a person signs in with the browser, and stays signed in by refresh tokens'
   assert.equal(who.json().name, person.user.username);
   const { items } = (await line.run(['users', 'list', '--json'])).json();
   assert.equal(items[0].username, person.user.username);
-  // The access token is over: of several commands at once one refreshes, the others find its token.
+  // The access token has expired: one of several concurrent commands refreshes it, the others use the new one.
   const home = join(line.folder, 'home', 'tokens');
   for (const name of readdirSync(home)) {
     const kept = JSON.parse(readFileSync(join(home, name), 'utf8'));
@@ -98,7 +98,7 @@ test('a person signs in with the browser, and stays signed in by refresh tokens'
   for (const each of await Promise.all(many)) assert.equal(each.code, 0, each.stderr);
 });
 
-test('a sign-in that is refused in the browser ends with 3', async () => {
+test('a sign-in that is denied in the browser ends with 3', async () => {
   const ended = await webLogin(async (address) => {
     const { searchParams } = new URL(address);
     const back = new URL(redirect);

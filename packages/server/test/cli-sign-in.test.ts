@@ -24,90 +24,94 @@ const fresh = (env?: Record<string, string>) => {
 };
 
 describe('signing in', () => {
-  test('with client id and secret: kept for the owner alone, used by what follows, and forgotten', async () => {
-    const own = fresh();
+  test('a sign-in with client id and secret is saved for its owner, used by later commands, and removed', async () => {
+    const ownLine = fresh();
     const login = ['login', '--url', on.settings.baseUrl, '--user-domain', on.realm];
-    const who = ['--client-id', line.clientId, '--ca-file', own.file('ca.pem', on.ca)];
-    const signedIn = await own.run([...login, ...who, '--as', 'work'], {
+    const who = ['--client-id', line.clientId, '--ca-file', ownLine.file('ca.pem', on.ca)];
+    const signedIn = await ownLine.run([...login, ...who, '--as', 'work'], {
       stdin: `${line.clientSecret}\n`,
     });
     assert.equal(signedIn.code, 0, signedIn.stderr);
     assert.match(signedIn.stdout, /^Signed in to https:.* \(profile work\)/);
-    const home = join(own.folder, 'home');
+    const home = join(ownLine.folder, 'home');
     for (const file of [join(home, 'profiles.json'), ...tokensIn(home)]) {
       assert.equal(statSync(file).mode & 0o077, 0, file);
     }
-    const me = await own.run(['whoami', '--json']);
+    const me = await ownLine.run(['whoami', '--json']);
     assert.equal(me.code, 0, me.stderr);
     assert.equal(me.json().entityId, on.organizationId);
     assert.ok(me.json().permissions.includes('prov.write'));
-    const printed = await own.run(['token', 'print']);
+    const printed = await ownLine.run(['token', 'print']);
     assert.match(printed.stdout, /^ey[\w-]+\.[\w-]+\.[\w-]+\n$/);
-    const told = signedIn.stdout + signedIn.stderr + me.stdout + me.stderr;
-    assert.ok(!told.includes(line.clientSecret) && !told.includes(printed.stdout.trim()));
+    const reported = signedIn.stdout + signedIn.stderr + me.stdout + me.stderr;
+    assert.ok(!reported.includes(line.clientSecret) && !reported.includes(printed.stdout.trim()));
 
-    const list = await own.run(['profiles', 'list', '--json']);
+    const list = await ownLine.run(['profiles', 'list', '--json']);
     assert.deepEqual(
       list
         .json()
         .items.map((each: { name: string; current: boolean }) => [each.name, each.current]),
       [['work', true]],
     );
-    assert.equal((await own.run(['logout'])).code, 0);
+    assert.equal((await ownLine.run(['logout'])).code, 0);
     assert.deepEqual(tokensIn(home), []);
     assert.ok(!readFileSync(join(home, 'profiles.json'), 'utf8').includes(line.clientSecret));
-    assert.equal((await own.run(['whoami'])).code, 3);
+    assert.equal((await ownLine.run(['whoami'])).code, 3);
   });
 
-  test('one token serves many commands, and a dead one is replaced without a word', async () => {
-    const own = await commandLineOf(on);
-    opened.push(own);
-    const [file = ''] = await own.run(['whoami']).then(() => tokensIn(join(own.folder, 'home')));
+  test('commands share one token, and an invalid token is replaced silently', async () => {
+    const ownLine = await commandLineOf(on);
+    opened.push(ownLine);
+    const [file = ''] = await ownLine
+      .run(['whoami'])
+      .then(() => tokensIn(join(ownLine.folder, 'home')));
     const first = readFileSync(file, 'utf8');
-    await own.run(['whoami']);
+    await ownLine.run(['whoami']);
     assert.equal(readFileSync(file, 'utf8'), first);
     const kept = JSON.parse(first);
     rmSync(file);
     writeFileSync(file, JSON.stringify({ ...kept, accessToken: 'e30.e30.e30' }));
-    const again = await own.run(['api', 'GET', '/provisioning/v2/organizations']);
+    const again = await ownLine.run(['api', 'GET', '/provisioning/v2/organizations']);
     assert.equal(again.code, 0, again.stderr);
     assert.notEqual(JSON.parse(readFileSync(file, 'utf8')).accessToken, 'e30.e30.e30');
   });
 
-  test('with the file of the demo, and with a file that holds the secret', async () => {
-    const own = fresh();
+  test('a sign-in reads the secret from demo.json or from a file', async () => {
+    const ownLine = fresh();
     const { baseUrl, authUrl } = on.settings;
     const { clientId, clientSecret } = line;
     const applications = { office: { clientId, clientSecret }, page: { clientId: 'p' } };
-    const caFile = own.file('ca.pem', on.ca);
+    const caFile = ownLine.file('ca.pem', on.ca);
     const facts = { baseUrl, authUrl, caFile, userDomainId: on.realm, applications };
-    own.file('demo.json', JSON.stringify(facts));
-    const demo = ['login', '--demo', own.folder, '--application'];
-    assert.equal((await own.run([...demo, 'office'])).code, 0);
-    assert.equal((await own.run(['whoami', '--json'])).json().clientId, clientId);
-    const page = await own.run([...demo, 'page']);
+    ownLine.file('demo.json', JSON.stringify(facts));
+    const demo = ['login', '--demo', ownLine.folder, '--application'];
+    assert.equal((await ownLine.run([...demo, 'office'])).code, 0);
+    assert.equal((await ownLine.run(['whoami', '--json'])).json().clientId, clientId);
+    const page = await ownLine.run([...demo, 'page']);
     assert.equal(page.code, 2);
     assert.match(page.stderr, /It has: office/);
     const login = ['login', '--url', baseUrl, '--user-domain', on.realm, '--client-id', clientId];
-    const secret = ['--client-secret-file', own.file('secret', `${clientSecret}\n`)];
-    const kept = await own.run([...login, ...secret, '--ca-file', caFile, '--as', 'file']);
+    const secret = ['--client-secret-file', ownLine.file('secret', `${clientSecret}\n`)];
+    const kept = await ownLine.run([...login, ...secret, '--ca-file', caFile, '--as', 'file']);
     assert.equal(kept.code, 0, kept.stderr);
-    const profiles = readFileSync(join(own.folder, 'home', 'profiles.json'), 'utf8');
+    const profiles = readFileSync(join(ownLine.folder, 'home', 'profiles.json'), 'utf8');
     assert.ok(!profiles.includes(clientSecret));
-    assert.equal((await own.run(['profiles', 'use', 'default'])).code, 0);
-    assert.equal((await own.run(['whoami', '--json'])).json().profile, 'default');
+    assert.equal((await ownLine.run(['profiles', 'use', 'default'])).code, 0);
+    assert.equal((await ownLine.run(['whoami', '--json'])).json().profile, 'default');
   });
 
-  test('a wrong secret, a wrong domain: 3, and nothing is kept', async () => {
-    const own = fresh();
+  test('a wrong secret or user domain ends with 3 and saves nothing', async () => {
+    const ownLine = fresh();
     const base = ['login', '--url', on.settings.baseUrl, '--client-id', line.clientId];
-    const ca = ['--ca-file', own.file('ca.pem', on.ca)];
-    const wrong = await own.run([...base, ...ca, '--user-domain', on.realm], { stdin: 'no\n' });
+    const ca = ['--ca-file', ownLine.file('ca.pem', on.ca)];
+    const wrong = await ownLine.run([...base, ...ca, '--user-domain', on.realm], { stdin: 'no\n' });
     assert.equal(wrong.code, 3, wrong.stderr);
     assert.match(wrong.stderr, /invalid_client/);
-    const nowhere = await own.run([...base, ...ca, '--user-domain', 'nowhere'], { stdin: 'no\n' });
+    const nowhere = await ownLine.run([...base, ...ca, '--user-domain', 'nowhere'], {
+      stdin: 'no\n',
+    });
     assert.equal(nowhere.code, 3, nowhere.stderr);
-    assert.equal((await own.run(['profiles', 'list', '--json'])).json().items.length, 0);
+    assert.equal((await ownLine.run(['profiles', 'list', '--json'])).json().items.length, 0);
   });
 });
 
@@ -116,8 +120,8 @@ function tokensIn(home: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-describe('how it ends', () => {
-  test('2: a line or a value that means nothing', async () => {
+describe('exit codes', () => {
+  test('2: an invalid command line or value', async () => {
     for (const args of [
       [],
       ['fly'],
@@ -133,7 +137,7 @@ describe('how it ends', () => {
     }
   });
 
-  test('4, 5 and 6: not allowed, not there, refused; each with code and request, and as JSON', async () => {
+  test('4, 5 and 6: not permitted, not found and rejected, with code and request id, also as JSON', async () => {
     const reader = await commandLineOf(on, 'MerchantReadOnly', on.shop.merchantId);
     opened.push(reader);
     const denied = await reader.run(['audit', 'list']);
@@ -154,22 +158,22 @@ describe('how it ends', () => {
     assert.match(refused.stderr, /\/mcc {2}\S.*\n[\s\S]*help {5}https:.*\/docs\/errors\//);
   });
 
-  test('7: nobody there, or a certificate that nobody vouches for', async () => {
+  test('7: an unreachable server, or an untrusted certificate', async () => {
     const { SWITCHYARD_CLI_CA_FILE: _ca, SWITCHYARD_CLI_HOME: _home, ...env } = line.env;
-    const own = fresh(env);
-    const untrusted = await own.run(['whoami']);
+    const ownLine = fresh(env);
+    const untrusted = await ownLine.run(['whoami']);
     assert.equal(untrusted.code, 7, untrusted.stderr);
     assert.match(untrusted.stderr, /certificate of localhost:\d+ .*not trust[\s\S]*--ca-file/);
-    const nobody = await line.run(['whoami'], {
+    const unreachable = await line.run(['whoami'], {
       env: {
         SWITCHYARD_CLI_URL: 'https://localhost:1',
-        SWITCHYARD_CLI_HOME: join(own.folder, 'h'),
+        SWITCHYARD_CLI_HOME: join(ownLine.folder, 'h'),
       },
     });
-    assert.equal(nobody.code, 7, nobody.stderr);
+    assert.equal(unreachable.code, 7, unreachable.stderr);
   });
 
-  test('0: help at every level, with examples, on stdout', async () => {
+  test('0: help of every level on stdout, with examples', async () => {
     for (const args of [['--help'], ['estate', 'import', '--help'], ['audit', 'verify', '-h']]) {
       const { code, stdout, stderr } = await line.run(args);
       assert.deepEqual([code, stderr], [0, ''], args.join(' '));
@@ -178,7 +182,7 @@ describe('how it ends', () => {
   });
 });
 
-test('a list as JSON, and as a table without colours where nobody looks', async () => {
+test('a list is JSON with --json, and a table without colours if stdout is not a terminal', async () => {
   const json = await line.run(['audit', 'list', '--limit', '2', '--json']);
   assert.equal(json.json().items.length, 2);
   assert.equal(json.json().more, true);

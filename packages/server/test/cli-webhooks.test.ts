@@ -51,7 +51,7 @@ describe('webhooks on the command line', () => {
     return { id: made.endpointId, secret: secretOf(name) };
   }
 
-  test('an endpoint: made, shown, edited, switched off and on, its keys renewed, removed', async () => {
+  test('an endpoint is created, shown, edited, disabled, enabled, rotated and removed', async () => {
     const { id, secret } = await makeEndpoint('merchant.*,store.created');
     assert.match(secret, /^whsec_/);
     const edited = await done('endpoints', 'edit', id, '-s', 'description=orders');
@@ -60,7 +60,7 @@ describe('webhooks on the command line', () => {
     assert.equal((await done('endpoints', 'disable', id)).disabledReason, 'Requested');
     assert.equal((await done('endpoints', 'enable', id)).status, 'Enabled');
     assert.equal((await done('endpoints', 'get', id)).description, 'orders');
-    const renewed = await done('endpoints', 'renew-secret', id, '--show-secret');
+    const renewed = await done('endpoints', 'rotate-secret', id, '--show-secret');
     assert.notEqual(renewed.secret, secret);
     const listed = await done('endpoints');
     assert.ok(listed.items.some(({ endpointId }: { endpointId: string }) => endpointId === id));
@@ -68,7 +68,7 @@ describe('webhooks on the command line', () => {
     assert.equal((await line.run(['webhooks', 'endpoints', 'get', id])).code, 5);
   });
 
-  test('a test event is sent, its answer told, its delivery found and sent again', async () => {
+  test('a test event is sent, its response is shown, and its delivery is listed and resent', async () => {
     const { id, secret } = await makeEndpoint('transaction.*');
     const before = to.received.length;
     const sent = await done('test', id, '--type', 'transaction.captured');
@@ -95,7 +95,7 @@ describe('webhooks on the command line', () => {
     assert.match(table.stdout, /^DELIVERY +EVENT +STATUS +TRIES +LAST +NEXT\n.* 204 \(\d+ ms\)/);
   });
 
-  test('a receiver that refuses: 6, and its words are told', async () => {
+  test('a receiver that rejects an event ends with 6, and its response is shown', async () => {
     const { id } = await makeEndpoint('transaction.*');
     to.answer(answerWith(400, {}, 'no such\u001b[31m order'));
     const ended = await line.run(['webhooks', 'test', id]);
@@ -107,7 +107,7 @@ describe('webhooks on the command line', () => {
     assert.equal(typeof begun.deliveryId, 'string');
   });
 
-  test('events of a span are sent once more', async () => {
+  test('events of a time range are replayed', async () => {
     const from = new Date(Date.now() - 60_000).toISOString();
     const { id } = await makeEndpoint('merchant.*');
     const begun = await done('replay', id, '--from', from);
@@ -119,15 +119,15 @@ describe('webhooks on the command line', () => {
     assert.equal(faulty.code, 6);
   });
 
-  test('beyond the demo a trigger is a test to whoever takes it', async () => {
-    const nobody = await line.run(['webhooks', 'trigger', 'application.created']);
-    assert.equal(nobody.code, 5);
-    assert.match(nobody.stderr, /No endpoint takes application\.created/);
+  test('outside the demo a trigger sends a test event to the subscribed endpoints', async () => {
+    const withoutEndpoint = await line.run(['webhooks', 'trigger', 'application.created']);
+    assert.equal(withoutEndpoint.code, 5);
+    assert.match(withoutEndpoint.stderr, /No enabled endpoint subscribes to application\.created/);
     const { id } = await makeEndpoint('user.*');
-    const told = await done('trigger', 'user.created');
-    assert.equal(told.happened, false);
+    const reported = await done('trigger', 'user.created');
+    assert.equal(reported.happened, false);
     assert.deepEqual(
-      told.items.map(({ endpointId, status }: Record<string, string>) => [endpointId, status]),
+      reported.items.map(({ endpointId, status }: Record<string, string>) => [endpointId, status]),
       [[id, 'Delivered']],
     );
     to.answer(answerWith(503));
@@ -139,7 +139,7 @@ describe('webhooks on the command line', () => {
     assert.match(unknown.stderr, /webhooks events/);
   });
 
-  test('the types of events are listed, and found by their family', async () => {
+  test('event types are listed and filtered by a pattern', async () => {
     const { items } = await done('events', 'transaction.*');
     assert.ok(items.length >= 10);
     assert.ok(items.every(({ type }: { type: string }) => type.startsWith('transaction.')));
@@ -179,32 +179,32 @@ describe('webhooks trigger in the demo', () => {
   });
   after(() => line.remove());
 
-  /** The profile that was kept counts then. */
+  /** The saved profile is used without the variable. */
   const unset = { SWITCHYARD_CLI_URL: '' };
 
-  test('every event that it makes happen really happens', async (context) => {
+  test('every event with a demo trigger is triggered', async (context) => {
     const { items } = (await line.run(['--json', 'webhooks', 'events'], { env: unset })).json() as {
-      items: { type: string; inDemo: string }[];
+      items: { type: string; demoTrigger: string }[];
     };
-    // Those of QR payments need a provider: they have a test of their own.
+    // QR payment events need a provider; another test covers them.
     const types = items
-      .filter(({ type, inDemo }) => inDemo !== '' && !type.startsWith('qr.'))
+      .filter(({ type, demoTrigger }) => demoTrigger !== '' && !type.startsWith('qr.'))
       .map(({ type }) => type);
     assert.ok(types.length >= 20, types.join(' '));
     const began = performance.now();
     for (const type of types) {
       const ended = await line.run(['--json', 'webhooks', 'trigger', type], { env: unset });
       assert.equal(ended.code, 0, `${type}: ${ended.stderr}`);
-      const told = ended.json();
-      assert.deepEqual([told.happened, told.type], [true, type]);
-      const path = `/events/v1?after=${told.position - 1}&limit=1`;
+      const reported = ended.json();
+      assert.deepEqual([reported.happened, reported.type], [true, type]);
+      const path = `/events/v1?after=${reported.position - 1}&limit=1`;
       const feed = await on.client.call('GET', path, { token: on.acquirerToken });
-      assert.equal(feed.body.items[0].eventId, told.eventId);
+      assert.equal(feed.body.items[0].eventId, reported.eventId);
     }
     context.diagnostic(`${types.length} events, ${Math.round(performance.now() - began)} ms`);
   });
 
-  test('what keeps it from happening is told, without a wait', async () => {
+  test('an error of a trigger is reported without a wait', async () => {
     const facts = JSON.parse(readFileSync(join(line.folder, 'demo.json'), 'utf8'));
     const { merchant: _merchant, ...applications } = facts.applications;
     line.file('demo.json', JSON.stringify({ ...facts, applications }));
@@ -214,7 +214,7 @@ describe('webhooks trigger in the demo', () => {
     assert.match(ended.stderr, /no application “merchant”/);
   });
 
-  test('--test sends a test in the demo too', async () => {
+  test('--test sends a test event in the demo too', async () => {
     const env = unset;
     const ended = await line.run(['webhooks', 'trigger', 'store.created', '--test'], { env });
     assert.equal(ended.code, 5, ended.stderr);

@@ -1,4 +1,4 @@
-// The `switchyard` command as somebody runs it, over real TLS: in this process, or its real bin as one of its own.
+// Runs the `switchyard` command over real TLS: in this process, or its bin as a separate process.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,20 +24,20 @@ export type Ended = {
 export type RunOptions = {
   env?: Record<string, string>;
   stdin?: string;
-  /** Called at once, for who wants to end it early: then it is a process of its own. */
+  /** Called with the child process, so that a test can end it; runs the bin. */
   started?: (child: ChildProcess) => void;
-  /** The bin itself, which takes a Node to start each time. */
+  /** Runs the bin as a process, which is slower. */
   asProcess?: boolean;
-  /** What Ctrl+C would do. */
+  /** Aborting it has the effect of Ctrl+C. */
   stopping?: AbortSignal;
-  /** All that it has said so far, each time that it says something. */
-  heard?: (said: Readonly<Written>) => void;
-  /** Cells of the terminal that it writes to; left out, nobody sits there. */
+  /** Called after each write with the whole output so far. */
+  onWritten?: (written: Readonly<Written>) => void;
+  /** Width of the terminal; without it stdout is not a terminal. */
   columns?: number;
 };
 
 export type CommandLine = {
-  /** A folder of its own: the configuration lies in `home`. */
+  /** The working directory; the configuration is in `home`. */
   folder: string;
   env: Record<string, string>;
   run(args: string[], options?: RunOptions): Promise<Ended>;
@@ -49,19 +49,19 @@ const json = (stdout: string, stderr: string) => JSON.parse(stdout === '' ? stde
 
 type Written = { stdout: string; stderr: string };
 
-function terminal(said: Written, name: keyof Written, { heard, columns }: RunOptions) {
+function terminal(written: Written, name: keyof Written, { onWritten, columns }: RunOptions) {
   return {
     ...defined({ isTTY: columns === undefined ? undefined : true, columns }),
     write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean {
-      said[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
-      heard?.(said);
+      written[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      onWritten?.(written);
       done?.();
       return true;
     },
   };
 }
 
-/** Commands take names of files as they are typed, so one folder at a time is the current one. */
+/** File names are relative to the working directory, so commands of one folder run at a time. */
 const inFolder = { folder: '', before: '', count: 0, left: Promise.resolve(), leave: () => {} };
 
 async function enter(folder: string): Promise<void> {
@@ -82,38 +82,38 @@ function leave(): void {
   inFolder.leave();
 }
 
-/** What `packages/cli/src/main.ts` does, without a process. */
+/** Runs the command in this process, as `packages/cli/src/main.ts` does. */
 async function runHere(
   args: string[],
   env: Record<string, string>,
   options: RunOptions,
 ): Promise<Ended> {
   const { stdin = '', stopping = new AbortController().signal } = options;
-  const { runLine } = await import(source('program.ts'));
-  const { createRunner } = await import(source('kit.ts'));
-  const { exitCodes } = await import(source('exit-codes.ts'));
-  const said: Written = { stdout: '', stderr: '' };
-  const world = {
+  const { runCommandLine } = await import(source('program.ts'));
+  const { createCommandRunner } = await import(source('command-line/command-runner.ts'));
+  const { exitCodes } = await import(source('runtime/exit-codes.ts'));
+  const written: Written = { stdout: '', stderr: '' };
+  const environment = {
     env,
     clock: { now: () => Date.now() },
     stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
-    stdout: terminal(said, 'stdout', options),
-    stderr: terminal(said, 'stderr', options),
+    stdout: terminal(written, 'stdout', options),
+    stderr: terminal(written, 'stderr', options),
     stopping,
   };
-  const runner = createRunner(world);
+  const runner = createCommandRunner(environment);
   let code: number;
   try {
-    await runLine(world, runner, args);
+    await runCommandLine(environment, runner, args);
     code = runner.exitCode();
   } catch (error) {
-    // commander's own: help and version were asked for, everything else means nothing.
+    // A CommanderError: --help and --version, or an invalid command line.
     const why = String((error as { code?: unknown }).code);
     if (!why.startsWith('commander.')) throw error;
-    const isAsked = ['commander.helpDisplayed', 'commander.version'].includes(why);
-    code = isAsked ? exitCodes.done : exitCodes.usage;
+    const isHelpOrVersion = ['commander.helpDisplayed', 'commander.version'].includes(why);
+    code = isHelpOrVersion ? exitCodes.done : exitCodes.usage;
   }
-  return { ...said, code, json: () => json(said.stdout, said.stderr) };
+  return { ...written, code, json: () => json(written.stdout, written.stderr) };
 }
 
 export function runCommand(
@@ -134,20 +134,20 @@ export function runCommand(
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: endsWithinMs,
     });
-    const said: { stdout: string; stderr: string } = { stdout: '', stderr: '' };
+    const written: { stdout: string; stderr: string } = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8');
       child[name].on('data', (text: string) => {
-        said[name] += text;
+        written[name] += text;
       });
     }
     options.started?.(child);
     child.on('error', reject);
     child.on('close', (code) =>
       resolve({
-        ...said,
+        ...written,
         code,
-        json: () => json(said.stdout, said.stderr),
+        json: () => json(written.stdout, written.stderr),
       }),
     );
     child.stdin.on('error', () => {});

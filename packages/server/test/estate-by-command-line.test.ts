@@ -163,7 +163,7 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     const secrets = readFileSync(join(line.folder, 'secrets.jsonl'), 'utf8').trimEnd().split('\n');
     const till = secrets
       .map((row) => JSON.parse(row))
-      .find(({ thing }) => thing.startsWith('pointOfSale'));
+      .find(({ resource }) => resource.startsWith('pointOfSale'));
     await done(['login', ...address(userDomainId), '--client-id', till.clientId, '--as', 'till'], {
       env: { SWITCHYARD_CLI_CLIENT_SECRET: till.clientSecret },
     });

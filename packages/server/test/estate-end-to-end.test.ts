@@ -304,7 +304,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.equal(again.status, 1);
     assert.match(again.stderr, /has an operator/);
     const { client, operator } = on;
-    const renewed = await on.command(['renew-secret', '--json']);
+    const renewed = await on.command(['rotate-secret', '--json']);
     assert.equal(renewed.status, 0, renewed.stderr);
     const { clientSecret } = JSON.parse(renewed.stdout) as { clientSecret: string };
     assert.notEqual(clientSecret, operator.clientSecret);

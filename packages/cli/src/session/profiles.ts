@@ -1,18 +1,18 @@
-/** Profiles: which platform, as whom. Kept in the configuration folder of the user, for him alone. */
+/** Profiles: saved sign-ins with the platform and the application, in a file that only its owner can read. */
 
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { fail } from '../faults.ts';
-import { membersOf } from '../http/problem.ts';
-import type { World } from '../world.ts';
-import { configFolder, readNamed, readPrivate, writePrivate } from './files.ts';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
+import { configFolder, readInputFile, readPrivateFile, writePrivateFile } from './private-files.ts';
 
-/** Where the secret of the application is. */
-export type Secret =
+/** Where the client secret comes from. */
+export type ClientSecretSource =
   | { readonly kind: 'Stored'; readonly value: string }
   | { readonly kind: 'File'; readonly file: string }
   | { readonly kind: 'Demo'; readonly file: string; readonly application: string }
-  /** Somebody signed in: the refresh token lies with the other tokens. */
+  /** A user signed in: there is a refresh token in place of a client secret. */
   | { readonly kind: 'Person' };
 
 export type Profile = {
@@ -21,57 +21,60 @@ export type Profile = {
   readonly userDomainId: string;
   readonly clientId: string;
   readonly caFile?: string;
-  readonly secret: Secret;
+  readonly secret: ClientSecretSource;
 };
 
-type Book = { current?: string; profiles: Record<string, Profile> };
+type ProfilesFile = { current?: string; profiles: Record<string, Profile> };
 
 export type Profiles = {
   names(): string[];
   current(): string | undefined;
   find(name: string): Profile | undefined;
-  /** Keeps it, and makes it the current one. */
-  keep(name: string, profile: Profile): void;
-  use(name: string): void;
+  /** Saves the profile and makes it the current one. */
+  save(name: string, profile: Profile): void;
+  select(name: string): void;
   remove(name: string): boolean;
 };
 
-const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-export function demandProfileName(name: string): string {
-  return nameForm.test(name) ? name : fail('usage', `“${name}” is no name for a profile.`);
+export function requireProfileName(name: string): string {
+  return namePattern.test(name)
+    ? name
+    : fail(
+        'usage',
+        `“${name}” is not a valid profile name. Use up to 64 letters, digits, dots, hyphens and underscores.`,
+      );
 }
 
-/** @example const profiles = openProfiles(world); */
-export function openProfiles(world: Pick<World, 'env'>): Profiles {
-  const file = join(configFolder(world), 'profiles.json');
+/** @example const profiles = openProfiles(environment); */
+export function openProfiles(environment: Pick<RuntimeEnvironment, 'env'>): Profiles {
+  const file = join(configFolder(environment), 'profiles.json');
 
-  function read(): Book {
-    const text = readPrivate(file);
+  function read(): ProfilesFile {
+    const text = readPrivateFile(file);
     if (text === undefined) return { profiles: {} };
     try {
-      const book = membersOf(JSON.parse(text));
-      const { current } = book;
-      const profiles = { ...membersOf(book['profiles']) } as Record<string, Profile>;
+      const saved = membersOf(JSON.parse(text));
+      const { current } = saved;
+      const profiles = { ...membersOf(saved['profiles']) } as Record<string, Profile>;
       return typeof current === 'string' ? { current, profiles } : { profiles };
     } catch {
-      return fail(
-        'fault',
-        `${file} is no longer what was written there; remove it and sign in again.`,
-      );
+      return fail('fault', `${file} is damaged. Remove it and sign in again: switchyard login`);
     }
   }
-  const write = (book: Book) => writePrivate(file, `${JSON.stringify(book, undefined, 2)}\n`);
+  const write = (saved: ProfilesFile) =>
+    writePrivateFile(file, `${JSON.stringify(saved, undefined, 2)}\n`);
 
   return {
     names: () => Object.keys(read().profiles).sort(),
     current: () => read().current,
     find: (name) => read().profiles[name],
-    keep(name, profile) {
-      const book = read();
-      write({ current: name, profiles: { ...book.profiles, [name]: profile } });
+    save(name, profile) {
+      const saved = read();
+      write({ current: name, profiles: { ...saved.profiles, [name]: profile } });
     },
-    use: (name) => write({ ...read(), current: name }),
+    select: (name) => write({ ...read(), current: name }),
     remove(name) {
       const { current, profiles } = read();
       if (profiles[name] === undefined) return false;
@@ -82,17 +85,20 @@ export function openProfiles(world: Pick<World, 'env'>): Profiles {
   };
 }
 
-/** What demo.json says of one application, as a profile. */
+/** The profile of one application of demo.json. */
 export function demoProfile(file: string, application: string): Profile {
-  const facts = demoFacts(file);
-  const found = membersOf(membersOf(facts['applications'])[application]);
+  const facts = readDemoFile(file);
+  const entry = membersOf(membersOf(facts['applications'])[application]);
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   const url = text(facts['baseUrl']);
   const userDomainId = text(facts['userDomainId']);
-  const clientId = text(found['clientId']);
+  const clientId = text(entry['clientId']);
   if (url === undefined || userDomainId === undefined)
-    return fail('usage', `${file} names no platform.`);
-  if (clientId === undefined || found['clientSecret'] === undefined) {
+    return fail(
+      'usage',
+      `${file} has no address or user domain of a platform. Start the demo again: npm start`,
+    );
+  if (clientId === undefined || entry['clientSecret'] === undefined) {
     const names = Object.entries(membersOf(facts['applications']))
       .filter(([, one]) => membersOf(one)['clientSecret'] !== undefined)
       .map(([name]) => name);
@@ -113,31 +119,33 @@ export function demoProfile(file: string, application: string): Profile {
   };
 }
 
-/** What the demo tells of itself. */
-export function demoFacts(file: string): Readonly<Record<string, unknown>> {
+export function readDemoFile(file: string): Readonly<Record<string, unknown>> {
   try {
-    return membersOf(JSON.parse(readNamed(file)));
+    return membersOf(JSON.parse(readInputFile(file)));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return fail('usage', `${file} is no JSON.`);
+    return fail('usage', `${file} does not contain valid JSON.`);
   }
 }
 
-/** The secret itself; undefined where a person signed in. */
-export function secretOf({ secret }: Profile): string | undefined {
+/** The client secret; undefined if a user signed in. */
+export function readClientSecret({ secret }: Profile): string | undefined {
   switch (secret.kind) {
     case 'Stored':
       return secret.value;
     case 'File':
-      return readNamed(secret.file).trim();
+      return readInputFile(secret.file).trim();
     case 'Demo': {
       const { application, file } = secret;
-      const found = membersOf(membersOf(demoFacts(file)['applications'])[application])[
+      const entry = membersOf(membersOf(readDemoFile(file)['applications'])[application])[
         'clientSecret'
       ];
-      return typeof found === 'string'
-        ? found
-        : fail('notSignedIn', `${file} has no secret of ${application} any more.`);
+      return typeof entry === 'string'
+        ? entry
+        : fail(
+            'notSignedIn',
+            `${file} no longer has the secret of ${application}. Sign in again: switchyard login --demo`,
+          );
     }
     case 'Person':
       return undefined;

@@ -1,23 +1,23 @@
-/** Who is signed in for this command, and the API in his name. */
+/** A session: the profile of this command, its tokens and its API client. */
 
-import { fail } from '../faults.ts';
-import { type Api, createApi, type Tokens } from '../http/api.ts';
-import { membersOf } from '../http/problem.ts';
-import { createTransport, type Transport } from '../http/transport.ts';
-import type { World } from '../world.ts';
-import { readNamed } from './files.ts';
-import { clientCredentials, refreshing, requestToken } from './grants.ts';
-import { openProfiles, type Profile, secretOf } from './profiles.ts';
+import { type ApiClient, createApiClient, type TokenSource } from '../http/api-client.ts';
+import { createTransport, type Transport } from '../http/https-transport.ts';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
+import { readInputFile } from './private-files.ts';
+import { openProfiles, type Profile, readClientSecret } from './profiles.ts';
+import { clientCredentialsForm, refreshTokenForm, requestToken } from './token-request.ts';
 import { openTokenStore } from './token-store.ts';
 
 export type SessionOptions = {
   readonly profile?: string | undefined;
   readonly timeoutMs: number;
-  /** An organisation below, to act in. */
+  /** The organisation below in which the commands act. */
   readonly organizationId?: string | undefined;
 };
 
-/** What the token says of its owner; nobody trusts it here, the server checks it. */
+/** The claims of the access token, for display only: the server verifies the token. */
 export type Claims = {
   readonly subject: string | undefined;
   readonly name: string | undefined;
@@ -31,64 +31,64 @@ export type Claims = {
 export type Session = {
   readonly profileName: string;
   readonly profile: Profile;
-  readonly api: Api;
-  /** In which organisation the commands act, as far as the token or an option says. */
+  readonly api: ApiClient;
+  /** The organisation in which the commands act: from --organization, else from the token. */
   organizationId(): Promise<string>;
   claims(): Promise<Claims>;
   token(): Promise<string>;
-  forget(): void;
+  deleteTokens(): void;
   close(): void;
 };
 
 const environmentName = 'environment';
 
-/** Without any profile: everything from variables, as continuous integration wants it. */
-function profileOfEnvironment({ env }: World): Profile | undefined {
+/** A profile from environment variables alone, such as for continuous integration. */
+function profileFromEnvironment({ env }: RuntimeEnvironment): Profile | undefined {
   const url = env['SWITCHYARD_CLI_URL'];
   if (url === undefined || url === '') return undefined;
-  const needed = (name: string) =>
-    env[name] || fail('usage', `SWITCHYARD_CLI_URL is set, and ${name} is not.`);
+  const requireVariable = (name: string) =>
+    env[name] || fail('usage', `SWITCHYARD_CLI_URL is set, but ${name} is not. Set both.`);
   const file = env['SWITCHYARD_CLI_CLIENT_SECRET_FILE'];
   const caFile = env['SWITCHYARD_CLI_CA_FILE'];
   return {
     url,
     authUrl: env['SWITCHYARD_CLI_AUTH_URL'] || url,
-    userDomainId: needed('SWITCHYARD_CLI_USER_DOMAIN'),
-    clientId: needed('SWITCHYARD_CLI_CLIENT_ID'),
+    userDomainId: requireVariable('SWITCHYARD_CLI_USER_DOMAIN'),
+    clientId: requireVariable('SWITCHYARD_CLI_CLIENT_ID'),
     ...(caFile ? { caFile } : {}),
     secret: file
       ? { kind: 'File', file }
-      : { kind: 'Stored', value: needed('SWITCHYARD_CLI_CLIENT_SECRET') },
+      : { kind: 'Stored', value: requireVariable('SWITCHYARD_CLI_CLIENT_SECRET') },
   };
 }
 
 function chooseProfile(
-  world: World,
-  wanted: string | undefined,
+  environment: RuntimeEnvironment,
+  requestedProfile: string | undefined,
 ): { name: string; profile: Profile } {
-  const named = wanted ?? world.env['SWITCHYARD_CLI_PROFILE'];
-  if (named === undefined || named === '') {
-    const profile = profileOfEnvironment(world);
+  const requestedName = requestedProfile ?? environment.env['SWITCHYARD_CLI_PROFILE'];
+  if (requestedName === undefined || requestedName === '') {
+    const profile = profileFromEnvironment(environment);
     if (profile !== undefined) return { name: environmentName, profile };
   }
-  const profiles = openProfiles(world);
-  const name = named || profiles.current();
+  const profiles = openProfiles(environment);
+  const name = requestedName || profiles.current();
   if (name === undefined) {
-    return fail('notSignedIn', 'Nobody is signed in.', 'Start with: switchyard login --help');
+    return fail('notSignedIn', 'You are not signed in.', 'Sign in: switchyard login --help');
   }
   const profile = profiles.find(name);
   if (profile !== undefined) return { name, profile };
   const names = profiles.names().join(', ') || 'none';
-  return fail('usage', `There is no profile “${name}”.`, `Known profiles: ${names}`);
+  return fail('usage', `There is no profile “${name}”.`, `Saved profiles: ${names}`);
 }
 
-export function claimsOf(token: string): Claims {
+export function decodeClaims(token: string): Claims {
   const [, payload = ''] = token.split('.');
   let claims: Readonly<Record<string, unknown>> = {};
   try {
     claims = membersOf(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
   } catch {
-    // Not a token of ours; the server will say so.
+    // An opaque or invalid token; the server rejects it.
   }
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   const scope = membersOf(claims['um_scope']);
@@ -105,93 +105,107 @@ export function claimsOf(token: string): Claims {
 }
 
 function createTokens(
-  world: World,
+  environment: RuntimeEnvironment,
   transport: Transport,
   profile: Profile,
-): Tokens & { forget(): void } {
-  const { clock } = world;
-  const store = openTokenStore(world, profile);
-  const good = () => {
-    const kept = store.read();
-    return kept !== undefined && kept.expiresAt > clock.now() ? kept.accessToken : undefined;
+): TokenSource & { deleteTokens(): void } {
+  const { clock } = environment;
+  const store = openTokenStore(environment, profile);
+  const validToken = () => {
+    const stored = store.read();
+    return stored !== undefined && stored.expiresAt > clock.now() ? stored.accessToken : undefined;
   };
-  async function refreshed(before: string | undefined): Promise<string> {
-    return store.alone(async () => {
-      const kept = store.read();
-      // Another process may have been here while this one waited.
-      if (kept !== undefined && kept.accessToken !== before && kept.expiresAt > clock.now())
-        return kept.accessToken;
-      if (kept?.refreshToken === undefined)
-        return fail('notSignedIn', 'Nobody is signed in.', 'Sign in again: switchyard login');
-      const granted = await requestToken(
+  async function refreshAccessToken(rejectedToken: string | undefined): Promise<string> {
+    return store.withLock(async () => {
+      const stored = store.read();
+      // Another process may have refreshed the token while this one waited for the lock.
+      if (
+        stored !== undefined &&
+        stored.accessToken !== rejectedToken &&
+        stored.expiresAt > clock.now()
+      )
+        return stored.accessToken;
+      if (stored?.refreshToken === undefined)
+        return fail('notSignedIn', 'You are not signed in.', 'Sign in again: switchyard login');
+      const newToken = await requestToken(
         transport,
         profile,
-        refreshing(profile, kept.refreshToken),
+        refreshTokenForm(profile, stored.refreshToken),
         clock.now(),
       );
-      store.keep(granted);
-      return granted.accessToken;
+      store.save(newToken);
+      return newToken.accessToken;
     });
   }
-  async function granted(): Promise<string> {
-    const secret = secretOf(profile);
-    if (secret === undefined) return refreshed(store.read()?.accessToken);
-    const found = await requestToken(
+  async function requestNewToken(): Promise<string> {
+    const secret = readClientSecret(profile);
+    if (secret === undefined) return refreshAccessToken(store.read()?.accessToken);
+    const newToken = await requestToken(
       transport,
       profile,
-      clientCredentials(profile, secret),
+      clientCredentialsForm(profile, secret),
       clock.now(),
     );
-    store.keep(found);
-    return found.accessToken;
+    store.save(newToken);
+    return newToken.accessToken;
   }
-  let asking: Promise<string> | undefined;
+  let pendingToken: Promise<string> | undefined;
   return {
-    async get(fresh) {
-      const kept = fresh ? undefined : good();
-      if (kept !== undefined) return kept;
-      // Many requests at once ask for one token.
-      asking ??= granted().finally(() => {
-        asking = undefined;
+    async get(forceRefresh) {
+      const stored = forceRefresh ? undefined : validToken();
+      if (stored !== undefined) return stored;
+      // Concurrent requests share one token request.
+      pendingToken ??= requestNewToken().finally(() => {
+        pendingToken = undefined;
       });
-      return asking;
+      return pendingToken;
     },
-    forget: store.forget,
+    deleteTokens: store.deleteTokens,
   };
 }
 
-/** A session of a profile that need not be kept, as `login` needs it. */
-export function sessionOf(
-  world: World,
+/** A session of a profile that need not be saved, such as during `login`. */
+export function createSession(
+  environment: RuntimeEnvironment,
   profileName: string,
   profile: Profile,
   { timeoutMs, organizationId }: SessionOptions,
 ): Session {
-  const ca = profile.caFile === undefined ? undefined : readNamed(profile.caFile);
+  const ca = profile.caFile === undefined ? undefined : readInputFile(profile.caFile);
   const transport = createTransport({ ca, timeoutMs });
-  const tokens = createTokens(world, transport, profile);
-  const { clock, stopping } = world;
+  const tokens = createTokens(environment, transport, profile);
+  const { clock, stopping } = environment;
   const token = async () => (await tokens.get(false)) ?? '';
-  const claims = async () => claimsOf(await token());
+  const claims = async () => decodeClaims(await token());
   return {
     profileName,
     profile,
-    api: createApi({ baseUrl: profile.url, transport, tokens, clock, stopping, organizationId }),
+    api: createApiClient({
+      baseUrl: profile.url,
+      transport,
+      tokens,
+      clock,
+      stopping,
+      organizationId,
+    }),
     async organizationId() {
       if (organizationId !== undefined) return organizationId;
       const { entityId, entityType } = await claims();
       if (entityId !== undefined && entityType === 'tenant') return entityId;
-      return fail('notPermitted', 'This is for an organisation, and you act for one merchant.');
+      return fail(
+        'notPermitted',
+        'This command needs an organisation, but you are signed in for one merchant. Sign in with an application of the organisation.',
+      );
     },
     claims,
     token,
-    forget: tokens.forget,
+    deleteTokens: tokens.deleteTokens,
     close: transport.close,
   };
 }
 
-/** @example const session = openSession(world, { timeoutMs: 30_000 }); */
-export function openSession(world: World, options: SessionOptions): Session {
-  const { name, profile } = chooseProfile(world, options.profile);
-  return sessionOf(world, name, profile, options);
+/** @example const session = openSession(environment, { timeoutMs: 30_000 }); */
+export function openSession(environment: RuntimeEnvironment, options: SessionOptions): Session {
+  const { name, profile } = chooseProfile(environment, options.profile);
+  return createSession(environment, name, profile, options);
 }

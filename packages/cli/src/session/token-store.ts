@@ -1,26 +1,31 @@
-/** Keeps tokens until they expire, one file for each profile, so that a command costs no sign-in. */
+/** Stores tokens until they expire, one file for each profile. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fail } from '../faults.ts';
-import { membersOf } from '../http/problem.ts';
-import type { World } from '../world.ts';
-import { configFolder, readPrivate, removePrivate, writePrivate } from './files.ts';
-import type { Granted } from './grants.ts';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
+import {
+  configFolder,
+  deletePrivateFile,
+  readPrivateFile,
+  writePrivateFile,
+} from './private-files.ts';
 import type { Profile } from './profiles.ts';
+import type { GrantedToken } from './token-request.ts';
 
 export type TokenStore = {
-  read(): Granted | undefined;
-  keep(granted: Granted): void;
-  forget(): void;
-  /** One process at a time: a refresh token is good once. */
-  alone<Result>(work: () => Promise<Result>): Promise<Result>;
+  read(): GrantedToken | undefined;
+  save(token: GrantedToken): void;
+  deleteTokens(): void;
+  /** Runs the action in one process at a time: a refresh token can be used once. */
+  withLock<Result>(action: () => Promise<Result>): Promise<Result>;
 };
 
 const lockWaitMs = 15_000;
 const lockStaleMs = 60_000;
-const lockLookMs = 50;
+const lockPollMs = 50;
 
 function isStale(lock: string, now: number): boolean {
   try {
@@ -30,19 +35,22 @@ function isStale(lock: string, now: number): boolean {
   }
 }
 
-/** A new secret, address or application is another key: its old token is never taken for the new one. */
-export function openTokenStore(world: Pick<World, 'env' | 'clock'>, profile: Profile): TokenStore {
+/** The file name depends on address, application and secret: a changed profile never uses an old token. */
+export function openTokenStore(
+  environment: Pick<RuntimeEnvironment, 'env' | 'clock'>,
+  profile: Profile,
+): TokenStore {
   const { url, authUrl, userDomainId, clientId, secret } = profile;
   const key = createHash('sha256')
     .update(JSON.stringify([url, authUrl, userDomainId, clientId, secret]))
     .digest('base64url')
     .slice(0, 24);
-  const file = join(configFolder(world), 'tokens', `${key}.json`);
+  const file = join(configFolder(environment), 'tokens', `${key}.json`);
   const lock = `${file}.lock`;
 
-  async function takeLock(): Promise<void> {
+  async function acquireLock(): Promise<void> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const until = world.clock.now() + lockWaitMs;
+    const deadline = environment.clock.now() + lockWaitMs;
     for (;;) {
       try {
         mkdirSync(lock);
@@ -50,16 +58,16 @@ export function openTokenStore(world: Pick<World, 'env' | 'clock'>, profile: Pro
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
-      if (isStale(lock, world.clock.now())) rmdirSync(lock);
-      else if (world.clock.now() > until)
-        fail('fault', `Another sign-in never ended; remove ${lock}.`);
-      else await pause(lockLookMs);
+      if (isStale(lock, environment.clock.now())) rmdirSync(lock);
+      else if (environment.clock.now() > deadline)
+        fail('fault', `Another process is still signing in. If none runs, remove ${lock}.`);
+      else await pause(lockPollMs);
     }
   }
 
   return {
     read() {
-      const text = readPrivate(file);
+      const text = readPrivateFile(file);
       if (text === undefined) return undefined;
       try {
         const { accessToken, expiresAt, refreshToken } = membersOf(JSON.parse(text));
@@ -73,12 +81,12 @@ export function openTokenStore(world: Pick<World, 'env' | 'clock'>, profile: Pro
         return undefined;
       }
     },
-    keep: (granted) => writePrivate(file, JSON.stringify(granted)),
-    forget: () => removePrivate(file),
-    async alone(work) {
-      await takeLock();
+    save: (token) => writePrivateFile(file, JSON.stringify(token)),
+    deleteTokens: () => deletePrivateFile(file),
+    async withLock(action) {
+      await acquireLock();
       try {
-        return await work();
+        return await action();
       } finally {
         rmdirSync(lock);
       }

@@ -1,0 +1,67 @@
+/** Members of a resource as options, and edits: read the resource, change the members, write it back. */
+import { type Command, Option } from 'commander';
+import { membersOf } from '../http/problem-details.ts';
+import { fail } from '../runtime/command-error.ts';
+import type { CommandContext } from './command-runner.ts';
+import { parseJsonOption } from './list-options.ts';
+
+export type SetOptions = {
+  readonly set?: string[];
+  readonly unset?: string[];
+  readonly from?: string;
+};
+
+const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
+
+/** The value of `--set name=value`: JSON, except numbers, which stay text. */
+function parseMemberValue(text: string): unknown {
+  if (!/^(?:true|false|null|\{.*\}|\[.*\])$/s.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @param isEdit adds `--unset`, which only applies to existing resources */
+export function addSetOptions(command: Command, isEdit: boolean): Command {
+  command
+    .addOption(
+      new Option(
+        '-s, --set <name=value>',
+        'set a member; true, false, null, [] and {} are read as JSON',
+      ).argParser(collectOption),
+    )
+    .option('--from <file>', 'members as JSON, or @file with JSON or YAML');
+  if (isEdit)
+    command.addOption(new Option('--unset <name>', 'remove a member').argParser(collectOption));
+  return command;
+}
+
+export function parseMembers({ set = [], from }: SetOptions): Record<string, unknown> {
+  const members: Record<string, unknown> =
+    from === undefined ? {} : { ...membersOf(parseJsonOption(from, '--from')) };
+  for (const pair of set) {
+    const index = pair.indexOf('=');
+    if (index < 1) fail('usage', `“${pair}” is not of the form name=value.`);
+    members[pair.slice(0, index)] = parseMemberValue(pair.slice(index + 1));
+  }
+  return members;
+}
+
+/** A PUT replaces the whole resource: it is read first, and If-Match rejects a change in between. */
+export async function editResource(
+  context: CommandContext,
+  path: string,
+  options: SetOptions,
+): Promise<unknown> {
+  const changes = parseMembers(options);
+  const { unset = [] } = options;
+  if (Object.keys(changes).length + unset.length === 0)
+    fail('usage', 'No change was given. Name the members with --set, --unset or --from.');
+  const { body, etag } = await context.api().call<Record<string, unknown>>('GET', path);
+  const updated = { ...body, ...changes };
+  for (const name of unset) delete updated[name];
+  const { body: result } = await context.api().call('PUT', path, { body: updated, etag });
+  return result;
+}

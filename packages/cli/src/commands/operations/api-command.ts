@@ -1,0 +1,116 @@
+/** `switchyard api`: calls any route of the API with the token, retries and exit codes of the other commands. */
+import { type Command, Option } from 'commander';
+import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import type { RequestOptions } from '../../http/api-client.ts';
+import { parseJson, problemError } from '../../http/problem-details.ts';
+import { fail } from '../../runtime/command-error.ts';
+import { readInputFile } from '../../session/private-files.ts';
+
+type ApiOptions = {
+  readonly field?: string[];
+  readonly query?: string[];
+  readonly header?: string[];
+  readonly input?: string;
+  readonly contentType: string;
+  readonly paginate?: boolean;
+};
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
+
+function splitPair(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  if (at < 1) fail('usage', `“${text}” is not of the form name${separator}value.`);
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}
+
+const parsePairs = (texts: readonly string[] | undefined, separator: string) =>
+  Object.fromEntries((texts ?? []).map((text) => splitPair(text, separator)));
+
+/** true, false, null, whole numbers, arrays and objects are JSON; everything else is text. */
+function parseMember(text: string): unknown {
+  if (!/^(?:true|false|null|-?[0-9]+|\{.*\}|\[.*\])$/s.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function readInput({ environment }: CommandContext, input: string): Promise<string> {
+  if (input !== '-') return readInputFile(input);
+  const parts: Buffer[] = [];
+  for await (const part of environment.stdin as AsyncIterable<Buffer>) parts.push(part);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+async function parseRequestOptions(
+  context: CommandContext,
+  options: ApiOptions,
+): Promise<RequestOptions> {
+  const { field, input, contentType } = options;
+  if (field !== undefined && input !== undefined)
+    fail('usage', '--field and --input cannot be used together.');
+  const head = { query: parsePairs(options.query, '='), headers: parsePairs(options.header, ':') };
+  if (input !== undefined)
+    return { ...head, raw: { type: contentType, bytes: await readInput(context, input) } };
+  if (field === undefined) return head;
+  const members = Object.entries(parsePairs(field, '=')).map(([name, text]) => [
+    name,
+    parseMember(text),
+  ]);
+  return { ...head, body: Object.fromEntries(members) };
+}
+
+async function request(
+  context: CommandContext,
+  [verb = '', path = '']: string[],
+  options: ApiOptions,
+): Promise<undefined> {
+  const method = verb.toUpperCase();
+  if (!methods.includes(method))
+    fail('usage', `“${verb}” is not an HTTP method. Use one of: ${methods.join(', ')}.`);
+  if (!path.startsWith('/'))
+    fail('usage', `The path “${path}” must begin with a slash, such as /provisioning/v2/stores.`);
+  const call = await parseRequestOptions(context, options);
+  if (options.paginate) {
+    for await (const item of context.api().list(path, call.query))
+      await context.output.printJsonLine(item);
+    return undefined;
+  }
+  const answer = await context.api().raw(method, path, call);
+  if (answer.status < 200 || answer.status > 299) throw problemError(answer);
+  const json = parseJson(answer.body);
+  if (json !== undefined) context.output.printJson(json);
+  else await context.output.writeBytes(answer.body);
+  return undefined;
+}
+
+export function addApiCommand(program: Command, { toAction }: CommandRunner): void {
+  program
+    .command('api <method> <path>')
+    .summary('call any route of the API')
+    .description('Calls any route of the API with your access token and prints the response body.')
+    .option(
+      '-f, --field <name=value>',
+      'set a member of the JSON body; true, 7, [] and {} are read as JSON',
+      collectOption,
+    )
+    .option('--query <name=value>', 'add a query parameter', collectOption)
+    .option('-H, --header <name:value>', 'add a request header', collectOption)
+    .option('--input <file>', 'send this file as the body; - reads standard input')
+    .addOption(
+      new Option('--content-type <type>', 'media type of --input').default('application/json'),
+    )
+    .option('--paginate', 'print all items of a list as JSON Lines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ switchyard api GET /provisioning/v2/merchants --query name=caf
+  $ switchyard api POST /provisioning/v2/stores -f merchantId=0198… -f name="Rue des Martyrs"
+  $ switchyard api GET /audit/v1/records --paginate
+  $ switchyard api POST /provisioning/v2/bulk --input devices.jsonl --content-type application/jsonl`,
+    )
+    .action(toAction<ApiOptions>((context, args, options) => request(context, args, options)));
+}

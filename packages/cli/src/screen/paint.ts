@@ -1,9 +1,0 @@
-/** Colours, where they are wanted. */
-const codes = { red: 31, green: 32, yellow: 33, cyan: 36, dim: 2, bold: 1 } as const;
-
-export type Colour = keyof typeof codes;
-export type Paint = (colour: Colour, text: string) => string;
-
-export function createPaint(on: boolean): Paint {
-  return (colour, text) => (on && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text);
-}
