@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { randomFrom } from '../packages/server/test/chance.ts';
+import { randomFrom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Attack, runAttack } from './attack/attack.ts';
 import { readOptions, UsageFault } from './attack/options.ts';

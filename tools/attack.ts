@@ -1,6 +1,6 @@
 // `npm run attack`: attacks platforms of its own as a client from outside, and reports what held.
 import { randomInt } from 'node:crypto';
-import { randomFrom } from '../packages/server/test/chance.ts';
+import { randomFrom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Outcome, runAttack } from './attack/attack.ts';
 import { type AttackOptions, readOptions, UsageFault, usage } from './attack/options.ts';

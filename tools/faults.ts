@@ -10,7 +10,7 @@ const exitCodes = { wrongUsage: 2, interrupted: 130 };
 const seedsMost = 900_000;
 const fileLimitMs = 30 * 60_000;
 /** The test that takes longest first, so that it does not run alone at the end. */
-const pattern = 'packages/server/test/{fault-*,*-faults,payment-model,ledger-agreement}.test.ts';
+const pattern = 'packages/server/test/**/{fault-*,*-faults,payment-model,ledger-agreement}.test.ts';
 const first = 'fault-server-killed';
 
 function filesOf(only: readonly string[]): string[] {

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { fetchOver, overTls } from '../packages/server/test/browser.ts';
-import { follow } from '../packages/server/test/portal.ts';
+import { follow } from '../packages/server/test/portal/portal-client.ts';
+import { fetchOver, overTls } from '../packages/server/test/support/browser/cookie-browser.ts';
 import { createPlatforms, type Production, type User } from './attack/platforms.ts';
 import { openVisitor } from './attack/visitor.ts';
 

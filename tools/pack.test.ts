@@ -8,9 +8,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, posix } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { testSchemaUrl } from '../packages/server/test/database.ts';
-import { freePorts } from '../packages/server/test/free-ports.ts';
-import { type ServerProcess, serverProcess } from '../packages/server/test/server-process.ts';
+import { testSchemaUrl } from '../packages/server/test/support/database/test-database.ts';
+import { freePorts } from '../packages/server/test/support/free-ports.ts';
+import {
+  type ServerProcess,
+  serverProcess,
+} from '../packages/server/test/support/processes/server-process.ts';
 import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { packed } from './pack/packages.ts';
 import { runPack } from './pack/run.ts';

@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createIdentity } from '../packages/server/src/identity/index.ts';
 import { createLog, systemClock, systemIds } from '../packages/server/src/platform/index.ts';
-import { testDatabase, testDatabaseUrl } from '../packages/server/test/database.ts';
+import {
+  testDatabase,
+  testDatabaseUrl,
+} from '../packages/server/test/support/database/test-database.ts';
 import { root } from './test-runner/static-checks.ts';
 
 type Run = { status: number | null; stdout: string; stderr: string };

@@ -9,7 +9,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { systemIds } from '../packages/server/src/platform/index.ts';
-import { testDatabase, testDatabaseUrl } from '../packages/server/test/database.ts';
+import {
+  testDatabase,
+  testDatabaseUrl,
+} from '../packages/server/test/support/database/test-database.ts';
 
 const script = fileURLToPath(new URL('reports.ts', import.meta.url));
 

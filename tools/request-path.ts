@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readSettings } from '../packages/server/src/platform/index.ts';
 import { startPlatform } from '../packages/server/src/start.ts';
-import { freePorts } from '../packages/server/test/free-ports.ts';
+import { freePorts } from '../packages/server/test/support/free-ports.ts';
 import { type CalledFunctions, createCallRecorder } from './request-path/call-recorder.ts';
 import { acquirerTimeoutMs, createDemoClient, requestPaths } from './request-path/requests.ts';
 import { root } from './test-runner/static-checks.ts';

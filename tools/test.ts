@@ -68,10 +68,10 @@ async function staticPart(): Promise<Fault[]> {
 /** For many processes, each of which would make and migrate a database, make keys and load the platform's files. */
 async function madeOnce(folder: string): Promise<Record<string, string>> {
   const [databases, realmKeys, servers, bundles] = await Promise.all([
-    import('../packages/server/test/database-template.ts'),
-    import('../packages/server/test/realm-key-pool.ts'),
-    import('../packages/server/test/server-process.ts'),
-    import('../packages/server/test/server-bundle.ts'),
+    import('../packages/server/test/support/database/migrated-database-template.ts'),
+    import('../packages/server/test/support/processes/realm-key-pool.ts'),
+    import('../packages/server/test/support/processes/server-process.ts'),
+    import('../packages/server/test/support/processes/server-bundle.ts'),
   ]);
   const [template, keys] = [join(folder, 'template'), join(folder, 'realm-keys.json')];
   const [bundle] = await Promise.all([

@@ -18,8 +18,8 @@ import {
   systemIds,
 } from '../packages/server/src/platform/index.ts';
 import { createLocalProvider } from '../packages/server/src/vault/key-providers/index.ts';
-import { migrations, testCopyUrl } from '../packages/server/test/database.ts';
-import { type VaultRoom, vaultRoom } from '../packages/server/test/vault-room.ts';
+import { migrations, testCopyUrl } from '../packages/server/test/support/database/test-database.ts';
+import { type VaultRoom, vaultRoom } from '../packages/server/test/support/hsm/test-vault.ts';
 
 const script = fileURLToPath(new URL('vault.ts', import.meta.url));
 const card = { pan: '4000000000000010', expiry: '3012' };

@@ -1,5 +1,5 @@
 // An attack: attempts, each with a response, and the check that decides whether the platform held.
-import type { Chance } from '../../packages/server/test/chance.ts';
+import type { Chance } from '../../packages/server/test/support/seeded-random.ts';
 import type { Platforms } from './platforms.ts';
 
 export type Attack = {

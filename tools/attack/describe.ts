@@ -1,5 +1,5 @@
 // Names a response by its status and code, without identifiers, so that equal responses are counted together.
-import type { Answer } from '../../packages/server/test/client.ts';
+import type { Answer } from '../../packages/server/test/support/https-client.ts';
 
 type Told = Pick<Answer, 'status' | 'body'>;
 

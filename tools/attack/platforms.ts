@@ -8,24 +8,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { makeCertificate } from '../../packages/server/src/http/authentication/certificate.fixture.ts';
+import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
   type Answer,
   type Call,
   type Client,
   createClient,
-} from '../../packages/server/test/client.ts';
+} from '../../packages/server/test/support/https-client.ts';
 import {
   type EmptyPlatform,
   openEmptyPlatform,
-} from '../../packages/server/test/empty-platform.ts';
-import { freePorts } from '../../packages/server/test/free-ports.ts';
-import { type Maker, makeMaker } from '../../packages/server/test/maker-authority.ts';
-import { codeAt } from '../../packages/server/test/people.ts';
+} from '../../packages/server/test/support/processes/production-platform.ts';
 import {
   type DemoFacts,
   type ServerProcess,
   serverProcess,
-} from '../../packages/server/test/server-process.ts';
+} from '../../packages/server/test/support/processes/server-process.ts';
+import {
+  type Maker,
+  makeMaker,
+} from '../../packages/server/test/support/provisioning/test-device-maker.ts';
+import { codeAt } from '../../packages/server/test/support/test-users.ts';
 import { type NameServer, startNameServer } from './name-server.ts';
 import { startReceiver, startTrap, type Trap } from './trap.ts';
 

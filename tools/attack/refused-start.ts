@@ -1,5 +1,8 @@
 // A start in production that must be refused before the platform touches its database.
-import { testDatabase, testSchemaUrl } from '../../packages/server/test/database.ts';
+import {
+  testDatabase,
+  testSchemaUrl,
+} from '../../packages/server/test/support/database/test-database.ts';
 import type { Attempts } from './attack.ts';
 import type { Production } from './platforms.ts';
 

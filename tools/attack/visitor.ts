@@ -1,14 +1,14 @@
 // A browser without a window at the attacked platform: it signs in by the pages, as people do.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { asPage, follow } from '../../packages/server/test/portal/portal-client.ts';
 import {
   type Browser,
   createBrowser,
   overTls,
   type Seen,
-} from '../../packages/server/test/browser.ts';
-import { asPage, follow } from '../../packages/server/test/portal.ts';
-import { submit } from '../../packages/server/test/sign-in-pages.ts';
+} from '../../packages/server/test/support/browser/cookie-browser.ts';
+import { submit } from '../../packages/server/test/support/browser/test-sign-in-pages.ts';
 import { nextCode, type Organization, type Production, type User } from './platforms.ts';
 
 export type Visitor = {

@@ -7,9 +7,12 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { eventually } from '../../packages/server/test/eventually.ts';
-import { freePorts } from '../../packages/server/test/free-ports.ts';
-import { type ServerProcess, serverProcess } from '../../packages/server/test/server-process.ts';
+import { freePorts } from '../../packages/server/test/support/free-ports.ts';
+import {
+  type ServerProcess,
+  serverProcess,
+} from '../../packages/server/test/support/processes/server-process.ts';
+import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 import { readLedger } from '../../packages/simulators/src/index.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
 import {

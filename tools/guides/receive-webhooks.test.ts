@@ -12,7 +12,7 @@ import {
   createWebhookKeyPair,
   formatWebhookSecret,
 } from '../../packages/server/src/platform/index.ts';
-import { freePorts } from '../../packages/server/test/free-ports.ts';
+import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 
 const page = fileURLToPath(new URL('../../docs/how-to/receive-webhooks.md', import.meta.url));
 const [key, otherKey] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];

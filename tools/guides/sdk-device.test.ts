@@ -19,14 +19,17 @@ import {
 } from '../../packages/sdk-device/src/index.ts';
 import { openSocket } from '../../packages/sdk-device/src/socket.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
-import { type CutWire, cutWire } from '../../packages/server/test/cut-wire.ts';
-import { eventually } from '../../packages/server/test/eventually.ts';
-import { freePorts } from '../../packages/server/test/free-ports.ts';
+import { freePorts } from '../../packages/server/test/support/free-ports.ts';
+import {
+  type CutWire,
+  cutWire,
+} from '../../packages/server/test/support/processes/cuttable-connection.ts';
 import {
   type DemoFacts,
   type ServerProcess,
   serverProcess,
-} from '../../packages/server/test/server-process.ts';
+} from '../../packages/server/test/support/processes/server-process.ts';
+import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 
 type Facts = DemoFacts & {
   authUrl: string;

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '../../packages/server/test/free-ports.ts';
-import { serverProcess } from '../../packages/server/test/server-process.ts';
+import { freePorts } from '../../packages/server/test/support/free-ports.ts';
+import { serverProcess } from '../../packages/server/test/support/processes/server-process.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

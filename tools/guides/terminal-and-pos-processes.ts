@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { eventually } from '../../packages/server/test/eventually.ts';
+import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 import { root } from '../test-runner/static-checks.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes

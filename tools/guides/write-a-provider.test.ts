@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '../../packages/server/test/free-ports.ts';
+import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

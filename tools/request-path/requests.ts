@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, createClient } from '../../packages/server/test/client.ts';
-import { keyedSale } from '../../packages/server/test/keyed-sale.ts';
+import { type Client, createClient } from '../../packages/server/test/support/https-client.ts';
+import { keyedSale } from '../../packages/server/test/support/keyed-sale.ts';
 import type { CalledFunctions, CallRecorder } from './call-recorder.ts';
 
 type DemoFile = {

@@ -1,8 +1,12 @@
 // After all tests: searches the temporary files that they left for the card data that they sent.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createByteSearch } from '../../packages/server/test/byte-search.ts';
-import { filesBelow, findInFile, neverStored } from '../../packages/server/test/leak-scan.ts';
+import { createByteSearch } from '../../packages/server/test/support/card-data/byte-search.ts';
+import {
+  filesBelow,
+  findInFile,
+  neverStored,
+} from '../../packages/server/test/support/card-data/leak-scan.ts';
 import type { Fault } from './run-batches.ts';
 
 /** But for what runs of tests tell each other in: there the secrets are named. */

@@ -30,7 +30,7 @@ test('what starts processes comes first, a few files at a time; every file is th
 });
 
 test('what takes minutes is begun at once, each alone, the longest first', () => {
-  const long = ['a/test/qr-killed.test.ts', 'b/test/fault-server-killed.test.ts'];
+  const long = ['a/qr/killed-during-qr-payments.test.ts', 'b/faults/fault-server-killed.test.ts'];
   const others = named('other', 30);
   const batches = planBatches([...long.map(starter), ...others.map(small)]);
   assert.deepEqual(batches, [[long[1]], [long[0]], others]);
@@ -69,7 +69,7 @@ test('what money stands on is tried in every run', () => {
   const texts = all.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
   const left = byRun(texts).wholeRun.map(({ path }) => path);
   const kept =
-    /(server-killed|database-lost|generated-input|bad-input|card-data|readme|acquirer-faults|idempotency|payment-model)\.test/;
+    /(server-killed|database-lost|generated-input|bad-input|card-data|readme|acquirer-faults|concurrent-sale-requests|payment-model)\.test/;
   assert.deepEqual(
     left.filter((path) => kept.test(path)),
     [],

@@ -18,19 +18,19 @@ const ofWholeRun = /^\/\/ Whole run: \S/;
  * that is not named here is only begun later.
  */
 export const longFiles = [
-  'test/fault-server-killed',
+  'faults/fault-server-killed',
   'pages/browser',
   'tools/pack',
-  'test/qr-killed',
-  'test/fault-dispatcher-killed',
-  'test/portal-estate',
-  'test/portal-developers',
-  'test/portal-services',
-  'test/portal-roles',
-  'test/portal-browser',
-  'test/fault-terminals',
+  'qr/killed-during-qr-payments',
+  'faults/fault-dispatcher-killed',
+  'portal/portal-estate',
+  'portal/portal-developers',
+  'portal/portal-services',
+  'portal/portal-roles',
+  'portal/portal-browser',
+  'faults/fault-offline-uploads-killed',
   'embedded-postgres/embedded-postgres',
-  'test/bulk-crash',
+  'provisioning/bulk-import-killed',
 ].map((name) => `${name}.test.ts`);
 /** The others share what they load, a database and a running platform, for which each batch pays once. */
 const charactersInBatch = 700_000;

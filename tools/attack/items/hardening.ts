@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { connect } from 'node:tls';
-import { follow } from '../../../packages/server/test/portal.ts';
-import { authorizationAddress, pkce } from '../../../packages/server/test/sign-in.ts';
+import { follow } from '../../../packages/server/test/portal/portal-client.ts';
+import {
+  authorizationAddress,
+  pkce,
+} from '../../../packages/server/test/support/browser/sign-in-without-pages.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production, User } from '../platforms.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
-import { closed } from '../../../packages/server/test/closed.ts';
+import { closed } from '../../../packages/server/test/support/wait-for-socket-close.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import type { Production } from '../platforms.ts';
 

@@ -1,6 +1,7 @@
 // Item 2: serial numbers of other organisations can be neither blocked, nor learned, nor claimed.
-import { makeRequest } from '../../../packages/server/test/devices.ts';
-import { makeMaker } from '../../../packages/server/test/maker-authority.ts';
+
+import { makeMaker } from '../../../packages/server/test/support/provisioning/test-device-maker.ts';
+import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { comparable, describeAnswer } from '../describe.ts';
 import type { Organization, Production } from '../platforms.ts';

@@ -1,6 +1,6 @@
 // Item 6: a sign-up puts no link into a mail of the platform, and cannot be used to send many mails.
 import { randomUUID } from 'node:crypto';
-import { until } from '../../../packages/server/test/until.ts';
+import { until } from '../../../packages/server/test/support/wait-for-result.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';

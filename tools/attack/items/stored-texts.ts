@@ -1,5 +1,5 @@
 // Item 8: no card number in names, labels and addresses, and no SVG under another type.
-import { newPan } from '../../../packages/server/test/secret-forms.ts';
+import { newPan } from '../../../packages/server/test/support/card-data/card-data-encodings.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { request } from 'node:http';
 import { text as readAll } from 'node:stream/consumers';
-import { makeRequest } from '../../../packages/server/test/devices.ts';
+import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';

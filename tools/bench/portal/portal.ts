@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openChromium } from '../../../packages/server/test/chromium.ts';
+import { openChromium } from '../../../packages/server/test/support/browser/chromium.ts';
 import { root } from '../../test-runner/static-checks.ts';
 import type { Closers } from '../close-in-reverse-order.ts';
 import type { BenchOptions } from '../options.ts';

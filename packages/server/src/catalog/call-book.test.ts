@@ -1,7 +1,7 @@
 // Counted calls outlive a database that is away, and go when they are old.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eventually } from '../../test/eventually.ts';
+import { eventually } from '../../test/support/wait-for-condition.ts';
 import { createLog, type Database } from '../platform/index.ts';
 import { createCallBook } from './call-book.ts';
 

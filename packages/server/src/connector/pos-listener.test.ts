@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, Refusal } from '@switchyard/contract';
-import { eventually } from '../../test/eventually.ts';
+import { eventually } from '../../test/support/wait-for-condition.ts';
 import type { AcceptedUpgrade } from '../http/index.ts';
 import { BackplaneFault, type Message } from './backplane.ts';
 import { createClaims } from './claims.ts';

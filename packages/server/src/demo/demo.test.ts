@@ -10,9 +10,9 @@ import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
-import { testAudit } from '../../test/audit.ts';
-import { testDatabase } from '../../test/database.ts';
-import { movableClock, sharedStrength } from '../../test/identity.ts';
+import { testDatabase } from '../../test/support/database/test-database.ts';
+import { testAudit } from '../../test/support/test-audit.ts';
+import { movableClock, sharedStrength } from '../../test/support/test-realm.ts';
 import { byPlatform, type Catalog, createCatalog } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
 import {

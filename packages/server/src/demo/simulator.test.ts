@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { freePorts } from '../../test/free-ports.ts';
+import { freePorts } from '../../test/support/free-ports.ts';
 import { createLog, pause } from '../platform/index.ts';
 import { type SimulatorOptions, startSimulator } from './simulator.ts';
 import { SimulatorFault } from './supervised.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defined, type SignUpInput } from '@switchyard/contract';
-import { testCopyUrl } from '../../test/database.ts';
-import { assertFrenchSpaces, assertSameTexts } from '../../test/translations.ts';
+import { testCopyUrl } from '../../test/support/database/test-database.ts';
+import { assertFrenchSpaces, assertSameTexts } from '../../test/support/translation-checks.ts';
 import {
   createLog,
   type Database,

@@ -5,7 +5,7 @@ import {
   contractBody,
   openProvisioning,
   type ProvisioningScene,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 
 test('where proxies are named, a link without TLS leads to one of them alone', async () => {

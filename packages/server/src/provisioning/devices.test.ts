@@ -5,7 +5,7 @@ import {
   deviceBody as device,
   openProvisioning,
   type ProvisioningScene,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 
 describe('devices', () => {

@@ -1,7 +1,11 @@
 // Which device a terminal goes by: every way to name it, and the ones that must not be found.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { deviceBody, openProvisioning, type ProvisioningScene } from '../../test/provisioning.ts';
+import {
+  deviceBody,
+  openProvisioning,
+  type ProvisioningScene,
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 import { createDeviceFinder } from './find-device.ts';
 

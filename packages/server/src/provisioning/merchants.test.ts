@@ -5,7 +5,7 @@ import {
   merchantBody,
   openProvisioning,
   type ProvisioningScene,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 
 describe('merchants and stores', () => {

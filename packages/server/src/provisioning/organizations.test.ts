@@ -9,7 +9,7 @@ import {
   merchantBody,
   openProvisioning,
   type ProvisioningScene,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 
 const path = '/organizations';
 type Listed = { organizationId: string; name: string }[];

@@ -6,7 +6,7 @@ import {
   openProvisioning,
   type ProvisioningScene,
   type Shop,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { type Database, systemIds } from '../platform/index.ts';
 import type { Names, Within } from './resolution.ts';
 import { createResolver } from './resolve.ts';

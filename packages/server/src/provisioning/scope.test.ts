@@ -5,7 +5,7 @@ import {
   merchantBody,
   openProvisioning,
   type ProvisioningScene,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 
 describe('who sees and changes what', () => {
   let scene: ProvisioningScene;

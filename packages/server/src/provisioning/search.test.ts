@@ -9,7 +9,7 @@ import {
   openProvisioning,
   type ProvisioningScene,
   type Shop,
-} from '../../test/provisioning.ts';
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 
 type Estate = Shop & {

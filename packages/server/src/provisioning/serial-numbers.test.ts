@@ -1,8 +1,12 @@
 // Which terminals may have the same serial number, and which would be one terminal twice.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type BulkScene, openBulk } from '../../test/bulk.ts';
-import { assertRefused, deviceBody as device, merchantBody } from '../../test/provisioning.ts';
+import { type BulkScene, openBulk } from '../../test/support/provisioning/bulk-import-client.ts';
+import {
+  assertRefused,
+  deviceBody as device,
+  merchantBody,
+} from '../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 
 const path = '/physical-devices';

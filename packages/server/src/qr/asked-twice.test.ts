@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type QrRequest, Refusal } from '@switchyard/contract';
-import { eventually } from '../../test/eventually.ts';
-import { dueClockOf } from '../../test/movable-clock.ts';
+import { dueClockOf } from '../../test/support/movable-clock.ts';
+import { eventually } from '../../test/support/wait-for-condition.ts';
 import type { Caller } from '../http/index.ts';
 import { createFailPoints, createLog, isoTime, systemIds } from '../platform/index.ts';
 import { createPayment } from './create.ts';

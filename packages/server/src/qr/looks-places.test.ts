@@ -1,7 +1,7 @@
 // Whose payments are looked at while a provider takes its time: nobody waits for another one's.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually } from '../../test/eventually.ts';
+import { eventually } from '../../test/support/wait-for-condition.ts';
 import { createLog, systemClock, systemIds } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import { createLooks } from './looks.ts';

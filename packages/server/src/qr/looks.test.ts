@@ -1,7 +1,7 @@
 // What becomes of a payment whose provider says nothing: asked for with growing pauses, and ended all the same.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dueClockOf } from '../../test/movable-clock.ts';
+import { dueClockOf } from '../../test/support/movable-clock.ts';
 import { createFailPoints, createLog, isoTime, systemIds } from '../platform/index.ts';
 import { cancelForMs, endGraceMs, type QrDeps, refundForMs, refundWorkForMs } from './deps.ts';
 import { lookAt } from './looks.ts';

@@ -10,7 +10,7 @@ import {
   type RoleList,
   rolePermissions,
 } from '@switchyard/contract';
-import { patientLimits } from '../../test/load-limits.ts';
+import { patientLimits } from '../../test/support/high-load-limits.ts';
 import { type Caller, createHttp, type Http } from '../http/index.ts';
 import { createLog, systemIds } from '../platform/index.ts';
 import { registerReferenceRoutes } from './index.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';
-import { eventually } from '../../test/eventually.ts';
-import { type MovableClock, movableClock } from '../../test/movable-clock.ts';
+import { type MovableClock, movableClock } from '../../test/support/movable-clock.ts';
+import { eventually } from '../../test/support/wait-for-condition.ts';
 import { createLog, createMetrics, systemIds } from '../platform/index.ts';
 import { createDataKeys, type DataKey, type DataKeys } from './data-keys.ts';
 import { createLocalProvider } from './key-providers/index.ts';

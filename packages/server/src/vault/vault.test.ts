@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { movableClock } from '../../test/movable-clock.ts';
-import { type VaultRoom, vaultDatabase, vaultRoom } from '../../test/vault-room.ts';
+import { type VaultRoom, vaultDatabase, vaultRoom } from '../../test/support/hsm/test-vault.ts';
+import { movableClock } from '../../test/support/movable-clock.ts';
 import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
 import { listAccesses } from './accesses.ts';
 import {

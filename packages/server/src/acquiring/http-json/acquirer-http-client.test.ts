@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSilentServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { eventually } from '../../../test/eventually.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createAddressGuard } from '../../platform/index.ts';
 import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { eventually } from '../../../test/eventually.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type AcquirerReadiness, createAcquirerReadiness } from './acquirer-readiness.ts';
 import type { EchoResult } from './signed-exchange.ts';
 

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
-import { eventually } from '../../../test/eventually.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createAddressGuard,
   createLog,

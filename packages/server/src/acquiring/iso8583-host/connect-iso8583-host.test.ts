@@ -9,14 +9,14 @@ import {
   encodeFrame,
   type Message,
 } from '@switchyard/iso8583';
-import { eventually } from '../../../test/eventually.ts';
 import {
   type Asked,
   answerTo,
   approve,
   frameOf,
   startScriptedHost,
-} from '../../../test/scripted-host.ts';
+} from '../../../test/support/acquirers/scripted-host.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createAddressGuard, createLog, systemClock } from '../../platform/index.ts';
 import type { AcquirerRequest, LateResponse } from '../spi/acquirer-spi.ts';
 import { connectIso8583Host } from './connect-iso8583-host.ts';

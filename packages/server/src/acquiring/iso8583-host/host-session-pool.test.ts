@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
-import { eventually } from '../../../test/eventually.ts';
 import {
   type Asked,
   answerTo,
@@ -11,7 +10,8 @@ import {
   networkOnly,
   type ScriptedHost,
   startScriptedHost,
-} from '../../../test/scripted-host.ts';
+} from '../../../test/support/acquirers/scripted-host.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createAddressGuard, createLog, systemClock } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import { type HostLink, openHostLink } from './host-session-pool.ts';

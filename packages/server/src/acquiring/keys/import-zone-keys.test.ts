@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { testDatabase } from '../../../test/database.ts';
-import { until } from '../../../test/until.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { until } from '../../../test/support/wait-for-result.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';

@@ -3,8 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
-import { testDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/eventually.ts';
 import {
   type Asked,
   answerTo,
@@ -13,7 +11,9 @@ import {
   networkOnly,
   type ScriptedHost,
   startScriptedHost,
-} from '../../../test/scripted-host.ts';
+} from '../../../test/support/acquirers/scripted-host.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createAddressGuard,
   createLog,

@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { eventually } from '../../../test/eventually.ts';
-import { freePorts } from '../../../test/free-ports.ts';
-import { type NatsServer, natsPassword, natsServer, natsUser } from '../../../test/nats-server.ts';
+import { freePorts } from '../../../test/support/free-ports.ts';
+import {
+  type NatsServer,
+  natsPassword,
+  natsServer,
+  natsUser,
+} from '../../../test/support/processes/nats-server.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog, createMetrics, pause } from '../../platform/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 import { type Link, openLink } from './link.ts';

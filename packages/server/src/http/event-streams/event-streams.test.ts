@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { listenTo } from '../../../test/event-stream.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { listenTo } from '../../../test/support/event-stream-client.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { makeCertificate } from '../authentication/certificate.fixture.ts';
 import {
   createStreamSample,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { listenTo } from '../../../test/event-stream.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { listenTo } from '../../../test/support/event-stream-client.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createStreamSample, type StreamSample } from '../server/event-stream.fixture.ts';
 
 const token = 'all';

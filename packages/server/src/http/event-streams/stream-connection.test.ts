@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { defined } from '@switchyard/contract';
-import { listenTo } from '../../../test/event-stream.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { listenTo } from '../../../test/support/event-stream-client.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { makeCertificate } from '../authentication/certificate.fixture.ts';
 import {
   createStreamSample,

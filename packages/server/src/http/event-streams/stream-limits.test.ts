@@ -1,8 +1,8 @@
 // Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { listenTo } from '../../../test/event-stream.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { listenTo } from '../../../test/support/event-stream-client.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createStreamSample, type StreamSample } from '../server/event-stream.fixture.ts';
 import { callerWith } from '../server/sample-server.fixture.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { closed } from '../../../test/closed.ts';
+import { closed } from '../../../test/support/wait-for-socket-close.ts';
 import { createMetrics } from '../../platform/index.ts';
 import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
 import { createListener } from '../server/listener.ts';

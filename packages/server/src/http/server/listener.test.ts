@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Problem } from '@switchyard/contract';
 import { Type } from 'typebox';
-import { closed } from '../../../test/closed.ts';
+import { closed } from '../../../test/support/wait-for-socket-close.ts';
 import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
 import { connectionLimit, createNewConnectionLimits } from '../limits/new-connection-limits.ts';
 import { route } from '../routes/declare-route.ts';

@@ -3,7 +3,7 @@
 import { Amount, type Permission, permissions, Refusal } from '@switchyard/contract';
 import { pino } from 'pino';
 import { Type } from 'typebox';
-import { patientLimits } from '../../../test/load-limits.ts';
+import { patientLimits } from '../../../test/support/high-load-limits.ts';
 import { type Log, systemIds } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
 import { pageQuery, pageResponse, readPageRequest } from '../requests/pagination.ts';

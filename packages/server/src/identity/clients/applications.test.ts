@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase } from '../../../test/database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   type MovableClock,
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../test/identity.ts';
+} from '../../../test/support/test-realm.ts';
 import type { Database } from '../../platform/index.ts';
 import { applicationCacheTtlMs, type NewApplication } from './applications.ts';
 

@@ -9,7 +9,7 @@ import {
   type KeyKind,
   makeRequest,
   openDevices,
-} from '../../../test/devices.ts';
+} from '../../../test/support/provisioning/test-devices.ts';
 import { systemIds } from '../../platform/index.ts';
 import { maxActiveCertificates } from './device-certificates.ts';
 

@@ -16,7 +16,7 @@ import {
   makeCertificate,
   openDevices,
   type Shown,
-} from '../../../test/devices.ts';
+} from '../../../test/support/provisioning/test-devices.ts';
 import { createDeviceAuthorities } from './certificate-authority.ts';
 import { createDeviceCertificateStore } from './device-certificate-sql.ts';
 import { createAuthority, issueDeviceCertificate } from './issue-certificate.ts';

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, type DeviceScene, openDevices, type Shown } from '../../../test/devices.ts';
+import {
+  type Answer,
+  type DeviceScene,
+  openDevices,
+  type Shown,
+} from '../../../test/support/provisioning/test-devices.ts';
 import type { AuditChange } from '../infrastructure/audit-port.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';

@@ -9,7 +9,7 @@ import {
   openDevices,
   type Place,
   type Shown,
-} from '../../../test/devices.ts';
+} from '../../../test/support/provisioning/test-devices.ts';
 import type { User } from '../accounts/index.ts';
 
 const tokenPath = '/oauth2-mtls/v1/token';

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { hash, X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { type DeviceScene, openDevices, type Place, type Shown } from '../../../test/devices.ts';
+import {
+  type DeviceScene,
+  openDevices,
+  type Place,
+  type Shown,
+} from '../../../test/support/provisioning/test-devices.ts';
 
 const password = 'seven tills under one roof';
 

@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { type Answer, type DeviceScene, openDevices } from '../../../test/devices.ts';
-import { type Maker, makeMaker, writeMakers } from '../../../test/maker-authority.ts';
+import {
+  type Maker,
+  makeMaker,
+  writeMakers,
+} from '../../../test/support/provisioning/test-device-maker.ts';
+import {
+  type Answer,
+  type DeviceScene,
+  openDevices,
+} from '../../../test/support/provisioning/test-devices.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 const dayMs = 86_400_000;

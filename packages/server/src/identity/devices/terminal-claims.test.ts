@@ -3,14 +3,18 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ClaimConflict } from '@switchyard/contract';
 import {
+  type Maker,
+  makeMaker,
+  writeMakers,
+} from '../../../test/support/provisioning/test-device-maker.ts';
+import {
   type Answer,
   type DeviceScene,
   openDevices,
   type Place,
   type Shown,
-} from '../../../test/devices.ts';
-import { type Maker, makeMaker, writeMakers } from '../../../test/maker-authority.ts';
-import { merchantBody } from '../../../test/provisioning.ts';
+} from '../../../test/support/provisioning/test-devices.ts';
+import { merchantBody } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 
 const credentialsPath = '/oauth2-mtls/v1/merchants-credentials';

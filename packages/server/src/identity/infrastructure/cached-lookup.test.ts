@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { movableClock } from '../../../test/identity.ts';
+import { movableClock } from '../../../test/support/test-realm.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 
 function createScene() {

@@ -4,12 +4,20 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { assertAccessible } from '../../../test/accessible.ts';
-import { openChromium, reasonToSkip, withoutChromium } from '../../../test/chromium.ts';
-import { movableClock } from '../../../test/identity.ts';
-import { codeAt, createPerson, type Person } from '../../../test/people.ts';
-import { linkIn } from '../../../test/post-office.ts';
-import { openSignInPages, redirectUri, type SignInPages } from '../../../test/sign-in-pages.ts';
+import { assertAccessible } from '../../../test/support/browser/accessibility-check.ts';
+import {
+  openChromium,
+  reasonToSkip,
+  withoutChromium,
+} from '../../../test/support/browser/chromium.ts';
+import {
+  openSignInPages,
+  redirectUri,
+  type SignInPages,
+} from '../../../test/support/browser/test-sign-in-pages.ts';
+import { linkIn } from '../../../test/support/recorded-mail.ts';
+import { movableClock } from '../../../test/support/test-realm.ts';
+import { codeAt, createPerson, type Person } from '../../../test/support/test-users.ts';
 
 const callback = `${redirectUri}?**`;
 /** Long enough for a busy machine. */

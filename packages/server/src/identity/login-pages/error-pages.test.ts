@@ -6,7 +6,7 @@ import {
   redirectUri,
   type SignInPages,
   submit,
-} from '../../../test/sign-in-pages.ts';
+} from '../../../test/support/browser/test-sign-in-pages.ts';
 import { userDomainOfHost } from '../clients/portal-urls.ts';
 import { stripUserDomain } from './handlers/sign-in.ts';
 import { cspSource } from './http/page-response.ts';

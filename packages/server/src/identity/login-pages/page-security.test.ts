@@ -1,15 +1,15 @@
 // Attacks on the sign-in pages: each one is tried and must fail.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../test/browser.ts';
-import { createPerson, type Person } from '../../../test/people.ts';
+import type { Browser, Seen } from '../../../test/support/browser/cookie-browser.ts';
 import {
   followed,
   formsIn,
   openSignInPages,
   type SignInPages,
   submit,
-} from '../../../test/sign-in-pages.ts';
+} from '../../../test/support/browser/test-sign-in-pages.ts';
+import { createPerson, type Person } from '../../../test/support/test-users.ts';
 import { browserCookie, flowLanguageCookie, languageCookie } from './http/cookies.ts';
 
 const evil = `"><script>alert(1)</script>`;

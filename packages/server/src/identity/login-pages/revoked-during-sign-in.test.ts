@@ -2,16 +2,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../test/browser.ts';
-import { testDatabase } from '../../../test/database.ts';
-import { type Interrupted, interrupted, type Wanted, writes } from '../../../test/interrupted.ts';
-import { codeAt, createPerson, type Person } from '../../../test/people.ts';
+import type { Browser, Seen } from '../../../test/support/browser/cookie-browser.ts';
 import {
   followed,
   openSignInPages,
   type SignInPages,
   submit,
-} from '../../../test/sign-in-pages.ts';
+} from '../../../test/support/browser/test-sign-in-pages.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import {
+  type Interrupted,
+  interrupted,
+  type Wanted,
+  writes,
+} from '../../../test/support/interrupt-before-statement.ts';
+import { codeAt, createPerson, type Person } from '../../../test/support/test-users.ts';
 
 const stepMs = 30_000;
 

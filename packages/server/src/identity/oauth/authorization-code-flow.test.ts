@@ -3,8 +3,19 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { type Flow, openFlow, redirectUri, type Tokens } from '../../../test/flow.ts';
-import { answerPage, authorizationAddress, denyPage, pkce, signIn } from '../../../test/sign-in.ts';
+import {
+  type Flow,
+  openFlow,
+  redirectUri,
+  type Tokens,
+} from '../../../test/support/browser/authorization-code-flow.ts';
+import {
+  answerPage,
+  authorizationAddress,
+  denyPage,
+  pkce,
+  signIn,
+} from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('the authorization code flow', () => {
   let flow: Flow;

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
-import { testDatabase } from '../../../test/database.ts';
-import { freePorts } from '../../../test/free-ports.ts';
-import { openTestRealm, type TestRealm } from '../../../test/identity.ts';
-import { patientLimits } from '../../../test/load-limits.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { freePorts } from '../../../test/support/free-ports.ts';
+import { patientLimits } from '../../../test/support/high-load-limits.ts';
+import { openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
 import { createHttp, type Http } from '../../http/index.ts';
 import {
   createLog,

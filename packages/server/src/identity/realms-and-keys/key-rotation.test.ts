@@ -4,13 +4,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { decodeProtectedHeader } from 'jose';
-import { testCopyUrl, testDatabase } from '../../../test/database.ts';
+import { testCopyUrl, testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   type MovableClock,
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../test/identity.ts';
+} from '../../../test/support/test-realm.ts';
 import {
   createJobs,
   createLog,

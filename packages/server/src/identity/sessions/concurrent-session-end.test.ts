@@ -2,13 +2,22 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase } from '../../../test/database.ts';
-import { type Flow, openFlow, type Tokens } from '../../../test/flow.ts';
-import { movableClock, openTestRealm } from '../../../test/identity.ts';
-import { type Interrupted, interrupted, type Wanted, writes } from '../../../test/interrupted.ts';
-import { createPerson, passwordForm } from '../../../test/people.ts';
-import { openPostOffice } from '../../../test/post-office.ts';
-import { answerPage, rawRequest } from '../../../test/sign-in.ts';
+import {
+  type Flow,
+  openFlow,
+  type Tokens,
+} from '../../../test/support/browser/authorization-code-flow.ts';
+import { answerPage, rawRequest } from '../../../test/support/browser/sign-in-without-pages.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import {
+  type Interrupted,
+  interrupted,
+  type Wanted,
+  writes,
+} from '../../../test/support/interrupt-before-statement.ts';
+import { openPostOffice } from '../../../test/support/recorded-mail.ts';
+import { movableClock, openTestRealm } from '../../../test/support/test-realm.ts';
+import { createPerson, passwordForm } from '../../../test/support/test-users.ts';
 import { hashBearerValue } from '../oauth/provider/storage-adapter.ts';
 
 const newPassword = () => `correct ${randomUUID()} staple`;

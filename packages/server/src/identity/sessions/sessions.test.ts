@@ -1,9 +1,9 @@
 // Tests the sessions of a user: listed, ended one by one, ended all at once.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from '../../../test/browser.ts';
-import { type Flow, openFlow } from '../../../test/flow.ts';
-import { rawRequest } from '../../../test/sign-in.ts';
+import { type Flow, openFlow } from '../../../test/support/browser/authorization-code-flow.ts';
+import type { Browser } from '../../../test/support/browser/cookie-browser.ts';
+import { rawRequest } from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('sessions', () => {
   let flow: Flow;

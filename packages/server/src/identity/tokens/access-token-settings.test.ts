@@ -8,9 +8,9 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
-import { testDatabase } from '../../../test/database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
-import { createPerson, passwordForm } from '../../../test/people.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
+import { createPerson, passwordForm } from '../../../test/support/test-users.ts';
 
 type Tokens = { readonly access_token: string; readonly id_token: string; refresh_token: string };
 

@@ -2,9 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { createBrowser, overInjection } from '../../../test/browser.ts';
-import { testDatabase } from '../../../test/database.ts';
-import { redirectUri, type Tokens } from '../../../test/flow.ts';
+import { redirectUri, type Tokens } from '../../../test/support/browser/authorization-code-flow.ts';
+import { createBrowser, overInjection } from '../../../test/support/browser/cookie-browser.ts';
+import {
+  authorizationAddress,
+  signIn,
+} from '../../../test/support/browser/sign-in-without-pages.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { type Interrupted, interrupted } from '../../../test/support/interrupt-before-statement.ts';
+import { openPostOffice } from '../../../test/support/recorded-mail.ts';
 import {
   type Answer,
   authUrl,
@@ -12,11 +18,8 @@ import {
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../test/identity.ts';
-import { type Interrupted, interrupted } from '../../../test/interrupted.ts';
-import { createPerson, type Person, passwordForm } from '../../../test/people.ts';
-import { openPostOffice } from '../../../test/post-office.ts';
-import { authorizationAddress, signIn } from '../../../test/sign-in.ts';
+} from '../../../test/support/test-realm.ts';
+import { createPerson, type Person, passwordForm } from '../../../test/support/test-users.ts';
 import { createDatabaseClock } from '../../platform/index.ts';
 
 const skewMs = 30_000;

@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
-import { testDatabase } from '../../../test/database.ts';
-import { type Flow, openFlow, redirectUri, type Tokens } from '../../../test/flow.ts';
+import {
+  type Flow,
+  openFlow,
+  redirectUri,
+  type Tokens,
+} from '../../../test/support/browser/authorization-code-flow.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 
 const rounds = 5;
 const callers = 12;

@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
-import { testDatabase } from '../../../test/database.ts';
-import { type Flow, openFlow, type Tokens } from '../../../test/flow.ts';
+import {
+  type Flow,
+  openFlow,
+  type Tokens,
+} from '../../../test/support/browser/authorization-code-flow.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
 
 const hourMs = 3_600_000;

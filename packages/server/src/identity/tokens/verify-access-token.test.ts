@@ -4,8 +4,13 @@ import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'n
 import { after, before, describe, test } from 'node:test';
 import { isErrorCode, Refusal } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
-import { testDatabase } from '../../../test/database.ts';
-import { authUrl, movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import {
+  authUrl,
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../test/support/test-realm.ts';
 import type { Database } from '../../platform/index.ts';
 import { createChangeCounter } from '../infrastructure/change-counter.ts';
 import type { RealmKey } from '../realms-and-keys/realm.ts';

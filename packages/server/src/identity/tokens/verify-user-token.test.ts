@@ -4,9 +4,14 @@ import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined, groupPermissions, isErrorCode, Refusal } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
-import { testDatabase } from '../../../test/database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../test/identity.ts';
-import { createPerson, type Person, type PersonFacts, passwordForm } from '../../../test/people.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
+import {
+  createPerson,
+  type Person,
+  type PersonFacts,
+  passwordForm,
+} from '../../../test/support/test-users.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import type { RealmKey } from '../realms-and-keys/realm.ts';

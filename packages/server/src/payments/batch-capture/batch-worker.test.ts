@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
-import { dueClockOf } from '../../../test/movable-clock.ts';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import { type Job, type NewJob, unguardedNumbering } from '../../platform/index.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chipData } from '../../../test/chip-data.ts';
+import { chipData } from '../../../test/support/card-data/chip-data.ts';
 import { readCard } from './read-card.ts';
 
 const notCalled = () => assert.fail('chip data needs neither a token nor a decryption');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { dueClockOf } from '../../../test/movable-clock.ts';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
   type OfflineSale,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dueClockOf } from '../../../test/movable-clock.ts';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import { createRetryDriver, type RetryPorts } from '../runtime/send-queued-message.ts';

@@ -6,7 +6,7 @@ import {
   noResponse,
   numbers,
   oneOperation,
-} from '../../../test/one-operation.ts';
+} from '../../../test/payments/operations/pending-operation.ts';
 
 describe('references that the host reports as duplicates', () => {
   it('prove nothing on the first message: the operation stays pending with an alert', async () => {

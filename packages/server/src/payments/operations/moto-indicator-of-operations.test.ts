@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approval, noResponse, oneOperation } from '../../../test/one-operation.ts';
+import {
+  approval,
+  noResponse,
+  oneOperation,
+} from '../../../test/payments/operations/pending-operation.ts';
 
 test('an operation on a MOTO sale carries the MOTO indicator', async () => {
   const remote = async (request?: Record<string, unknown>) => {

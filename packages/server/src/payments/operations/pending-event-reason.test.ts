@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { declined, duplicate, noResponse, oneOperation } from '../../../test/one-operation.ts';
+import {
+  declined,
+  duplicate,
+  noResponse,
+  oneOperation,
+} from '../../../test/payments/operations/pending-operation.ts';
 
 test('the event of an operation that becomes pending names the response', async () => {
   const outcomes = [

@@ -8,7 +8,7 @@ import {
   numbers,
   oneOperation,
   waitUntil,
-} from '../../../test/one-operation.ts';
+} from '../../../test/payments/operations/pending-operation.ts';
 
 /** A refund without a response that a user resolves during the retry. */
 async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {

@@ -8,7 +8,7 @@ import {
   noResponse,
   oneOperation,
   waitUntil,
-} from '../../../test/one-operation.ts';
+} from '../../../test/payments/operations/pending-operation.ts';
 
 test('a late approval during a reversal causes one more reversal', async () => {
   const noSuchSale = declined('25');

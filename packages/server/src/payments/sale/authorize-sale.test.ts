@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dueClockOf } from '../../../test/movable-clock.ts';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import { unguardedNumbering } from '../../platform/index.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';

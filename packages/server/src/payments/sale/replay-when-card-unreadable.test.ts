@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
-import { dueClockOf } from '../../../test/movable-clock.ts';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type CardlessReplayPorts, replayWithoutCard } from './sale-idempotency.ts';

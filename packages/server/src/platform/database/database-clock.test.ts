@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/eventually.ts';
-import { movableClock } from '../../../test/movable-clock.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { movableClock } from '../../../test/support/movable-clock.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { systemClock } from '../time/clock.ts';
 import type { Database } from './database.ts';
 import { createDatabaseClock } from './database-clock.ts';

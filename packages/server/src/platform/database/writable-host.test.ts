@@ -7,9 +7,15 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Refusal } from '@switchyard/contract';
-import { type DatabasePort, openDatabasePort } from '../../../test/database-port.ts';
-import { copyTemplate, testSettings } from '../../../test/database-template.ts';
-import { until } from '../../../test/until.ts';
+import {
+  copyTemplate,
+  testSettings,
+} from '../../../test/support/database/migrated-database-template.ts';
+import {
+  type DatabasePort,
+  openDatabasePort,
+} from '../../../test/support/database/postgres-tcp-relay.ts';
+import { until } from '../../../test/support/wait-for-result.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,

@@ -4,8 +4,8 @@ import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { copyTemplate } from '../../../test/database-template.ts';
-import { until } from '../../../test/until.ts';
+import { copyTemplate } from '../../../test/support/database/migrated-database-template.ts';
+import { until } from '../../../test/support/wait-for-result.ts';
 import { findBinaries } from './binaries.ts';
 import {
   createOwnedDirectory,

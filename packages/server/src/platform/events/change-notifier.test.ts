@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
-import { eventually } from '../../../test/eventually.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { createChangeNotifier, maxListeners, type VersionSource } from './change-notifier.ts';
 

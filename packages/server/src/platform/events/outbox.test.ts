@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { migrations, testCopyUrl } from '../../../test/database.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
 import { systemIds } from '../identifiers/ids.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { movableClock } from '../../../test/movable-clock.ts';
+import { movableClock } from '../../../test/support/movable-clock.ts';
 import { createDueClock } from './due-clock.ts';
 
 const toleranceMs = 5_000;

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';
-import { migrations, testCopyUrl, testDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/eventually.ts';
+import {
+  migrations,
+  testCopyUrl,
+  testDatabase,
+} from '../../../test/support/database/test-database.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
 import { systemIds } from '../identifiers/ids.ts';

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { closed } from '../../../test/closed.ts';
+import { closed } from '../../../test/support/wait-for-socket-close.ts';
 import {
   bytesPerPeriod,
   limitIncompleteRequests,

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { eventually } from '../../../test/eventually.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { issueAuthority, issueServerCertificate } from '../tls/local-certificate-authority.ts';
 import type { Address } from './dns-lookup.ts';
 import { createOutgoingCalls, type OutgoingCallsDeps } from './outgoing-calls.ts';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { makeCertificate, makeCertificateUntil } from '../../../test/made-certificates.ts';
+import { makeCertificate, makeCertificateUntil } from '../../../test/support/test-certificates.ts';
 import { systemClock } from '../time/clock.ts';
 import { ensureListenerCertificate } from '../tls/listener-certificate.ts';
 import { nearestName } from './did-you-mean.ts';

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
-import { eventually } from '../../../test/eventually.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller, Handshake } from '../../http/index.ts';
 import type { PortalPage } from '../session-caller.ts';
 import { createTerminalConnections } from './connections.ts';

@@ -1,9 +1,14 @@
 // Whose an import is while processes come and go, and when it is forgotten.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testAudit } from '../../../test/audit.ts';
-import { jsonLines, merchantLine, placeLine, storeLine } from '../../../test/bulk.ts';
-import { testDatabase } from '../../../test/database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import {
+  jsonLines,
+  merchantLine,
+  placeLine,
+  storeLine,
+} from '../../../test/support/provisioning/bulk-import-client.ts';
+import { testAudit } from '../../../test/support/test-audit.ts';
 import { type Job, type JobHandler, type NewJob, systemIds } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
 import { createBulk, keptMs } from './run.ts';

@@ -1,9 +1,15 @@
 // How many statements an import asks: those of a chunk, whatever its lines are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testAudit } from '../../../test/audit.ts';
-import { hardwareLine, jsonLines, merchantLine, placeLine, storeLine } from '../../../test/bulk.ts';
-import { testDatabase } from '../../../test/database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import {
+  hardwareLine,
+  jsonLines,
+  merchantLine,
+  placeLine,
+  storeLine,
+} from '../../../test/support/provisioning/bulk-import-client.ts';
+import { testAudit } from '../../../test/support/test-audit.ts';
 import { type Database, systemClock, systemIds } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
 import { createBulk } from './run.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { testDatabase } from '../../../test/database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { systemClock } from '../../platform/index.ts';
 import type { ExportSource } from './source.ts';
 import { createExportStore, type ExportStore, nobody } from './store.ts';

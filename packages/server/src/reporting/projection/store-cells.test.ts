@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { randomFrom } from '../../../test/chance.ts';
-import { testDatabase } from '../../../test/database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { randomFrom } from '../../../test/support/seeded-random.ts';
 import { nil, type RunQuery } from '../run.ts';
 import { addEntry, type Cells, textOfKey } from './cells.ts';
 import type { Entry } from './model.ts';

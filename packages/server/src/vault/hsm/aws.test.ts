@@ -17,7 +17,7 @@ import {
   awsRegion,
   startAwsStub,
   tr31Of,
-} from '../../../test/aws-stub.ts';
+} from '../../../test/support/hsm/aws-payment-cryptography-stub.ts';
 import {
   aesKsn,
   blockUnder,
@@ -30,7 +30,7 @@ import {
   tdesKsn,
   terminalBlock,
   terminalData,
-} from '../../../test/hsm-keys.ts';
+} from '../../../test/support/hsm/hsm-test-keys.ts';
 import { createAwsClient, createLog } from '../../platform/index.ts';
 import { createAwsHsm } from './aws.ts';
 import { type KeyEntry, KeyTableFault, keyTableOf } from './key-table.ts';

@@ -4,8 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { aesKsn, entryOf, pan, pinIn, tdesKsn, terminalBlock } from '../../../test/hsm-keys.ts';
-import { startPayShieldStub, underLmk } from '../../../test/payshield-stub.ts';
+import {
+  aesKsn,
+  entryOf,
+  pan,
+  pinIn,
+  tdesKsn,
+  terminalBlock,
+} from '../../../test/support/hsm/hsm-test-keys.ts';
+import { startPayShieldStub, underLmk } from '../../../test/support/hsm/payshield-stub.ts';
 import {
   createLog,
   createMetrics,

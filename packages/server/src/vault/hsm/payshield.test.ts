@@ -14,8 +14,12 @@ import {
   type TestKeyName,
   tdesKsn,
   terminalBlock,
-} from '../../../test/hsm-keys.ts';
-import { type PayShieldStub, startPayShieldStub, underLmk } from '../../../test/payshield-stub.ts';
+} from '../../../test/support/hsm/hsm-test-keys.ts';
+import {
+  type PayShieldStub,
+  startPayShieldStub,
+  underLmk,
+} from '../../../test/support/hsm/payshield-stub.ts';
 import { createLog } from '../../platform/index.ts';
 import { type KeyEntry, KeyTableFault, keyTableOf } from './key-table.ts';
 import { createPayShieldHsm } from './payshield.ts';

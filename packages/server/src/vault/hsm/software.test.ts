@@ -29,7 +29,7 @@ import {
   terminalBlock,
   terminalData,
   testKeys,
-} from '../../../test/hsm-keys.ts';
+} from '../../../test/support/hsm/hsm-test-keys.ts';
 import { demoEntries, demoKeys } from './demo-keys.ts';
 import { type KeyEntry, KeyTableFault, keyTableOf, readKeyTable } from './key-table.ts';
 import { createSoftwareHsm } from './software.ts';

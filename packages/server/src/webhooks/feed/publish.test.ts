@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
-import { migrations, testCopyUrl } from '../../../test/database.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createJobs,
   createLog,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { migrations, testCopyUrl } from '../../../test/database.ts';
+import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
 import type { Caller } from '../../http/index.ts';
 import {
   createLog,

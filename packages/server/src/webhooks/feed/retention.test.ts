@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { migrations, testCopyUrl } from '../../../test/database.ts';
-import { eventually } from '../../../test/eventually.ts';
+import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createLog,
   type Database,

@@ -1,14 +1,14 @@
 // Email links: single use, limited lifetime, one purpose, and no hint whether a user exists.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
+import { linkIn } from '../../../../test/support/recorded-mail.ts';
 import {
   openTestAccounts,
   origin,
   password,
   type TestAccounts,
-} from '../../../../test/accounts.ts';
-import { testDatabase } from '../../../../test/database.ts';
-import { linkIn } from '../../../../test/post-office.ts';
+} from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
 

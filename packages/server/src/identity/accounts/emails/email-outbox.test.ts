@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import PostalMime from 'postal-mime';
-import { openTestAccounts, password } from '../../../../test/accounts.ts';
-import { migrations, testCopyUrl, testDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/eventually.ts';
-import { openMailServer } from '../../../../test/mail-server.ts';
-import { openPostOffice } from '../../../../test/post-office.ts';
+import {
+  migrations,
+  testCopyUrl,
+  testDatabase,
+} from '../../../../test/support/database/test-database.ts';
+import { openPostOffice } from '../../../../test/support/recorded-mail.ts';
+import { openMailServer } from '../../../../test/support/smtp-test-server.ts';
+import { openTestAccounts, password } from '../../../../test/support/test-accounts.ts';
+import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import {
   createJobs,
   createLog,

@@ -1,7 +1,10 @@
 // Emails to users: in the user's language, with equal texts in all languages, and without markup from names.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assertFrenchSpaces, assertSameTexts } from '../../../../test/translations.ts';
+import {
+  assertFrenchSpaces,
+  assertSameTexts,
+} from '../../../../test/support/translation-checks.ts';
 import {
   type AccountEmail,
   type AccountEmailKind,

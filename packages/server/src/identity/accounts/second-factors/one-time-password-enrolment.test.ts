@@ -1,14 +1,14 @@
 // Set-up of one-time passwords, and the ten recovery codes for a lost phone.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   codeOf,
   newOtpSecret,
   openTestAccounts,
   origin,
   type TestAccounts,
-} from '../../../../test/accounts.ts';
-import { testDatabase } from '../../../../test/database.ts';
+} from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
 

@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
+  type Authenticator,
+  createAuthenticator,
+} from '../../../../test/support/browser/webauthn-authenticator.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
+import {
   codeOf,
   newOtpSecret,
   openTestAccounts,
   origin,
   type TestAccounts,
-} from '../../../../test/accounts.ts';
-import { type Authenticator, createAuthenticator } from '../../../../test/authenticator.ts';
-import { testDatabase } from '../../../../test/database.ts';
+} from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import { maxFailures } from '../sign-in/authenticate-sql.ts';
 import type { User } from '../types.ts';

@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
+  migrations,
+  testCopyUrl,
+  testDatabase,
+} from '../../../../test/support/database/test-database.ts';
+import {
   codeOf,
   newOtpSecret,
   openTestAccounts,
   origin,
   type TestAccounts,
-} from '../../../../test/accounts.ts';
-import { migrations, testCopyUrl, testDatabase } from '../../../../test/database.ts';
+} from '../../../../test/support/test-accounts.ts';
 import {
   createLog,
   migrate,

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { hash, parseOptions } from '@node-rs/argon2';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   codeOf,
   newOtpSecret,
   openTestAccounts,
   password,
   type TestAccounts,
-} from '../../../../test/accounts.ts';
-import { testDatabase } from '../../../../test/database.ts';
+} from '../../../../test/support/test-accounts.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import type { SignInKind, User } from '../types.ts';

@@ -1,14 +1,14 @@
 // The timing does not show whether a user exists: the same statements and hashes for every failed sign-in.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   newOtpSecret,
   openTestAccounts,
   origin,
   password,
   type TestAccounts,
-} from '../../../../test/accounts.ts';
-import { testDatabase } from '../../../../test/database.ts';
+} from '../../../../test/support/test-accounts.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import { maxFailures } from './authenticate-sql.ts';

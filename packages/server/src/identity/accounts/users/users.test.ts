@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { openTestAccounts, password, type TestAccounts } from '../../../../test/accounts.ts';
-import { testDatabase } from '../../../../test/database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
+import {
+  openTestAccounts,
+  password,
+  type TestAccounts,
+} from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import { userCacheTtlMs } from '../index.ts';
 import type { NewUser } from '../types.ts';

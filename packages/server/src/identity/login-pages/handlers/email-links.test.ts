@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../../test/browser.ts';
-import { codeAt, createPerson, type Person } from '../../../../test/people.ts';
-import { linkIn } from '../../../../test/post-office.ts';
+import type { Browser, Seen } from '../../../../test/support/browser/cookie-browser.ts';
 import {
   followed,
   openSignInPages,
   type SignInPages,
   submit,
-} from '../../../../test/sign-in-pages.ts';
+} from '../../../../test/support/browser/test-sign-in-pages.ts';
+import { linkIn } from '../../../../test/support/recorded-mail.ts';
+import { codeAt, createPerson, type Person } from '../../../../test/support/test-users.ts';
 
 describe('email links', () => {
   let pages: SignInPages;

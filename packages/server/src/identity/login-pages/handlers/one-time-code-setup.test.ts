@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../../test/browser.ts';
-import { codeAt, createPerson, type Person } from '../../../../test/people.ts';
+import type { Browser, Seen } from '../../../../test/support/browser/cookie-browser.ts';
 import {
   followed,
   openSignInPages,
   redirectUri,
   type SignInPages,
   submit,
-} from '../../../../test/sign-in-pages.ts';
+} from '../../../../test/support/browser/test-sign-in-pages.ts';
+import { codeAt, createPerson, type Person } from '../../../../test/support/test-users.ts';
 
 const stepMs = 30_000;
 

@@ -2,10 +2,14 @@
 // The sign-up form and the home page: without JavaScript, in every language, light and dark.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertAccessible } from '../../../../test/accessible.ts';
-import { openChromium, withoutChromium } from '../../../../test/chromium.ts';
-import { movableClock } from '../../../../test/identity.ts';
-import { openSignInPages, type SignInPages, submit } from '../../../../test/sign-in-pages.ts';
+import { assertAccessible } from '../../../../test/support/browser/accessibility-check.ts';
+import { openChromium, withoutChromium } from '../../../../test/support/browser/chromium.ts';
+import {
+  openSignInPages,
+  type SignInPages,
+  submit,
+} from '../../../../test/support/browser/test-sign-in-pages.ts';
+import { movableClock } from '../../../../test/support/test-realm.ts';
 
 const filled = {
   organizationName: 'Banque du Nord',

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { openSignInPages, submit } from '../../../../test/sign-in-pages.ts';
-import { assertFrenchSpaces, assertSameTexts, textsByPath } from '../../../../test/translations.ts';
+import { openSignInPages, submit } from '../../../../test/support/browser/test-sign-in-pages.ts';
+import {
+  assertFrenchSpaces,
+  assertSameTexts,
+  textsByPath,
+} from '../../../../test/support/translation-checks.ts';
 import { chooseLanguage, textsByLanguage } from './languages.ts';
 
 /** The same word as in English. */

@@ -2,11 +2,24 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { createBrowser, overInjection, type Seen } from '../../../../test/browser.ts';
-import { testDatabase } from '../../../../test/database.ts';
-import { type Flow, openFlow, redirectUri } from '../../../../test/flow.ts';
-import { authUrl } from '../../../../test/identity.ts';
-import { answerPage, denyPage, rawRequest, signIn } from '../../../../test/sign-in.ts';
+import {
+  type Flow,
+  openFlow,
+  redirectUri,
+} from '../../../../test/support/browser/authorization-code-flow.ts';
+import {
+  createBrowser,
+  overInjection,
+  type Seen,
+} from '../../../../test/support/browser/cookie-browser.ts';
+import {
+  answerPage,
+  denyPage,
+  rawRequest,
+  signIn,
+} from '../../../../test/support/browser/sign-in-without-pages.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
+import { authUrl } from '../../../../test/support/test-realm.ts';
 
 describe('a request to sign in', () => {
   let flow: Flow;

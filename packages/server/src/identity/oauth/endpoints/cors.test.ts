@@ -1,8 +1,8 @@
 // Tests CORS: which origins may call which endpoints, and that no other page reads a response.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Flow, openFlow } from '../../../../test/flow.ts';
-import { authUrl } from '../../../../test/identity.ts';
+import { type Flow, openFlow } from '../../../../test/support/browser/authorization-code-flow.ts';
+import { authUrl } from '../../../../test/support/test-realm.ts';
 
 const page = 'https://app.example';
 const unknownOrigin = 'https://evil.example';

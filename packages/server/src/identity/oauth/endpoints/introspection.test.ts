@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type Credentials, type Flow, openFlow } from '../../../../test/flow.ts';
+import {
+  type Credentials,
+  type Flow,
+  openFlow,
+} from '../../../../test/support/browser/authorization-code-flow.ts';
 
 describe('token introspection', () => {
   let flow: Flow;

@@ -1,9 +1,13 @@
 // Tests logout: by an application, with and without id_token_hint, and from a back end.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from '../../../../test/browser.ts';
-import { type Flow, openFlow, redirectUri } from '../../../../test/flow.ts';
-import { signIn } from '../../../../test/sign-in.ts';
+import {
+  type Flow,
+  openFlow,
+  redirectUri,
+} from '../../../../test/support/browser/authorization-code-flow.ts';
+import type { Browser } from '../../../../test/support/browser/cookie-browser.ts';
+import { signIn } from '../../../../test/support/browser/sign-in-without-pages.ts';
 
 const frontPage = 'https://shop.example';
 

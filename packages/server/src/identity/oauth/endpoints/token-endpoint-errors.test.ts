@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
-import { testDatabase } from '../../../../test/database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../../test/identity.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
+import {
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../../test/support/test-realm.ts';
 import type { Database } from '../../../platform/index.ts';
 import { defaultTokenLimits } from '../../infrastructure/rate-limits.ts';
 

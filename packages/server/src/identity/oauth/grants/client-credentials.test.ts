@@ -3,8 +3,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { testDatabase } from '../../../../test/database.ts';
-import { authUrl, movableClock, openTestRealm, type TestRealm } from '../../../../test/identity.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
+import {
+  authUrl,
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../../test/support/test-realm.ts';
 import type { Database } from '../../../platform/index.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -3,15 +3,20 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { testDatabase } from '../../../../test/database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   type Answer,
   authUrl,
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../../test/identity.ts';
-import { codeAt, createPerson, type Person, passwordForm } from '../../../../test/people.ts';
+} from '../../../../test/support/test-realm.ts';
+import {
+  codeAt,
+  createPerson,
+  type Person,
+  passwordForm,
+} from '../../../../test/support/test-users.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const stepMs = 30_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
 import fc from 'fast-check';
-import { eventually } from '../../../../test/eventually.ts';
+import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import { createGroupCommit } from './group-commit.ts';
 
 type Row = { id: number; key: string; fault?: 'bad' | 'once' };

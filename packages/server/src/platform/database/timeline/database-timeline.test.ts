@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { migrations } from '../../../../test/database-template.ts';
-import { until } from '../../../../test/until.ts';
+import { migrations } from '../../../../test/support/database/migrated-database-template.ts';
+import { until } from '../../../../test/support/wait-for-result.ts';
 import {
   type PostgresServer,
   postgresServer,

@@ -1,0 +1,305 @@
+// Acquirers that want to see a certificate, and settings of links that cannot be used: told at once, or by the state.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { startHttpAcquirer } from '@switchyard/simulators';
+import {
+  type MadeCertificate,
+  makeCertificate,
+} from '../../src/http/authentication/certificate.fixture.ts';
+import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
+import {
+  type DemandingServer,
+  demandingServer,
+} from '../support/acquirers/client-certificate-server.ts';
+import { termsOn, untilAvailable } from '../support/acquirers/test-http-acquirer.ts';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { commandLineOf } from '../support/processes/switchyard-command.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import { testHouse, testTimeoutMs } from '../support/test-platform.ts';
+import { until } from '../support/wait-for-result.ts';
+
+type Link = { name: string; available: boolean; [member: string]: unknown };
+
+const links = '/provisioning/v2/acquirer-links';
+
+/** Puts the files where an operator does; their name is new. */
+async function placed(certificate: MadeCertificate, { authority }: DemandingServer, name?: string) {
+  const { settings } = await testHouse();
+  const directory = join(settings.dataDir, 'acquirer-certificates');
+  mkdirSync(directory, { recursive: true });
+  const file = name ?? `c${randomUUID().slice(0, 13)}`;
+  writeFileSync(join(directory, `${file}.crt`), certificate.cert);
+  writeFileSync(join(directory, `${file}.key`), certificate.key);
+  writeFileSync(join(directory, `${file}.ca.crt`), authority);
+  return file;
+}
+
+const ask = (on: Scene, method: string, path: string, body?: unknown) =>
+  on.client.call(method, path, {
+    token: on.acquirerToken,
+    ...defined({ body }),
+  });
+
+async function stateOf(on: Scene, name: string): Promise<Link> {
+  const { body, text } = await ask(on, 'GET', '/payment/v1/acquirer-links');
+  const found = (body.items as Link[]).find((link) => link.name === name);
+  assert.ok(found, text);
+  return found;
+}
+
+const sell = (on: Scene, shop: Shop = on.shop) =>
+  on.client.call('POST', '/payment/v1/transactions/process', {
+    token: shop.token,
+    body: keyedSale(),
+  });
+
+describe('an acquirer that wants to see a certificate', () => {
+  let ours: MadeCertificate;
+  let renewed: MadeCertificate;
+
+  before(async () => {
+    ours = await makeCertificate('the platform');
+    renewed = await makeCertificate('the platform again');
+  });
+
+  async function guarded(t: TestContext, port: number): Promise<DemandingServer> {
+    const server = await demandingServer(port, ours);
+    t.after(server.close);
+    return server;
+  }
+
+  const over = ({ port }: DemandingServer, clientCertificate?: string) => ({
+    host: 'localhost',
+    port,
+    tls: true,
+    ...defined({ clientCertificate }),
+  });
+
+  test('is shown it by a link of ISO 8583, and the next one once it is renewed', async (t) => {
+    const { host } = await testHouse();
+    const server = await guarded(t, host.port);
+    const name = await placed(ours, server);
+    const on = await scene({}, { link: over(server, name) });
+    assert.equal((await sell(on)).body.state, 'Captured');
+    assert.deepEqual(server.shown, ['the platform']);
+    const { name: linkName } = (await ask(on, 'GET', `${links}/${on.linkId}`)).body;
+    const state = await stateOf(on, linkName);
+    assert.deepEqual(
+      [state['clientCertificateExpiresAt'], state['faults']],
+      ['2120-01-01T00:00:00.000Z', undefined],
+    );
+
+    await placed(renewed, server, name);
+    server.know(renewed);
+    await on.house.openLinks();
+    await until(async () => (await stateOf(on, linkName)).available, 'the link', 60_000);
+    assert.equal((await sell(on)).body.state, 'Captured');
+    assert.equal(server.shown.at(-1), 'the platform again');
+    await assertAgreement(on);
+  });
+
+  test('lets nobody in without, or with another one, or is not believed itself', async (t) => {
+    const { host } = await testHouse();
+    const server = await guarded(t, host.port);
+    const another = await demandingServer(host.port, ours);
+    t.after(another.close);
+    const name = await placed(ours, server);
+    const on = await scene();
+    const made = async (linkName: string, members: object) => {
+      const body = { name: linkName, institutionId: '1', ...members };
+      const answer = await ask(on, 'POST', links, body);
+      assert.equal(answer.status, 201, answer.text);
+    };
+    // Its own authority is not that of the certificate: only `north` is believed, and only to it.
+    await made('believed', over(server, name));
+    await made('unbelieved', over(another, name));
+    await made('stranger', over(server, await placed(renewed, server)));
+    await on.house.openLinks();
+    await until(async () => (await stateOf(on, 'believed')).available, 'the link');
+    await until(() => server.refused() > 0, 'the stranger to be turned away');
+    for (const shut of ['unbelieved', 'stranger']) {
+      assert.equal((await stateOf(on, shut)).available, false, shut);
+    }
+    assert.deepEqual([...new Set(server.shown), ...another.shown], ['the platform']);
+  });
+
+  test('is shown it by a link of HTTP, with every call', async (t) => {
+    const on = await scene();
+    const ledgerDir = mkdtempSync(join(tmpdir(), 'guarded-acquirer-'));
+    const body = { name: 'guarded', adapter: 'HttpJson', institutionId: '100001' };
+    const httpJson = { path: '/switchyard', acquirerKeys: ['A'.repeat(43)] };
+    const first = await ask(on, 'POST', links, {
+      ...body,
+      host: 'localhost',
+      port: 1,
+      status: 'Disabled',
+      httpJson,
+    });
+    assert.equal(first.status, 201, first.text);
+    const bank = await startHttpAcquirer({
+      host: '127.0.0.1',
+      port: 0,
+      path: '/switchyard',
+      ledgerDir,
+      platformKeys: [first.body.signingKeys.current.x],
+      lateMs: testTimeoutMs + 300,
+      slowMs: 300,
+    });
+    const server = await guarded(t, bank.port);
+    t.after(async () => {
+      await bank.stop();
+      rmSync(ledgerDir, { recursive: true });
+    });
+    const id = first.body.acquirerLinkId;
+    const set = (clientCertificate?: string) =>
+      ask(on, 'PUT', `${links}/${id}`, {
+        ...body,
+        ...over(server, clientCertificate),
+        httpJson: { ...httpJson, acquirerKeys: [bank.publicKey] },
+      });
+    assert.equal((await set()).status, 200);
+    await on.house.openLinks();
+    await until(() => server.refused() > 0, 'a call without certificate');
+    assert.equal((await stateOf(on, 'guarded')).available, false);
+    assert.equal((await set(await placed(ours, server))).status, 200);
+    await on.house.openLinks();
+    const shop = await on.newShop(termsOn(id));
+    await untilAvailable(on, shop.token);
+    const sold = await sell(on, shop);
+    assert.equal(sold.body.state, 'Captured', sold.text);
+    assert.equal(bank.ledger().totals[0]?.captured, 1234);
+    assert.ok(server.shown.length > 0 && server.shown.every((each) => each === 'the platform'));
+  });
+});
+
+test('the conformance run shows a certificate as well', async (t) => {
+  const ours = await makeCertificate('the one who checks');
+  const on = await scene();
+  const line = await commandLineOf(on);
+  t.after(line.remove);
+  const ledgerDir = mkdtempSync(join(tmpdir(), 'checked-acquirer-'));
+  const keyFile = join(line.folder, 'checks.pem');
+  const { x } = (await line.run(['--json', 'acquirer', 'key', keyFile])).json();
+  const bank = await startHttpAcquirer({
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir,
+    platformKeys: [x],
+    lateMs: 1000,
+    slowMs: 100,
+  });
+  const server = await demandingServer(bank.port, ours);
+  t.after(async () => {
+    await server.close();
+    await bank.stop();
+    rmSync(ledgerDir, { recursive: true });
+  });
+  const files = { cert: ours.cert, key: ours.key, ca: server.authority, other: server.authority };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(line.folder, name), text);
+  const file = (name: keyof typeof files) => join(line.folder, name);
+  const url = `https://localhost:${server.port}`;
+  const check = (...more: string[]) =>
+    line.run([
+      'acquirer',
+      'conformance',
+      url,
+      '--key',
+      keyFile,
+      '--acquirer-key',
+      bank.publicKey,
+      '--ca-file',
+      file('ca'),
+      '--only',
+      'echo',
+      ...more,
+    ]);
+  assert.equal((await check()).code, 7);
+  const shown = await check('--cert-file', file('cert'), '--cert-key-file', file('key'));
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.ok(server.shown.includes('the one who checks'));
+  for (const wrong of [
+    ['--cert-file', file('cert')],
+    ['--cert-file', file('other'), '--cert-key-file', file('key')],
+    ['--cert-file', file('key'), '--cert-key-file', file('cert')],
+  ]) {
+    assert.equal((await check(...wrong)).code, 2, wrong.join(' '));
+  }
+});
+
+describe('a link whose settings cannot be used', () => {
+  const body = { name: 'new', host: 'acquirer.example', port: 8583, institutionId: '1' };
+  let on: Scene;
+
+  before(async () => {
+    on = await scene();
+  });
+
+  test('is refused at once, by the member', async () => {
+    for (const [members, pointer] of [
+      [{ clientCertificate: 'never-placed' }, '/clientCertificate'],
+      [{ clientCertificate: 'x', host: '127.0.0.1', tls: false }, '/clientCertificate'],
+      [{ zonePinKey: { keyRef: 'demo-mac', format: 'ISO0' } }, '/zonePinKey/keyRef'],
+      [{ zonePinKey: { keyRef: 'never-made', format: 'ISO0' } }, '/zonePinKey/keyRef'],
+      [{ zonePinKey: { keyRef: 'demo-zpk-aes', format: 'ISO0' } }, '/zonePinKey/format'],
+      [{ macKey: { keyRef: 'demo-zpk' } }, '/macKey/keyRef'],
+      [{ zoneMasterKey: { keyRef: 'demo-mac' } }, '/zoneMasterKey/keyRef'],
+    ] as const) {
+      const answer = await ask(on, 'POST', links, { ...body, ...members });
+      assertRefused(answer, { code: 'field_invalid', pointer });
+    }
+    const both = { macKey: { keyRef: 'demo-zpk' }, zoneMasterKey: { keyRef: 'demo-mac' } };
+    const { body: told } = await ask(on, 'POST', links, { ...body, ...both });
+    assert.equal(told.errors.length, 2);
+  });
+
+  test('may wait for them while it is disabled, and is looked at when it is enabled', async () => {
+    const later = { ...body, name: 'later', macKey: { keyRef: 'not-yet' } };
+    const made = await ask(on, 'POST', links, { ...later, status: 'Disabled' });
+    assert.equal(made.status, 201, made.text);
+    const path = `${links}/${made.body.acquirerLinkId}`;
+    const enabled = await ask(on, 'PUT', path, { ...later, status: 'Enabled' });
+    assertRefused(enabled, { code: 'field_invalid', pointer: '/macKey/keyRef' });
+    assert.equal((await ask(on, 'DELETE', path)).status, 204);
+  });
+
+  test('says so by its state where it became so later, and can still be renamed', async () => {
+    const { acquirerLinks } = on.house.provisioning;
+    const scope = { organizationId: on.organizationId };
+    // As a link stands whose keys were changed in the module since.
+    const stale = {
+      ...body,
+      name: 'stale',
+      host: '127.0.0.1',
+      port: 1,
+      tls: false,
+      zonePinKey: { keyRef: 'demo-mac', format: 'ISO0' },
+      macKey: { keyRef: 'gone' },
+    };
+    const id = randomUUID();
+    assert.ok(await acquirerLinks.createOnce(scope, stale, id));
+    await on.house.openLinks();
+    const told = await until(async () => {
+      const { available, faults } = await stateOf(on, 'stale');
+      assert.equal(available, false);
+      const all = (faults ?? []) as { pointer: string }[];
+      return all.length === 2 ? all : undefined;
+    }, 'both faults');
+    assert.deepEqual(told.map(({ pointer }) => pointer).sort(), [
+      '/macKey/keyRef',
+      '/zonePinKey/keyRef',
+    ]);
+    const renamed = await ask(on, 'PUT', `${links}/${id}`, { ...stale, name: 'staler' });
+    assert.equal(renamed.status, 200, renamed.text);
+    const mended = { ...stale, name: 'staler', zonePinKey: undefined, macKey: undefined };
+    assert.equal((await ask(on, 'PUT', `${links}/${id}`, mended)).status, 200);
+    await on.house.openLinks();
+    await until(async () => (await stateOf(on, 'staler'))['faults'] === undefined, 'no fault');
+    assert.equal((await ask(on, 'DELETE', `${links}/${id}`)).status, 204);
+  });
+});

@@ -1,0 +1,146 @@
+// A connection that is given up: what lies unread on its way does not reach a host that reads again later.
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import { builtInHosts, compileHost, createDeframer, encodeFrame } from '@switchyard/iso8583';
+import { openHostConnection } from '../../src/acquiring/iso8583-host/host-connection.ts';
+import { createMessageFraming } from '../../src/acquiring/iso8583-host/message-framing-and-mac.ts';
+import {
+  type MadeCertificate,
+  makeCertificate,
+} from '../../src/http/authentication/certificate.fixture.ts';
+import { createAddressGuard, createLog } from '../../src/platform/index.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
+
+const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const framing = { length: 'binary2' } as const;
+const nameLength = 8;
+const parcelBytes = 4000;
+const unreadPaymentsMax = 262_144;
+const turnsPerWrite = 3;
+
+/** Takes a connection and reads nothing of it until it is told to. */
+async function deafHost(t: TestContext, certificate?: MadeCertificate) {
+  const taken: Socket[] = [];
+  const take = (socket: Socket) => {
+    socket.pause();
+    socket.on('error', () => {});
+    taken.push(socket);
+  };
+  const server =
+    certificate === undefined ? createServer(take) : createTlsServer(certificate, take);
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  t.after(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of taken) socket.destroy();
+    await closed;
+  });
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    port: address.port,
+    isTaken: () => taken.length > 0,
+    /** The names of all that comes until the connection is over. */
+    async readAll(): Promise<string[]> {
+      const [socket] = taken;
+      assert.ok(socket);
+      const deframer = createDeframer(framing, { maxBytes: 2 * parcelBytes });
+      const names: string[] = [];
+      socket.on('data', (chunk: Buffer) => {
+        for (const { payload } of deframer.push(chunk)) {
+          names.push(payload.toString('latin1', 0, nameLength));
+        }
+      });
+      const over = new Promise((resolve) => socket.once('close', resolve));
+      socket.resume();
+      await over;
+      return names;
+    },
+  };
+}
+
+/** Sends to a host that does not read until it is given up; tells what the system had taken by then. */
+async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolean }) {
+  const certificate = how.tls ? await makeCertificate('acquirer') : undefined;
+  const host = await deafHost(t, certificate);
+  let isOpen = false;
+  let isLost = false;
+  const connection = openHostConnection({
+    addressGuard,
+    host: 'localhost',
+    port: host.port,
+    tls: how.tls,
+    log,
+    tlsIdentity: certificate && { ...certificate, ca: certificate.cert },
+    framing: createMessageFraming({ host: spoken, listMacKeyRefs: () => [] }),
+    reconnectDelaysMs: [60_000],
+    maxUnreadPaymentBytes: unreadPaymentsMax,
+    hasUnconfirmedPayment: () => how.mayLieUnread,
+    onOpen() {
+      isOpen = true;
+    },
+    onPayload() {},
+    onLost() {
+      isLost = true;
+    },
+  });
+  t.after(connection.close);
+  await eventually('connected', () => isOpen && host.isTaken());
+  const taken: string[] = [];
+  for (let number = 0; !isLost; number += 1) {
+    const name = String(number).padStart(nameLength, '0');
+    const bytes = encodeFrame(framing, Buffer.from(name.padEnd(parcelBytes, 'x')));
+    connection.enqueue({ bytes, onWriteStarted: () => {}, onWritten: () => taken.push(name) });
+    for (let turn = 0; turn < turnsPerWrite && number % 8 === 0; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  return { taken, heard: await host.readAll() };
+}
+
+describe('a host that reads again later', () => {
+  for (const tls of [false, true]) {
+    const over = tls ? 'TLS' : 'TCP';
+
+    test(`over ${over} does not hear what was given up`, async (t) => {
+      const { taken, heard } = await givenUp(t, { tls, mayLieUnread: true });
+      const last = taken.at(-1) ?? assert.fail('nothing was taken');
+      assert.ok(heard.length < taken.length, `${heard.length} of ${taken.length}`);
+      assert.ok(!heard.includes(last));
+    });
+
+    test(`over ${over} hears the rest where all before was answered`, async (t) => {
+      const { taken, heard } = await givenUp(t, { tls, mayLieUnread: false });
+      assert.deepEqual(heard.slice(0, taken.length), taken);
+    });
+  }
+});
+
+test('a certificate that cannot be used is told at once, and brings nothing down when the host answers', async (t) => {
+  const certificate = await makeCertificate('acquirer');
+  const host = await deafHost(t, certificate);
+  const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  assert.throws(
+    () =>
+      openHostConnection({
+        addressGuard,
+        host: 'localhost',
+        port: host.port,
+        tls: true,
+        log,
+        tlsIdentity: { ...certificate, cert: certificate.cert + broken },
+        framing: createMessageFraming({ host: spoken, listMacKeyRefs: () => [] }),
+        reconnectDelaysMs: [60_000],
+        hasUnconfirmedPayment: () => false,
+        onOpen() {},
+        onPayload() {},
+        onLost() {},
+      }),
+    /error|PEM|asn1/i,
+  );
+  assert.equal(host.isTaken(), false);
+});

@@ -1,0 +1,310 @@
+// Whole run: much is made, or waited for, before it shows.
+// The same story told to the acquirer in every dialect: its books and ours agree to the minor unit.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
+import { type HostKeys, startAcquirerHost } from '@switchyard/simulators';
+import { demoKeys } from '../../src/vault/index.ts';
+import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
+import { chipData } from '../support/card-data/chip-data.ts';
+import { encryptingDevice } from '../support/card-data/encrypting-device.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import type { Answer } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { testHouse, testTimeoutMs } from '../support/test-platform.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+
+type Options = { table: HostTable; keys?: HostKeys; ledgerDir: string; port?: number };
+
+const startHost = ({ table, keys = {}, ledgerDir, port = 0 }: Options) =>
+  startAcquirerHost({
+    host: '127.0.0.1',
+    port,
+    ledgerDir,
+    lateMs: testTimeoutMs + 500,
+    slowMs: 100,
+    dialect: table,
+    keys,
+  });
+
+/** Puts a table beside those that are built in, as an operator does. */
+async function ownTable(name: string, from: string, members: object): Promise<HostTable> {
+  const { settings } = await testHouse();
+  const directory = join(settings.dataDir, 'dialects');
+  await mkdir(directory, { recursive: true });
+  const document = { name, base: from, ...members };
+  await writeFile(join(directory, `${name}.json`), JSON.stringify(document));
+  return readHostTable(document);
+}
+
+/** A host of a test's own, in the way of a table, and an organisation that is linked to it. */
+async function on(
+  t: TestContext,
+  table: HostTable,
+  { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
+): Promise<Scene> {
+  const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
+  // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
+  const [port = 0] = await freePorts(1);
+  const host = await startHost({ table, keys, ledgerDir, port });
+  t.after(async () => {
+    await host.stop();
+    await rm(ledgerDir, { recursive: true, force: true });
+  });
+  const dialect = table.name;
+  const made = await scene({}, { acquirerPort: host.port, link: { dialect, ...link } });
+  return { ...made, host };
+}
+
+const call = (of: Scene, method: string, path: string, body?: unknown): Promise<Answer> =>
+  of.client.call(method, base + path, {
+    token: of.shop.token,
+    ...defined({ body }),
+  });
+
+const sell = (of: Scene, members: Record<string, unknown> = {}) =>
+  call(of, 'POST', '/process', keyedSale(members));
+
+async function act(of: Scene, id: string, verb: string, body: unknown): Promise<Answer> {
+  const answer = await call(of, 'POST', `/${id}/${verb}`, body);
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.body.operation.status, 'Succeeded', answer.text);
+  return answer;
+}
+
+/** Members of a sale that a terminal approved alone. */
+const madeOffline = ({ shop }: Scene) => ({
+  amount: 2222,
+  deviceId: shop.deviceIds[0],
+  offlineTransaction: true,
+  offlineData: {
+    authorizedAt: new Date(Date.now() - 60_000).toISOString(),
+    authorizationCode: '9A01',
+    terminalSequence: 1,
+    reason: 'NoConnection',
+  },
+});
+
+/** A sale, a hold with captures and a void, refunds, a decline, a part, a time-out, garbage. */
+async function story(of: Scene): Promise<void> {
+  const sold = (await sell(of, { amount: 5000, amounts: { tip: 500 } })).body;
+  assert.deepEqual([sold.state, sold.response.code], ['Captured', '00']);
+  assert.match(sold.authorizationCode, /^[0-9A-Z]{6}$/);
+  await act(of, sold.transactionId, 'refund', { amount: 1200 });
+  const held = (await sell(of, { amount: 8000, captureMode: 'Deferred' })).body;
+  assert.equal(held.state, 'Authorized');
+  await act(of, held.transactionId, 'capture', { amount: 3000 });
+  await act(of, held.transactionId, 'cancel', { amount: 1000, cancelReason: 'Functional' });
+  await act(of, held.transactionId, 'capture', { amount: 1500, final: true });
+  const moto = await sell(of, {
+    orderChannel: 'TelephoneOrder',
+    zipCode: '12345',
+    houseNumber: '9',
+  });
+  assert.equal(moto.body.addressVerification?.raw, 'Z', moto.text);
+  const declined = (await sell(of, { amount: 9051 })).body;
+  assert.deepEqual([declined.state, declined.response.code], ['Declined', '51']);
+  const part = (await sell(of, { amount: 9010, partialApproval: true })).body;
+  assert.deepEqual([part.authorizedAmount, part.response.code], [4505, '10']);
+  for (const amount of [9091, 9095]) {
+    const { body } = await sell(of, { amount });
+    assert.equal(body.state, 'Reversing', String(amount));
+    // Garbage is an answer that is none, or none at all where it can be nobody's.
+    const { reason, ...told } = body.response;
+    assert.deepEqual(told, { category: 'Unknown', retry: 'Later' });
+    assert.ok(['Timeout', 'InvalidResponse'].includes(reason), reason);
+  }
+  const offline = (await sell(of, madeOffline(of))).body;
+  assert.equal(offline.state, 'Stored');
+  await assertAgreement(of);
+  const told = (await call(of, 'GET', `/${offline.transactionId}`)).body;
+  assert.deepEqual([told.state, told.response?.code], ['Captured', '00']);
+  const [totals] = of.host.ledger().totals;
+  assert.equal(totals?.refunded, 1200);
+  assert.equal(totals?.captured, 5000 + 3000 + 1500 + 1234 + 4505 + 2222);
+}
+
+const mac = (algorithm: 'AesCmac' | 'Iso9797Alg3') =>
+  ({ algorithm, place: 'Last', over: 'BeforeField', messages: 'Financial' }) as const;
+
+const orderChannels = ['MailOrder', 'TelephoneOrder'];
+
+/** Authorises 609 as a remote order, captures 425 as the final capture, and compares both ledgers. */
+async function finalCaptureOfRemoteOrder(of: Scene, orderChannel: string): Promise<void> {
+  const order = { amount: 609, captureMode: 'Deferred', orderChannel };
+  const { body, text } = await sell(of, { ...order, zipCode: '12345', houseNumber: '9' });
+  assert.equal(body.state, 'Authorized', text);
+  await act(of, body.transactionId, 'capture', { amount: 425, final: true });
+  const [original] = of.host.ledger().originals.slice(-1);
+  assert.deepEqual([original?.approved, original?.captured, original?.held], [609, 425, 425]);
+  assert.equal(of.host.ledger().totals[0]?.openHolds, 0);
+  await assertAgreement(of);
+}
+
+describe('every dialect', { concurrency: 4 }, () => {
+  for (const table of Object.values(builtInHosts)) {
+    test(`${table.name}: the final capture of a mail or telephone order releases the rest`, async (t) => {
+      const of = await on(t, table);
+      for (const orderChannel of orderChannels) await finalCaptureOfRemoteOrder(of, orderChannel);
+    });
+
+    test(`${table.name}: a day at the acquirer`, async (t) => {
+      await story(await on(t, table));
+    });
+  }
+
+  // The same table, but for what the host says where it approves: its chip is to be updated, or as it likes.
+  const approving = (whole: string, part: string): HostTable => {
+    const { responseCodes, ...table } = builtInHosts['iso1993-ascii'];
+    const kept = Object.entries(responseCodes.financial).filter(([code]) => !code.startsWith('0'));
+    const financial = { ...Object.fromEntries(kept), [whole]: '00', [part]: '10' };
+    return { ...table, responseCodes: { ...responseCodes, financial } };
+  };
+
+  test('a host of 1993 that approves with 007, and parts with 006: a day at the acquirer', async (t) => {
+    await story(await on(t, approving('007', '006')));
+  });
+
+  test('a host of 1993 that approves with a code of its own has sold, and gives back once', async (t) => {
+    const of = await on(t, approving('071', '006'));
+    const sold = (await sell(of, { amount: 5000 })).body;
+    assert.deepEqual([sold.state, sold.response.code], ['Captured', '071']);
+    await act(of, sold.transactionId, 'refund', { amount: 1200 });
+    await assertAgreement(of);
+    const [totals] = of.host.ledger().totals;
+    assert.deepEqual([totals?.captured, totals?.refunded], [5000, 1200]);
+  });
+
+  test('messages with authentication: a day at the acquirer', async (t) => {
+    const { settings } = await testHouse();
+    const key = { algorithm: 'Tdes', key: demoKeys(settings.dataDir).key('demo-mac') } as const;
+    const table = await ownTable('coded-1993', 'iso1993-ascii', { mac: mac('Iso9797Alg3') });
+    const keys = { keys: { mac: key }, link: { macKey: { keyRef: 'demo-mac' } } };
+    await story(await on(t, table, keys));
+  });
+
+  test('an unknown dialect is refused with the names of those that are known', async () => {
+    const of = await scene();
+    const link = { name: 'north', host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
+    const refused = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: of.acquirerToken,
+      body: { ...link, dialect: 'iso2003' },
+    });
+    assert.equal(refused.status, 422, refused.text);
+    await ownTable('coded-1987', 'iso1987-binary', { mac: mac('AesCmac') });
+    const keyless = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: of.acquirerToken,
+      body: { ...link, dialect: 'coded-1987' },
+    });
+    assert.equal(keyless.body.errors?.[0]?.pointer, '/macKey', keyless.text);
+    const [error] = refused.body.errors;
+    assert.equal(error.pointer, '/dialect');
+    assert.match(error.detail, /iso1987-binary, iso1987-ascii, iso1993-ascii/);
+  });
+});
+
+describe('a PIN of format 4', () => {
+  const pan = '5413330089010012';
+
+  test('goes to a host whose table has room for it, and to no other', async (t) => {
+    const { settings } = await testHouse();
+    const zonePin = {
+      algorithm: 'Aes',
+      key: demoKeys(settings.dataDir).key('demo-zpk-aes'),
+    } as const;
+    const wide = { '52': { content: 'b', size: 'fixed', max: 16 } };
+    const table = await ownTable('wide-1987', 'iso1987-binary', { messages: { fields: wide } });
+    const link = { zonePinKey: { keyRef: 'demo-zpk-aes', format: 'ISO4' } };
+    const of = await on(t, table, { keys: { zonePin }, link });
+    const device = encryptingDevice(settings.dataDir, 'DukptAes');
+    for (const [digits, code] of [
+      ['1234', '00'],
+      ['98765', '55'],
+    ] as const) {
+      const instrument = { emvData: chipData(pan) };
+      const pin = device.pin(digits, pan);
+      const { body, text } = await sell(of, { entryMode: 'ContactChip', instrument, ...pin });
+      assert.equal(body.response?.code, code, text);
+    }
+    const narrow = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: of.acquirerToken,
+      body: { name: 'narrow', host: 'a.example', port: 1, institutionId: '1', ...link },
+    });
+    assert.equal(narrow.status, 422, narrow.text);
+    assert.equal(narrow.body.errors[0].pointer, '/zonePinKey/format');
+  });
+});
+
+describe('keys that the acquirer sends', () => {
+  const pan = '5413330089010012';
+
+  test('are asked for, checked, kept, used for PINs and authentication, and changed', async (t) => {
+    const { settings } = await testHouse();
+    const database = await testDatabase();
+    const master = demoKeys(settings.dataDir).key('demo-zmk-aes');
+    const keys = { zoneMaster: { algorithm: 'Aes', key: master } as const };
+    const table = await ownTable('keyed-1987', 'iso1987-ascii', { mac: mac('AesCmac') });
+    const link = {
+      zoneMasterKey: { keyRef: 'demo-zmk-aes' },
+      zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' },
+    };
+    const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-keys-'));
+    const [port = 0] = await freePorts(1);
+    let host = await startHost({ table, keys, ledgerDir, port });
+    t.after(async () => {
+      await host.stop();
+      await rm(ledgerDir, { recursive: true, force: true });
+    });
+    // Nothing can be sent before the key of authentication has come: the scene waits for it.
+    const dialect = table.name;
+    const of = await scene({}, { acquirerPort: port, link: { dialect, ...link } });
+    const stored = () =>
+      database.query<{ usage: string; generation: number; check_value: string }>(
+        `SELECT usage, generation, check_value FROM acquirer_link_keys
+         WHERE organization_id = $1 ORDER BY usage, generation`,
+        [of.organizationId],
+      );
+    await until(async () => ((await stored()).length === 2 ? true : undefined), 'both keys');
+
+    const device = encryptingDevice(settings.dataDir, 'DukptTdes');
+    const withPin = async (digits: string) => {
+      const instrument = { emvData: chipData(pan) };
+      const pin = device.pin(digits, pan);
+      const { body, text } = await sell(of, { entryMode: 'ContactChip', instrument, ...pin });
+      return [body.state, body.response?.code, text].slice(0, 2);
+    };
+    assert.deepEqual(await withPin('1234'), ['Captured', '00']);
+    assert.deepEqual(await withPin('4321'), ['Declined', '55']);
+
+    const before = await stored();
+    host.changeKey('M');
+    host.changeKey('P');
+    await until(async () => ((await stored()).length === 4 ? true : undefined), 'the new keys');
+    assert.equal(new Set((await stored()).map((each) => each.check_value)).size, 4);
+    assert.deepEqual(await withPin('1234'), ['Captured', '00']);
+    // All that came are known, so that none is taken twice.
+    host.changeKey('M');
+    const generations = async () =>
+      (await stored()).map(({ usage, generation }) => `${usage} ${generation}`);
+    const expected = ['Mac 1', 'Mac 2', 'Mac 3', 'ZonePin 1', 'ZonePin 2'].join();
+    await until(async () => (await generations()).join() === expected, 'a third key');
+    assert.ok(before.every(({ generation }) => generation === 1));
+
+    // Both sides come back with the keys that they have agreed on.
+    await host.stop();
+    host = await startHost({ table, keys, ledgerDir, port });
+    const isAvailable = () => call(of, 'GET', '/technical/isAvailable');
+    await until(async () => (await isAvailable()).body.available === true, 'the link');
+    assert.deepEqual(await withPin('1234'), ['Captured', '00']);
+    assert.equal((await generations()).join(), expected);
+    await assertAgreement({ ...of, host });
+  });
+});

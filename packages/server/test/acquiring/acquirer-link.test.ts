@@ -1,0 +1,546 @@
+// What an acquirer link does, line by line: the thirteen rules of a link to a host that moves money.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import tls, { createServer as createTlsServer } from 'node:tls';
+import { defined } from '@switchyard/contract';
+import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
+import { startAcquirerHost } from '@switchyard/simulators';
+import type { AcquirerRequest, LateResponse } from '../../src/acquiring/index.ts';
+import { connectIso8583Host } from '../../src/acquiring/iso8583-host/connect-iso8583-host.ts';
+import {
+  defaultReconnectDelaysMs,
+  openHostLink,
+} from '../../src/acquiring/iso8583-host/host-session-pool.ts';
+import {
+  createAddressGuard,
+  createLog,
+  ensureListenerCertificate,
+  systemClock,
+} from '../../src/platform/index.ts';
+import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
+import { type AcquirerTap, acquirerTap } from '../support/acquirers/acquirer-relay.ts';
+import {
+  type Asked,
+  answerTo,
+  approve,
+  frameOf,
+  networkOnly,
+  startScriptedHost,
+} from '../support/acquirers/scripted-host.ts';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import type { Answer } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { testHouse } from '../support/test-platform.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
+
+const base = '/payment/v1/transactions';
+/** Its reversals are not answered twice. */
+const silentCard = '4000000000004202';
+const now = () => systemClock.now();
+const spoken = compileHost(builtInHosts['iso1987-binary'], { now });
+const silent = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+function sale(stan: string, members: Partial<AcquirerRequest> = {}): AcquirerRequest {
+  return {
+    kind: 'Sale',
+    repeat: false,
+    organizationId: 'organization',
+    transactionId: 'transaction',
+    linkId: 'link',
+    reference: {
+      mti: '0200',
+      terminalId: 'TERM0001',
+      stan,
+      rrn: `500112${stan}`,
+      transmittedAt: '0101120000',
+      localTime: '120000',
+      localDate: '0101',
+    },
+    merchantNumber: 'M00000000000001',
+    mcc: '5411',
+    amount: 1234,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    card: { pan: '4111111111111111', expiry: '3012' },
+    ...members,
+  };
+}
+
+type LinkTo = {
+  port: number;
+  table?: HostTable;
+  log?: typeof silent;
+  timeoutMs?: number;
+  [setting: string]: unknown;
+};
+
+/** Where nothing is waited for in vain, longer than a machine stands still. */
+const patientMs = 20_000;
+
+/** An adapter that is signed on, and closed with the test. */
+async function linked(t: TestContext, given: LinkTo) {
+  const { port, table, log = silent, timeoutMs = patientMs, ...settings } = given;
+  const late: LateResponse[] = [];
+  const connection = connectIso8583Host({
+    addressGuard,
+    link: {
+      organizationId: 'organization',
+      linkId: 'link',
+      name: 'north',
+      adapter: 'iso8583-host',
+      settings: { host: '127.0.0.1', port, institutionId: '1001', ...settings },
+    },
+    compiledHost: table === undefined ? spoken : compileHost(table, { now }),
+    timeoutMs,
+    clock: systemClock,
+    log,
+    onLateResponse: (each) => late.push(each),
+  });
+  t.after(connection.close);
+  await eventually('signed on', () => connection.isAvailable());
+  return { connection, late };
+}
+
+/** A host that does as a test says; it goes first, so that no sign-off waits for a silent one. */
+async function scripted(t: TestContext) {
+  const host = await startScriptedHost();
+  t.after(host.stop);
+  return host;
+}
+
+/** The simulated acquirer in the way of a table. */
+async function simulated(t: TestContext, table: HostTable) {
+  const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-link-'));
+  const options = { host: '127.0.0.1', port: 0, ledgerDir, lateMs: 500, slowMs: 100 };
+  const host = await startAcquirerHost({ ...options, dialect: table });
+  t.after(async () => {
+    await host.stop();
+    await rm(ledgerDir, { recursive: true, force: true });
+  });
+  return host;
+}
+
+const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
+
+const call = (on: Scene, method: string, path: string, body?: unknown): Promise<Answer> =>
+  on.client.call(method, path, {
+    token: on.shop.token,
+    ...defined({ body }),
+  });
+
+const sell = (on: Scene, members: Record<string, unknown> = {}) =>
+  call(on, 'POST', `${base}/process`, keyedSale(members));
+
+const inState = (on: Scene, id: string, state: string) =>
+  until(
+    async () => {
+      const { body } = await call(on, 'GET', `${base}/${id}`);
+      return body.state === state ? body : undefined;
+    },
+    `${id} to be ${state}`,
+    60_000,
+  );
+
+type Tapped = Scene & { tap: AcquirerTap };
+
+/** A scene whose link runs through a tap of its own. */
+async function tapped(t: TestContext): Promise<Tapped> {
+  const tap = await acquirerTap((await testHouse()).host.port);
+  t.after(tap.close);
+  return { ...(await scene({}, { acquirerPort: tap.port })), tap };
+}
+
+const advices = ({ tap }: Tapped): Message[] => tap.sent.filter(({ mti }) => mti.startsWith('042'));
+
+const originalsOf = (on: Scene) =>
+  on.host.ledger().originals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
+
+describe('an acquirer link', { concurrency: 4 }, () => {
+  const framings: Readonly<Record<string, HostTable['framing']>> = {
+    'two bytes': { length: 'binary2' },
+    'two bytes that count themselves': { length: 'binary2', inclusive: true },
+    'two bytes of packed digits and a TPDU': {
+      length: 'bcd2',
+      tpduBytes: 5,
+      tpdu: '6000010000',
+    },
+    'four digits': { length: 'ascii4' },
+    'four bytes with indicators': { length: 'vml4' },
+  };
+  for (const [name, framing] of Object.entries(framings)) {
+    test(`1: several connections, with a header of ${name}`, async (t) => {
+      const table = { ...builtInHosts['iso1987-binary'], name: 'framed', framing };
+      const host = await simulated(t, table);
+      const { connection } = await linked(t, { port: host.port, table, connections: 3 });
+      await eventually('all signed on', () => connection.getConnectionCounts?.().signedOn === 3);
+      for (const stan of ['000001', '000002', '000003', '000004']) {
+        assert.equal((await connection.send(sale(stan))).outcome, 'Approved');
+      }
+      assert.equal(host.ledger().originals.length, 4);
+    });
+  }
+
+  test('1: over TLS, and beyond this machine never without', async (t) => {
+    const { settings } = await testHouse();
+    const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
+    const host = await scripted(t);
+    const server = createTlsServer({ cert, key }, (socket) => {
+      const inner = connect(host.port, '127.0.0.1');
+      socket.pipe(inner).pipe(socket);
+      for (const each of [socket, inner]) each.on('error', () => {});
+    });
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    t.after(() => server.close());
+    const trusted = tls.getCACertificates('default');
+    tls.setDefaultCACertificates([...trusted, await readFile(caFile, 'utf8')]);
+    t.after(() => tls.setDefaultCACertificates(trusted));
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const over = { port: address.port, host: 'localhost', tls: true };
+    const { connection } = await linked(t, over);
+    assert.equal((await connection.send(sale('000001'))).outcome, 'Approved');
+    await assert.rejects(linked(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
+  });
+
+  test('2: nothing but a sign-on before its answer; an echo while idle; two missed are a loss', async (t) => {
+    const host = await scripted(t);
+    host.script(() => {});
+    const link = openHostLink({
+      addressGuard,
+      host: '127.0.0.1',
+      port: host.port,
+      tls: false,
+      compiledHost: spoken,
+      clock: systemClock,
+      log: silent,
+      onUnmatchedResponse: () => {},
+      reconnectDelaysMs: [10],
+      echoIntervalMs: 25,
+    });
+    t.after(() => link.close(0));
+    await eventually('a sign-on', () => host.heard().length === 1);
+    const early = await link.sendRequest({ mti: '0200', fields: { 11: '000001' } }, 1000);
+    assert.deepEqual(early, { result: 'NotSent', reason: 'not signed on' });
+    assert.deepEqual(host.heard(), ['0800001']);
+    const [first] = host.asked;
+    assert.ok(first);
+    approve(first);
+    await eventually('signed on', () => link.isAvailable());
+    await eventually('two echoes, then another sign-on', () => host.connections() === 2);
+    const echoes = host.heard().filter((each) => each === '0800301');
+    // A third may leave in the moment in which the second is given up.
+    assert.ok(echoes.length === 2 || echoes.length === 3, `${echoes.length} echoes`);
+    assert.deepEqual(defaultReconnectDelaysMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
+  });
+
+  test('3: answers find their questions in any order, and none is asked twice at a time', async (t) => {
+    const host = await scripted(t);
+    const { connection } = await linked(t, { port: host.port });
+    const held: Asked[] = [];
+    host.script((asked) => held.push(asked));
+    const outcomes = ['000001', '000002', '000003'].map((stan, index) =>
+      connection.send(sale(stan, { amount: 1000 + index })),
+    );
+    await eventually('all asked', () => held.length === 3);
+    const twice = await connection.send(sale('000002'));
+    assert.deepEqual(twice, { outcome: 'NotSent', reason: 'duplicate trace' });
+    for (const asked of held.reverse()) approve(asked);
+    const amounts = (await Promise.all(outcomes)).map((each) => 'amount' in each && each.amount);
+    assert.deepEqual(amounts, [1000, 1001, 1002]);
+    host.script(approve);
+  });
+
+  test('4: the intent is durable before it is sent, the reversal together with the time-out', async (t) => {
+    const host = await scripted(t);
+    const on = await scene({}, { acquirerPort: host.port });
+    const database = await testDatabase();
+    const phases: Promise<string | undefined>[] = [];
+    host.script((asked) => {
+      if (asked.message.mti === '0200') {
+        const found = database.query<{ phase: string }>(
+          'SELECT phase FROM transactions WHERE organization_id = $1',
+          [on.organizationId],
+        );
+        phases.push(found.then(([row]) => row?.phase));
+      } else if (asked.message.mti === '0800') approve(asked);
+    });
+    const { body } = await sell(on);
+    assert.deepEqual([body.state, body.approved], ['Reversing', false]);
+    assert.equal(await phases[0], 'Received');
+    const [kept] = await database.query<{ same: boolean; lane: string }>(
+      `SELECT e.at = o.updated_at AND j.created_at = o.updated_at AS same, j.lane
+       FROM transaction_events e
+       JOIN operations o USING (organization_id, transaction_id)
+       JOIN jobs j ON j.organization_id = e.organization_id
+         AND j.payload->>'transactionId' = e.transaction_id::text
+       WHERE e.organization_id = $1 AND e.type = 'transaction.reversal_queued'`,
+      [on.organizationId],
+    );
+    assert.deepEqual({ ...kept }, { same: true, lane: on.linkId });
+    host.script(approve);
+    await inState(on, body.transactionId, 'Reversed');
+  });
+
+  test('5: stored and forwarded in order, repeated until taken, with an alarm that can be seen', async (t) => {
+    const on = await tapped(t);
+    const first = await sell(on, { amount: 9091, instrument: card(silentCard) });
+    await until(() => (advices(on).length > 0 ? true : undefined), 'the first reversal');
+    const second = await sell(on, { amount: 9091 });
+    const states = () =>
+      on.client.call('GET', '/payment/v1/acquirer-links', { token: on.acquirerToken });
+    const waiting = await until(async () => {
+      const { body } = await states();
+      return body.items?.[0]?.queue.length === 2 ? body.items[0] : undefined;
+    }, 'two in the queue');
+    assert.equal(waiting.acquirerLinkId, on.linkId);
+    assert.deepEqual([waiting.available, waiting.alarm], [true, false]);
+    assert.deepEqual(waiting.connections, { wanted: 1, signedOn: 1 });
+    assert.ok(Date.parse(waiting.queue.oldestAt) <= systemClock.now());
+    // One that has had no success for some minutes: six tries.
+    const database = await testDatabase();
+    const stuck = [on.organizationId, randomUUID(), on.linkId];
+    await database.query(
+      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
+       VALUES ($1, $2, 'test.stuck', '{}', now(), 6, now(), $3)`,
+      stuck,
+    );
+    const alarmed = (await states()).body.items[0];
+    assert.equal(alarmed.alarm, true);
+    assert.deepEqual([alarmed.queue.alarms, alarmed.queue.attempts], [1, 6]);
+    const metrics = await on.house.metrics.registry.metrics();
+    const shown = new RegExp(`switchyard_acquirer_queue_stuck_messages\\{link="${on.linkId}"\\} 1`);
+    assert.match(metrics, shown);
+    await database.query(
+      'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND lane = $3',
+      stuck,
+    );
+    for (const { body } of [first, second]) await inState(on, body.transactionId, 'Reversed');
+    const order = advices(on).map(({ mti, fields }) => `${mti} ${fields[90]?.slice(4, 10)}`);
+    const [one, other] = [first, second].map(({ body }) => body.systemTraceAuditNumber);
+    // The second waits behind the first, which has no answer twice.
+    assert.deepEqual(order, [`0420 ${one}`, `0421 ${one}`, `0421 ${one}`, `0420 ${other}`]);
+    await until(async () => {
+      const { body } = await states();
+      return body.items[0].queue.length === 0 && body.items[0].alarm === false ? true : undefined;
+    }, 'an empty queue');
+    assertRefused(
+      await on.client.call('GET', '/payment/v1/acquirer-links', { token: on.shop.token }),
+      { code: 'permission_denied' },
+    );
+    await assertAgreement(on);
+  });
+
+  test('6: a late approval is noted and changes nothing: the reversal stands', async () => {
+    const on = await scene();
+    const { body } = await sell(on, { amount: 9092 });
+    assert.deepEqual([body.state, body.approved], ['Reversing', false]);
+    const told = await until(async () => {
+      const now = await call(on, 'GET', `${base}/${body.transactionId}`);
+      const types = now.body.events.map(({ type }: { type: string }) => type);
+      // An approval behind the end of its reversal is taken back once more.
+      const late = types.indexOf('transaction.late_response');
+      return late >= 0 && types.lastIndexOf('transaction.reversed') > late ? now.body : undefined;
+    }, 'the late answer, and the reversal behind it');
+    assert.equal(told.approved, false);
+    const reversed = await inState(on, body.transactionId, 'Reversed');
+    assert.deepEqual([reversed.approved, reversed.capturedAmount], [false, 0]);
+    await assertAgreement(on);
+  });
+
+  test('7: the reversal of a decline is harmless, and a second one has no second effect', async (t) => {
+    const on = await tapped(t);
+    const declined = await sell(on, { amount: 9051 });
+    assert.equal(declined.body.state, 'Declined');
+    const technical = { cancelReason: 'Technical' };
+    const path = `${base}/${declined.body.transactionId}/cancel`;
+    assert.equal((await call(on, 'POST', path, technical)).status, 200);
+    assert.equal(advices(on).length, 0);
+    const { body } = await sell(on, { amount: 9091, instrument: card(silentCard) });
+    await inState(on, body.transactionId, 'Reversed');
+    // Three times the same advice: the host has taken it at the first.
+    assert.deepEqual(
+      advices(on).map(({ mti }) => mti),
+      ['0420', '0421', '0421'],
+    );
+    const [, reversed] = originalsOf(on);
+    assert.deepEqual([reversed?.approved, reversed?.held], [9091, 0]);
+    const [totals] = on.host
+      .ledger()
+      .totals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
+    assert.deepEqual([totals?.reversed, totals?.reversals], [9091, 1]);
+  });
+
+  test('8: the same request is one at the host, another under its identifier is refused', async (t) => {
+    const on = await tapped(t);
+    const request = keyedSale();
+    const first = await call(on, 'POST', `${base}/process`, request);
+    const again = await call(on, 'POST', `${base}/process`, request);
+    assert.equal(again.body.transactionId, first.body.transactionId);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    const other = await call(on, 'POST', `${base}/process`, { ...request, amount: 99 });
+    assertRefused(other, { code: 'client_id_reused' });
+    assert.equal(on.tap.sent.length, 1);
+    // Towards the host trace, terminal and date name a message: each is another one.
+    await sell(on);
+    const names = on.tap.sent.map(({ fields }) => [fields[41], fields[11], fields[13]].join(' '));
+    assert.equal(new Set(names).size, 2);
+  });
+
+  test('9: “duplicate” is no decline: what the host did before is taken back', async (t) => {
+    const host = await scripted(t);
+    const on = await scene({}, { acquirerPort: host.port });
+    host.script((asked) => {
+      const { message, socket } = asked;
+      if (message.mti === '0200') socket.write(frameOf(answerTo(message, { 39: '94' })));
+      else approve(asked);
+    });
+    const { body } = await sell(on);
+    assert.deepEqual([body.state, body.approved], ['Reversing', false]);
+    await inState(on, body.transactionId, 'Reversed');
+    assert.equal(host.heard().filter((each) => each === '0420').length, 1);
+  });
+
+  test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
+    const host = await scripted(t);
+    const link = openHostLink({
+      addressGuard,
+      host: '127.0.0.1',
+      port: host.port,
+      tls: false,
+      compiledHost: spoken,
+      clock: systemClock,
+      log: silent,
+      onUnmatchedResponse: () => {},
+      reconnectDelaysMs: [60_000],
+      connectionCount: 2,
+      maxUnreadPaymentBytes: 65_536,
+    });
+    t.after(() => link.close(0));
+    await eventually('both signed on', () => link.countSignedOnSessions() === 2);
+    const [deaf] = host.asked;
+    assert.ok(deaf);
+    deaf.socket.pause();
+    const filler = 'x'.repeat(999);
+    const asked: ReturnType<typeof link.sendRequest>[] = [];
+    // Until the system takes no more for the connection that nobody reads, and it is given up.
+    for (let stan = 1; link.countSignedOnSessions() === 2 && stan < 18_000; stan += 1) {
+      const fields = { 11: String(stan).padStart(6, '0'), 41: 'TERM0001', 48: filler };
+      const more = { 60: filler, 61: filler, 62: filler, 63: filler };
+      asked.push(link.sendRequest({ mti: '0200', fields: { ...fields, ...more } }, 20_000));
+      if (stan % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(link.countSignedOnSessions(), 1);
+    deaf.socket.destroy();
+    const results = (await Promise.all(asked)).map(({ result }) => result);
+    const count = (wanted: (typeof results)[number]) =>
+      results.filter((result) => result === wanted).length;
+    const answered = count('Responded');
+    assert.equal(answered + count('ConnectionLost'), results.length);
+    // Half were meant for either; of those for the deaf one, those that waited here were moved.
+    assert.ok(answered > results.length / 2, `${answered} of ${results.length}`);
+    assert.ok(count('ConnectionLost') > 0);
+    const heard = host.asked.filter(({ message }) => message.mti === '0200');
+    const traces = new Set(heard.map(({ message }) => message.fields[11]));
+    assert.equal(traces.size, heard.length, 'nothing came twice');
+    assert.equal(heard.length, answered);
+  });
+
+  test('11: an answer that does not echo the question is none; a part only where it may be', async (t) => {
+    const host = await scripted(t);
+    const { connection: patient } = await linked(t, { port: host.port });
+    const { connection: hasty } = await linked(t, { port: host.port, timeoutMs: 1000 });
+    const wrong: Record<number, string> = {
+      3: '200000',
+      4: '000000009999',
+      42: 'M00000000000002',
+      49: '840',
+    };
+    let stan = 0;
+    const outcomeWith = (changed: Message['fields'], by = patient) => {
+      stan += 1;
+      host.script(({ message, socket }) => socket.write(frameOf(answerTo(message, changed))));
+      return by.send(sale(String(stan).padStart(6, '0')));
+    };
+    for (const [field, value] of Object.entries(wrong)) {
+      const outcome = await outcomeWith({ [field]: value });
+      assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'InvalidResponse' }, `DE${field}`);
+    }
+    for (const field of [11, 41]) {
+      const changed = { [field]: field === 11 ? '999999' : 'TERM0002' };
+      const outcome = await outcomeWith(changed, hasty);
+      assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'Timeout' }, `DE${field}`);
+    }
+    const part = await outcomeWith({ 39: '10', 4: '000000000500' });
+    assert.equal(part.outcome === 'Approved' && part.amount, 500);
+    host.script(approve);
+    const on = await scene({ partialApproval: false });
+    const { body } = await sell(on, { amount: 9010 });
+    assert.deepEqual([body.state, body.approved], ['Reversing', false]);
+    await inState(on, body.transactionId, 'Reversed');
+    await assertAgreement(on);
+  });
+
+  test('12: available with one connection that is signed on, offline is advised without', async (t) => {
+    const tap = await acquirerTap((await testHouse()).host.port);
+    const on = await scene({}, { acquirerPort: tap.port, link: { connections: 2 } });
+    const available = async () => (await call(on, 'GET', `${base}/technical/isAvailable`)).body;
+    const { available: up, offlineAdvised } = await available();
+    assert.deepEqual([up, offlineAdvised], [true, false]);
+    await tap.close();
+    const down = await until(async () => {
+      const body = await available();
+      return body.available === false ? body : undefined;
+    }, 'the link to be down');
+    assert.equal(down.offlineAdvised, true);
+    assertRefused(await sell(on), { code: 'acquirer_unavailable' });
+    await tap.open();
+    t.after(tap.close);
+    await until(async () => (await available()).available, 'the link to be back');
+  });
+
+  test('13: the log has no card, whatever goes wrong', async (t) => {
+    const lines: string[] = [];
+    const log = createLog(
+      { logLevel: 'trace', instanceName: 'test' },
+      { write: (line: string) => void lines.push(line) },
+    );
+    const host = await scripted(t);
+    const { connection } = await linked(t, { port: host.port, log, timeoutMs: 3000 });
+    const secret = {
+      sensitive: {
+        track2: '4111111111111111=30122010000012345678',
+        securityCode: '737',
+        pin: { block: '1B9C1845EB993A7A', format: 0 as const },
+      },
+    };
+    assert.equal((await connection.send(sale('000001', secret))).outcome, 'Approved');
+    // Garbled, of another kind, cut, and one that cannot be written at all.
+    host.script(({ message, socket }) => {
+      const bytes = frameOf(answerTo(message));
+      socket.write(bytes.map((byte, at) => (at < 12 ? byte : byte ^ 0xff)));
+    });
+    assert.equal((await connection.send(sale('000002', secret))).outcome, 'Unknown');
+    const unwritable = { ...secret, merchantNumber: 'X'.repeat(40) };
+    assert.equal((await connection.send(sale('000003', unwritable))).outcome, 'NotSent');
+    host.script(({ message, socket }) => {
+      socket.end(Buffer.concat([frameOf(message), Buffer.alloc(64, 0xff)]));
+    });
+    assert.equal((await connection.send(sale('000004', secret))).outcome, 'Unknown');
+    const text = lines.join('');
+    assert.ok(text.includes('could not be decoded') && text.includes('could not be encoded'));
+    for (const word of ['4111111111111111', '30122010000012345678', '1B9C1845EB993A7A', '737"']) {
+      assert.ok(!text.includes(word), 'card data in the log');
+    }
+    host.script(networkOnly);
+  });
+});

@@ -1,0 +1,63 @@
+// A host that signs off: the sales go to the acquirer that stands by until the host takes us in again.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type Asked,
+  approve,
+  frameOf,
+  startScriptedHost,
+} from '../support/acquirers/scripted-host.ts';
+import { attachHttpAcquirer, termsOn } from '../support/acquirers/test-http-acquirer.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+
+test('a host that signs off is passed over until it takes us in again', async (t) => {
+  const host = await startScriptedHost();
+  t.after(host.stop);
+  const on = await scene({}, { acquirerPort: host.port });
+  const bank = await attachHttpAcquirer(on, 'standby');
+  const { token, merchantId, merchantNumber } = on.shop;
+  const terms = termsOn(bank.linkId, { routing: [{ weight: 0 }] });
+  await on.house.provisioning.acquirerContracts.create(
+    { organizationId: on.organizationId, merchantId },
+    { currencies: ['EUR'], captureModes: ['Immediate'], clearCardData: 'Allowed', ...terms },
+  );
+  type Told = { available: boolean; links: { name: string; available: boolean }[] };
+  const told = async (): Promise<Told> =>
+    (await on.client.call('GET', `${base}/technical/isAvailable`, { token })).body;
+  const untilUp = (count: number) =>
+    until(async () => {
+      const { links } = await told();
+      return links.length === 2 && links.filter(({ available }) => available).length === count;
+    }, `${count} links to be up`);
+  const sell = async () => {
+    const call = { token, body: keyedSale() };
+    const { body, text } = await on.client.call('POST', `${base}/process`, call);
+    assert.equal(body.state, 'Captured', text);
+    return body.receipt.merchant.acquirerMerchantId;
+  };
+  await untilUp(2);
+  assert.equal(await sell(), merchantNumber);
+
+  const held: Asked[] = [];
+  host.script((asked) => held.push(asked));
+  const fields = { 7: '0101120000', 11: '000007', 70: '002' };
+  host.asked.at(-1)?.socket.write(frameOf({ mti: '0800', fields }));
+  await untilUp(1);
+  assert.equal((await told()).available, true);
+  assert.equal(await sell(), terms.acquirerMerchantId);
+  await until(() => held.some(({ message }) => message.fields[70] === '001'), 'a sign-on');
+  assert.deepEqual(
+    held.filter(({ message }) => !message.mti.startsWith('08')),
+    [],
+  );
+  assert.equal(await sell(), terms.acquirerMerchantId);
+
+  host.script(approve);
+  for (const asked of held) if (asked.message.mti === '0800') approve(asked);
+  await untilUp(2);
+  assert.equal(await sell(), merchantNumber);
+});

@@ -1,0 +1,189 @@
+// Whole run: much is made, or waited for, before it shows.
+// Payments through an acquirer that speaks HTTP: the whole way, and what happens when it fails.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import {
+  type AttachedAcquirer,
+  attachHttpAcquirer,
+  termsOn,
+  untilAvailable,
+} from '../support/acquirers/test-http-acquirer.ts';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+
+describe('an acquirer that speaks HTTP', () => {
+  let on: Scene;
+  let acquirer: AttachedAcquirer;
+  let shop: Shop;
+
+  before(async () => {
+    on = await scene();
+    acquirer = await attachHttpAcquirer(on, 'bank');
+    shop = await on.newShop(
+      termsOn(acquirer.linkId, { partialCancel: true, multipleCapture: true }),
+    );
+    await untilAvailable(on, shop.token);
+  });
+
+  const call = (path: string, body: Record<string, unknown>) =>
+    on.client.call('POST', `${base}${path}`, { token: shop.token, body });
+  const sell = (members: Record<string, unknown> = {}) => call('/process', keyedSale(members));
+  const read = async (id: string) =>
+    (await on.client.call('GET', `${base}/${id}`, { token: shop.token })).body;
+
+  const totals = () => {
+    const [sums] = acquirer.server.ledger().totals;
+    const { captured = 0, refunded = 0, openHolds = 0 } = sums ?? {};
+    return { captured, refunded, openHolds };
+  };
+
+  test('a sale, a hold in parts, a refund and a cancel: both ledgers agree', async () => {
+    const before = totals();
+    const sale = await sell({ amount: 2000 });
+    assert.equal(sale.body.state, 'Captured', sale.text);
+    assert.match(sale.body.authorizationCode, /^[0-9A-Z]{6}$/);
+    const refund = await call(`/${sale.body.transactionId}/refund`, { amount: 500 });
+    assert.equal(refund.body.state, 'PartiallyRefunded', refund.text);
+    const hold = await sell({ amount: 1000, captureMode: 'Deferred' });
+    assert.equal(hold.body.state, 'Authorized', hold.text);
+    await call(`/${hold.body.transactionId}/capture`, { amount: 300 });
+    const cancel = await call(`/${hold.body.transactionId}/cancel`, {
+      cancelReason: 'Functional',
+    });
+    assert.equal(cancel.body.cancelledAmount, 700, cancel.text);
+    const after = totals();
+    assert.deepEqual(
+      {
+        captured: after.captured - before.captured,
+        refunded: after.refunded - before.refunded,
+        openHolds: after.openHolds - before.openHolds,
+      },
+      { captured: 2300, refunded: 500, openHolds: 0 },
+    );
+  });
+
+  test('the final capture of a mail or telephone order releases the rest', async () => {
+    const before = totals();
+    for (const orderChannel of ['MailOrder', 'TelephoneOrder']) {
+      const order = { amount: 609, captureMode: 'Deferred', orderChannel };
+      const { body } = await sell({ ...order, zipCode: '12345', houseNumber: '9' });
+      await call(`/${body.transactionId}/capture`, { amount: 425, final: true });
+    }
+    const { captured, openHolds } = totals();
+    assert.deepEqual([captured - before.captured, openHolds], [2 * 425, before.openHolds]);
+  });
+
+  test('a decline is shown with its code', async () => {
+    const { body } = await sell({ amount: 9051 });
+    assert.equal(body.state, 'Declined');
+    assert.equal(body.response.code, '51');
+  });
+
+  test('an offline sale is told until it is answered, an unconfirmed one goes back whole', async () => {
+    const before = totals();
+    const offlineData = {
+      authorizedAt: new Date(Date.now() - 60_000).toISOString(),
+      reason: 'NoConnection',
+      authorizationCode: '9A01B2',
+      terminalSequence: 1,
+    };
+    const members = { deviceId: shop.deviceIds[0], offlineTransaction: true, offlineData };
+    // The first answer does not come: what is sent then is the same message once more.
+    const offline = await sell({ amount: 9091, ...members });
+    assert.equal(offline.body.state, 'Stored', offline.text);
+    const told = async () => (await read(offline.body.transactionId)).state === 'Captured';
+    await until(told, 'the acquirer to answer');
+    assert.equal(totals().captured - before.captured, 9091);
+    const sale = await sell({ amount: 1500, confirmWithinSeconds: 5 });
+    assert.equal(totals().captured - before.captured, 9091 + 1500, sale.text);
+    const back = async () => (await read(sale.body.transactionId)).state === 'Reversed';
+    await until(back, 'the sale to be reversed');
+    assert.equal(totals().captured - before.captured, 9091);
+  });
+
+  test('no answer: reversing at once, reversed in the end, and nothing is held', async () => {
+    const before = totals();
+    const { body, text } = await sell({ amount: 9091 });
+    assert.equal(body.state, 'Reversing', text);
+    const reversed = async () => (await read(body.transactionId)).state === 'Reversed';
+    await until(reversed, 'the reversal to be taken');
+    assert.deepEqual(totals(), before);
+  });
+
+  test('an approval that comes late is recorded, and the sale stays reversed', async () => {
+    const before = totals();
+    const { body } = await sell({ amount: 9092 });
+    assert.equal(body.state, 'Reversing');
+    const types = async () => {
+      const { events } = await read(body.transactionId);
+      return (events as { type: string }[]).map(({ type }) => type);
+    };
+    await until(
+      async () => (await types()).includes('transaction.late_response'),
+      'the late answer to be recorded',
+    );
+    const reversed = async () => (await read(body.transactionId)).state === 'Reversed';
+    await until(reversed, 'the reversal to be taken');
+    assert.deepEqual(totals(), before);
+  });
+
+  test('where the connection breaks, an enquiry saves the sale', async () => {
+    const { body, text } = await sell({ amount: 9093 });
+    assert.equal(body.state, 'Captured', text);
+  });
+
+  test('a capture without an answer stays pending and is repeated once', async () => {
+    const before = totals();
+    const hold = await sell({ amount: 19_091, captureMode: 'Deferred' });
+    assert.equal(hold.body.state, 'Reversing', 'the amount asks for silence');
+    const other = await sell({ amount: 20_000, captureMode: 'Deferred' });
+    const id = other.body.transactionId;
+    const capture = await call(`/${id}/capture`, { amount: 19_091, final: true });
+    assert.equal(capture.status, 202, capture.text);
+    const done = async () => (await read(id)).capturedAmount === 19_091;
+    await until(done, 'the capture to be answered');
+    assert.equal(totals().captured - before.captured, 19_091);
+  });
+
+  test('the link shows the keys of the platform, and takes its own members alone', async () => {
+    const path = `/provisioning/v2/acquirer-links/${acquirer.linkId}`;
+    const token = on.acquirerToken;
+    const { body: link } = await on.client.call('GET', path, { token });
+    assert.equal(link.adapter, 'HttpJson');
+    assert.match(link.signingKeys.current.x, /^[A-Za-z0-9_-]{43}$/);
+    assert.notEqual(link.signingKeys.next.x, link.signingKeys.current.x);
+    assert.equal(link.dialect, undefined);
+
+    const put = (changed: Record<string, unknown>) =>
+      on.client.call('PUT', path, { token, body: { ...link, ...changed } });
+    assertRefused(
+      await put({ signingKeys: { ...link.signingKeys, current: link.signingKeys.next } }),
+      {
+        code: 'field_read_only',
+        pointer: '/signingKeys',
+      },
+    );
+    assertRefused(await put({ dialect: 'iso1987-binary' }), {
+      code: 'field_invalid',
+      pointer: '/dialect',
+    });
+    const { httpJson: _http, ...without } = link;
+    assertRefused(await on.client.call('PUT', path, { token, body: without }), {
+      code: 'field_required',
+      pointer: '/httpJson',
+    });
+    const newer = await put({ httpJson: { ...link.httpJson, keyVersion: 2 } });
+    assert.deepEqual(newer.body.signingKeys.current, link.signingKeys.next);
+    const back = await on.client.call('PUT', path, {
+      token,
+      body: { ...newer.body, httpJson: link.httpJson },
+    });
+    assert.deepEqual(back.body.signingKeys, link.signingKeys);
+    await on.house.openLinks();
+    await untilAvailable(on, shop.token);
+  });
+});

@@ -1,0 +1,140 @@
+// Keys that a host sends as key blocks of TR-31, from its message down to a module that takes nothing else.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { builtInHosts, compileHost } from '@switchyard/iso8583';
+import { openHostLink } from '../../src/acquiring/iso8583-host/host-session-pool.ts';
+import { createZoneKeys } from '../../src/acquiring/keys/import-zone-keys.ts';
+import type { Iso8583HostLink } from '../../src/acquiring/spi/acquirer-spi.ts';
+import {
+  createAddressGuard,
+  createAwsClient,
+  createLog,
+  systemClock,
+} from '../../src/platform/index.ts';
+import { createAwsHsm } from '../../src/vault/hsm/aws.ts';
+import { keyTableOf } from '../../src/vault/hsm/key-table.ts';
+import { frameOf, startScriptedHost } from '../support/acquirers/scripted-host.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import {
+  awsCredentials,
+  awsRegion,
+  startAwsStub,
+  tr31Of,
+} from '../support/hsm/aws-payment-cryptography-stub.ts';
+import { entryOf, pan, pinIn, tdesKsn, terminalBlock } from '../support/hsm/hsm-test-keys.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+async function awsModule(t: TestContext) {
+  const stub = await startAwsStub();
+  t.after(stub.close);
+  const client = () =>
+    createAwsClient({
+      service: 'payment-cryptography',
+      region: awsRegion,
+      endpoint: stub.url,
+      credentials: awsCredentials,
+      clock: systemClock,
+      timeoutMs: 20_000,
+      connections: 2,
+    });
+  const names = ['bdk-tdes', 'zmk', 'zpk'] as const;
+  const entries = names.map((name) => entryOf(name, stub.arn(name)));
+  const table = keyTableOf(entries, 'the table of the tests');
+  const hsm = createAwsHsm({ table, log, data: client(), control: client(), format4Pan: 'full' });
+  t.after(hsm.close);
+  return { stub, hsm };
+}
+
+const linkTo = (port: number): Iso8583HostLink => ({
+  organizationId: randomUUID(),
+  linkId: randomUUID(),
+  name: 'north',
+  adapter: 'iso8583-host',
+  settings: {
+    host: '127.0.0.1',
+    port,
+    institutionId: '1001',
+    zoneMasterKey: { keyRef: 'zmk' },
+    zonePinKey: { keyRef: 'zpk', format: 0 },
+  },
+});
+
+/** A link that is signed on at a host which sends keys. */
+async function linked(t: TestContext) {
+  const { stub, hsm } = await awsModule(t);
+  const database = await testDatabase();
+  const host = await startScriptedHost();
+  const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
+  const ring = keys.keyRingFor(linkTo(host.port));
+  const link = openHostLink({
+    addressGuard: createAddressGuard({ allowsLoopback: true }),
+    host: '127.0.0.1',
+    port: host.port,
+    tls: false,
+    clock: systemClock,
+    log,
+    hsm,
+    compiledHost: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
+    keyRing: ring,
+    onUnmatchedResponse: () => {},
+  });
+  t.after(async () => {
+    await host.stop();
+    await link.close(0);
+  });
+  await eventually('signed on', () => link.isAvailable());
+  let sent = 0;
+  /** What the host is answered to a message with a new key. */
+  async function give(text: string): Promise<string | undefined> {
+    sent += 1;
+    const stan = `9${String(sent).padStart(5, '0')}`;
+    const fields = { 7: '0101120000', 11: stan, 48: text, 70: '101' };
+    // Of the connection that has signed on last.
+    const signedOn = host.asked.findLast(({ message }) => message.mti === '0800');
+    signedOn?.socket.write(frameOf({ mti: '0800', fields }));
+    const answer = () =>
+      host.asked.find(({ message }) => message.mti === '0810' && message.fields[11] === stan);
+    await eventually('the answer', () => answer() !== undefined);
+    return answer()?.message.fields[39];
+  }
+  return { stub, hsm, ring, give };
+}
+
+const head = `PT01${entryOf('zpk-other', '').checkValue}`;
+
+test('a key block that a host sends is taken in by AWS, and PINs go out under its key', async (t) => {
+  const { stub, hsm, ring, give } = await linked(t);
+  assert.equal(await give(head + tr31Of('zpk-other')), '00');
+  const zone = ring.getPinKey();
+  assert.deepEqual(zone, { keyRef: stub.arn('zpk-other'), format: 0, keyIndex: '01' });
+  const { pinBlock } = await hsm.translatePin({
+    scheme: 'DukptTdes',
+    ksn: tdesKsn,
+    inFormat: 0,
+    outFormat: 0,
+    pan,
+    pinBlock: terminalBlock('ISO0', tdesKsn),
+    outKeyRef: zone.keyRef,
+  });
+  assert.equal(pinIn(pinBlock, 'zpk-other', 'ISO0'), '1234');
+});
+
+test('a key block out of shape is refused before the module is asked', async (t) => {
+  const { stub, ring, give } = await linked(t);
+  const block = tr31Of('zpk-other');
+  const wrong = {
+    'another length than it says': `${block}00`,
+    'small letters': block.replace('P0TE', 'p0te'),
+    'no version': `E${block.slice(1)}`,
+    'too short': `D0032${block.slice(5, 32)}`,
+  };
+  for (const [what, text] of Object.entries(wrong))
+    assert.equal(await give(head + text), '96', what);
+  assert.ok(!stub.asked.some(({ target }) => target?.endsWith('ImportKey')));
+  // One that is merely encrypted has a shape, and the module does not take it.
+  assert.equal(await give(`${head}${'0123456789ABCDEF'.repeat(2)}`), '96');
+  assert.equal(ring.getPinKey()?.keyRef, 'zpk');
+});

@@ -1,0 +1,235 @@
+// Sales among several acquirers of a merchant: who is asked, and when another one is asked after it.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { booksOf } from '../payments/ledger/ledger-invariants.ts';
+import {
+  attachHttpAcquirer,
+  termsOn,
+  untilAvailable,
+} from '../support/acquirers/test-http-acquirer.ts';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+const amexCard = { card: { number: '371449635398431', expiryMonth: 12, expiryYear: 2030 } };
+
+describe('the routes of a merchant', () => {
+  let on: Scene;
+
+  before(async () => {
+    on = await scene();
+  });
+
+  const sell = (shop: Shop, members: Record<string, unknown> = {}) =>
+    on.client.call('POST', `${base}/process`, { token: shop.token, body: keyedSale(members) });
+  const operate = (shop: Shop, path: string, body: Record<string, unknown> = {}) =>
+    on.client.call('POST', `${base}${path}`, { token: shop.token, body });
+  const read = async (shop: Shop, id: string) =>
+    (await on.client.call('GET', `${base}/${id}`, { token: shop.token })).body;
+
+  /** A further contract of a shop. */
+  async function contractOn(shop: Shop, linkId: string, terms: Record<string, unknown> = {}) {
+    const { acquirerContracts } = on.house.provisioning;
+    const { view } = await acquirerContracts.create(
+      { organizationId: on.organizationId, merchantId: shop.merchantId },
+      {
+        currencies: ['EUR', 'USD'],
+        captureModes: ['Immediate', 'Deferred'],
+        clearCardData: 'Allowed',
+        partialCancel: true,
+        multipleCapture: true,
+        ...termsOn(linkId, terms),
+      },
+    );
+    return view;
+  }
+
+  const merchantOf = (body: { receipt: { merchant: { acquirerMerchantId: string } } }) =>
+    body.receipt.merchant.acquirerMerchantId;
+
+  /** A shop at the host with a second contract at an acquirer of its own, which is up. */
+  async function shopWithBank(name: string, terms: Record<string, unknown> = { routing: [{}] }) {
+    const bank = await attachHttpAcquirer(on, name);
+    const shop = await on.newShop();
+    const contract = await contractOn(shop, bank.linkId, terms);
+    const path = `${base}/technical/isAvailable`;
+    await until(async () => {
+      const { body } = await on.client.call('GET', path, { token: shop.token });
+      const links = body.links as { name: string; available: boolean }[];
+      return links.find((link) => link.name === name)?.available === true ? true : undefined;
+    }, `${name} to be ready`);
+    return { bank, shop, contract };
+  }
+
+  test('rules by scheme, currency and amount say who is asked', async () => {
+    const { shop, contract } = await shopWithBank('rules', {
+      routing: [
+        { schemes: ['Amex'] },
+        { currencies: ['USD'] },
+        { currencies: ['EUR'], amountFrom: 50_000, amountTo: 60_000 },
+      ],
+    });
+    const asked = async (members: Record<string, unknown>) => {
+      const { body, text } = await sell(shop, members);
+      assert.equal(body.state, 'Captured', text);
+      return merchantOf(body) === contract.acquirerMerchantId ? 'bank' : 'host';
+    };
+    assert.equal(await asked({}), 'host');
+    assert.equal(await asked({ instrument: amexCard }), 'bank');
+    assert.equal(await asked({ currency: 'USD' }), 'bank');
+    assert.equal(await asked({ amount: 50_000 }), 'bank');
+    assert.equal(await asked({ amount: 60_001 }), 'host');
+  });
+
+  test('a merchant whose rules take no such sale is told so, and nothing is stored', async () => {
+    const shop = await on.newShop({ routing: [{ schemes: ['Amex'] }] });
+    assertRefused(await sell(shop), { code: 'no_acquirer_for_merchant' });
+    assert.equal((await sell(shop, { instrument: amexCard })).body.state, 'Captured');
+  });
+
+  test('wrong rules are refused with their place', async () => {
+    const path = `/provisioning/v2/merchants/${on.shop.merchantId}/acquirer-contracts/${on.shop.contractId}`;
+    const token = on.acquirerToken;
+    const { body: contract } = await on.client.call('GET', path, { token });
+    assert.deepEqual(contract.routing, []);
+    const put = (routing: unknown[]) =>
+      on.client.call('PUT', path, { token, body: { ...contract, routing } });
+    assertRefused(await put([{ weight: 1 }, { currencies: ['XXX'] }]), {
+      code: 'currency_unknown',
+      pointer: '/routing/1/currencies/0',
+    });
+    assertRefused(await put([{ amountFrom: 100 }]), {
+      code: 'field_invalid',
+      pointer: '/routing/0/currencies',
+    });
+    assertRefused(await put([{ currencies: ['EUR'], amountFrom: 100, amountTo: 99 }]), {
+      code: 'field_invalid',
+      pointer: '/routing/0/amountTo',
+    });
+    assertRefused(await put([{ weight: 101 }]), {
+      code: 'field_invalid',
+      pointer: '/routing/0/weight',
+    });
+  });
+
+  test('a contract that does not take the sale is left out, whatever its weight', async () => {
+    const terms = { captureModes: ['Deferred'], routing: [{}] };
+    const { shop, contract } = await shopWithBank('modes', terms);
+    const immediate = await sell(shop, { captureMode: 'Immediate' });
+    assert.notEqual(merchantOf(immediate.body), contract.acquirerMerchantId);
+    const deferred = await sell(shop, { captureMode: 'Deferred' });
+    assert.equal(merchantOf(deferred.body), contract.acquirerMerchantId, deferred.text);
+  });
+
+  test('a link that is away is passed over before anything is stored for it', async () => {
+    const { bank, shop } = await shopWithBank('passed');
+    await bank.vanish();
+    // The first sale finds out; the link is away then.
+    const first = await sell(shop);
+    assert.equal(first.body.state, 'Captured', first.text);
+    const second = await sell(shop);
+    assert.equal(second.body.state, 'Captured', second.text);
+    const { events } = await read(shop, second.body.transactionId);
+    assert.ok(!events.some(({ type }: { type: string }) => type === 'transaction.rerouted'));
+    const path = `${base}/technical/isAvailable`;
+    const { body } = await on.client.call('GET', path, { token: shop.token });
+    assert.equal(body.available, true);
+    assert.equal(body.links.length, 2);
+  });
+
+  test('where nothing was sent the next one is asked, and all that follows goes the same way', async () => {
+    const { bank, shop, contract } = await shopWithBank('failing');
+    assert.equal(merchantOf((await sell(shop)).body), contract.acquirerMerchantId);
+    await bank.vanish();
+    const { body, text } = await sell(shop, { amount: 4000, captureMode: 'Deferred' });
+    assert.equal(body.state, 'Authorized', text);
+    assert.equal(merchantOf(body), shop.merchantNumber);
+    const id = body.transactionId;
+    const types = ((await read(shop, id)).events as { type: string }[]).map(({ type }) => type);
+    assert.deepEqual(types, [
+      'transaction.received',
+      'transaction.rerouted',
+      'transaction.authorized',
+    ]);
+    assert.equal((await operate(shop, `/${id}/capture`, { amount: 3000 })).status, 200);
+    assert.equal(
+      (await operate(shop, `/${id}/cancel`, { cancelReason: 'Functional' })).status,
+      200,
+    );
+    const refund = await operate(shop, `/${id}/refund`, { amount: 1000 });
+    assert.equal(refund.body.state, 'PartiallyRefunded', refund.text);
+    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    assert.deepEqual(
+      { captured: totals?.captured, refunded: totals?.refunded, open: totals?.openHolds },
+      { captured: 3000, refunded: 1000, open: 0 },
+    );
+    const book = (await booksOf(on)).find(({ transactionId }) => transactionId === id);
+    assert.equal(book?.contractId, shop.contractId);
+  });
+
+  test('where the acquirer may have heard of it, nobody else is asked', async () => {
+    const { bank, shop } = await shopWithBank('silent');
+    // First, since a silence makes the link ask whether the bank is there at all.
+    bank.server.setReady(false);
+    const refused = await sell(shop);
+    assertRefused(refused, { code: 'not_sent' });
+    assert.equal(refused.body.transaction.state, 'Failed');
+    bank.server.setReady(true);
+    const { body } = await sell(shop, { amount: 9091 });
+    assert.equal(body.state, 'Reversing');
+    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    assert.equal(totals, undefined);
+  });
+
+  test('what the second acquirer leaves unanswered is reversed there, and nowhere else', async () => {
+    const { bank, shop } = await shopWithBank('second');
+    await sell(shop);
+    const before = bank.server.ledger().entries;
+    await bank.vanish();
+    const { body, text } = await sell(shop, { amount: 9091 });
+    assert.equal(body.state, 'Reversing', text);
+    const reversed = async () => (await read(shop, body.transactionId)).state === 'Reversed';
+    await until(reversed, 'the reversal to be taken');
+    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    assert.deepEqual(
+      { captured: totals?.captured, reversed: totals?.reversed, reversals: totals?.reversals },
+      { captured: 0, reversed: 9091, reversals: 1 },
+    );
+    assert.equal(bank.server.ledger().entries, before);
+  });
+
+  test('replayed, a rerouted sale has the same answer', async () => {
+    const { bank, shop } = await shopWithBank('replayed');
+    await sell(shop);
+    await bank.vanish();
+    const request = keyedSale();
+    const path = `${base}/process`;
+    const first = await on.client.call('POST', path, { token: shop.token, body: request });
+    assert.equal(merchantOf(first.body), shop.merchantNumber, first.text);
+    const again = await on.client.call('POST', path, { token: shop.token, body: request });
+    assert.deepEqual(again.body, first.body);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+  });
+
+  test('a till is told of the links of its merchant alone', async () => {
+    const bank = await attachHttpAcquirer(on, 'alone');
+    const shop = await on.newShop(termsOn(bank.linkId));
+    await untilAvailable(on, shop.token);
+    const path = `${base}/technical/isAvailable`;
+    const ask = async () => (await on.client.call('GET', path, { token: shop.token })).body;
+    assert.deepEqual(await ask(), {
+      available: true,
+      offlineAdvised: false,
+      links: [{ name: 'alone', available: true }],
+    });
+    await bank.vanish();
+    await sell(shop);
+    assert.deepEqual(await ask(), {
+      available: false,
+      offlineAdvised: true,
+      links: [{ name: 'alone', available: false }],
+    });
+  });
+});

@@ -1,0 +1,309 @@
+// Whole run: much is made, or waited for, before it shows.
+// What a provider sees of its services, and how an organisation sees where a service is in use.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { openQr, type QrScene } from '../qr/test-qr-merchant.ts';
+import { type Json, nameOf } from '../qr/test-qr-provider.ts';
+import {
+  answering,
+  type CatalogueScene,
+  openCatalogue,
+  openProvider,
+} from '../support/provisioning/test-catalog.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+type Seen = { name?: string; entityId: string; active: boolean; usable: boolean; status?: string };
+
+describe('the provider of a service', () => {
+  let scene: CatalogueScene;
+  let provider: Awaited<ReturnType<typeof openProvider>>;
+  before(async () => {
+    scene = await openCatalogue();
+    provider = await openProvider();
+  });
+  after(async () => {
+    await provider.close();
+    await scene.close();
+  });
+
+  const activate = (serviceId: string, level: string, entityId: string, more: object = {}) =>
+    scene.done('org', 'POST', '/activations', { serviceId, level, entityId, ...more });
+
+  test('sees who uses it, level by level, and nobody else does', async () => {
+    const { serviceId } = await scene.subscribed();
+    const place = await scene.place(`place-${randomUUID()}`);
+    const path = `/services/${serviceId}/activations`;
+    assert.deepEqual((await scene.done('provider', 'GET', path))['items'], []);
+    const { activationId } = await activate(serviceId, 'Organization', scene.organizationId);
+    await activate(serviceId, 'Merchant', place.merchantId);
+    const { items } = await scene.done('provider', 'GET', path);
+    assert.equal(items.length, 1);
+    assert.equal(items[0].activationId, activationId);
+    assert.equal(items[0].organizationId, scene.organizationId);
+    assert.equal(items[0].organizationName, 'Acquirer');
+    assert.equal(items[0].status, 'Active');
+    const merchants = await scene.done('provider', 'GET', `${path}?level=Merchant`);
+    assert.deepEqual(
+      merchants['items'].map(({ entityId, merchantId }: Json) => [entityId, merchantId]),
+      [[place.merchantId, place.merchantId]],
+    );
+    const refused = await scene.done('provider', 'GET', `${path}?status=Refused`);
+    assert.deepEqual(refused['items'], []);
+    for (const stranger of ['org', 'other']) {
+      for (const what of ['activations', 'calls']) {
+        const answer = await scene.call(stranger, 'GET', `/services/${serviceId}/${what}`);
+        assert.equal(answer.body['code'], 'service_not_found', `${stranger} ${what}`);
+      }
+    }
+    const merchant = await scene.call(place.token, 'GET', path);
+    assert.equal(merchant.body['code'], 'permission_denied');
+    assert.equal((await scene.call('provider', 'GET', '/services/x/calls')).status, 404);
+  });
+
+  test('sees page after page, each use once', async () => {
+    const { serviceId } = await scene.subscribed();
+    const made: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const { merchantId } = await scene.place(`place-${randomUUID()}`);
+      await activate(serviceId, 'Merchant', merchantId);
+      made.unshift(merchantId);
+    }
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const path = `/services/${serviceId}/activations?level=Merchant&limit=2${cursor}`;
+      const { items, nextCursor } = await scene.done('provider', 'GET', path);
+      seen.push(...items.map(({ entityId }: Json) => entityId));
+      cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
+    } while (cursor !== '');
+    assert.deepEqual(seen, made, 'the newest first');
+  });
+
+  test('answers by a person what its server left open, once', async () => {
+    const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
+    provider.script = answering(202);
+    await activate(serviceId, 'Organization', scene.organizationId);
+    await scene.work();
+    const path = `/services/${serviceId}/activations?status=Pending`;
+    const { items } = await scene.done('provider', 'GET', path);
+    const [{ organizationId, activationId, handshakeId }] = items;
+    const answer = `/organizations/${organizationId}/activations/${activationId}/answer`;
+    const body = { handshakeId, status: 'Accepted' };
+    assert.equal((await scene.done('provider', 'POST', answer, body))['status'], 'Active');
+    assert.equal((await scene.done('provider', 'POST', answer, body))['status'], 'Active');
+    const other = await scene.call('provider', 'POST', answer, { handshakeId, status: 'Refused' });
+    assert.equal(other.body['code'], 'activation_state');
+    provider.script = answering(200, { status: 'Accepted' });
+  });
+
+  test('sees how its server answered, and what failed', async () => {
+    const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
+    const path = `/services/${serviceId}/calls`;
+    const quiet = await scene.done('provider', 'GET', path);
+    assert.deepEqual([quiet['status'], quiet['calls'], quiet['hours']], ['Quiet', [], []]);
+    provider.script = answering(500);
+    await activate(serviceId, 'Organization', scene.organizationId);
+    await scene.work();
+    provider.script = answering(200, { status: 'Accepted' });
+    await scene.work();
+    await scene.catalog.callBook.stop();
+    const { status, calls, hours } = await scene.done('provider', 'GET', path);
+    assert.equal(status, 'Degraded');
+    const [{ lastFault, ...asked }] = calls;
+    assert.deepEqual([asked.call, asked.answered, asked.failed], ['activation', 1, 1]);
+    assert.equal(lastFault.reason, 'status 500');
+    const sums = hours.map(({ answered, failed }: Json) => answered + failed);
+    assert.equal(
+      sums.reduce((sum: number, each: number) => sum + each, 0),
+      2,
+    );
+    const target = { serviceId, level: 'Organization', entityId: scene.organizationId };
+    provider.script = answering(200, {});
+    await scene.done('org', 'POST', '/deactivations', target);
+    await scene.work();
+    await scene.catalog.callBook.stop();
+    const { calls: later } = await scene.done('provider', 'GET', path);
+    assert.deepEqual(
+      later.map(({ call, answered, failed }: Json) => [call, answered, failed]),
+      [
+        ['activation', 1, 1],
+        ['deactivation', 1, 0],
+      ],
+      'a notice needs no word of consent',
+    );
+    provider.script = answering(200, { status: 'Accepted' });
+    const bad = await scene.call('provider', 'GET', `${path}?hours=0`);
+    assert.equal(bad.body['code'], 'field_invalid');
+  });
+
+  test('of two processes that count, no call is lost', async () => {
+    const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
+    const other = await openCatalogue();
+    const note = { serviceId, call: 'create', isAnswered: true, ms: 5 };
+    for (let count = 0; count < 20; count += 1) {
+      scene.catalog.callBook.note(note);
+      other.catalog.callBook.note({ ...note, call: count % 2 === 0 ? 'create' : 'status' });
+    }
+    await Promise.all([scene.catalog.callBook.stop(), other.catalog.callBook.stop()]);
+    const { calls } = await scene.done('provider', 'GET', `/services/${serviceId}/calls`);
+    assert.deepEqual(
+      calls.map(({ call, answered }: Json) => [call, answered]),
+      [
+        ['create', 30],
+        ['status', 10],
+      ],
+    );
+    await other.close();
+  });
+});
+
+describe('where a service is in use', () => {
+  let scene: CatalogueScene;
+  before(async () => {
+    scene = await openCatalogue();
+  });
+  after(() => scene.close());
+
+  const seen = async (serviceId: string, query = '', token = 'org') => {
+    const { above, items } = await scene.done(
+      token,
+      'GET',
+      `/services/${serviceId}/places${query}`,
+    );
+    return {
+      above: above.map(({ level, active }: Json) => [level, active]),
+      items: new Map<string, Seen>(items.map((item: Seen) => [item.entityId, item])),
+    };
+  };
+
+  test('is told from the organisation down to the devices, as the devices themselves have it', async () => {
+    const { serviceId } = await scene.subscribed();
+    const place = await scene.place(`place-${randomUUID()}`);
+    const before = await seen(serviceId);
+    assert.deepEqual(before.above, [['Organization', false]]);
+    assert.deepEqual(
+      [before.items.get(place.merchantId)?.active, before.items.get(place.merchantId)?.usable],
+      [false, false],
+    );
+    const target = { serviceId, level: 'Organization', entityId: scene.organizationId };
+    await scene.done('org', 'POST', '/activations', target);
+    const late = await scene.device(place.storeId);
+    const off = { serviceId, level: 'LogicalDevice', entityId: place.deviceId };
+    const devices = `?storeId=${place.storeId}`;
+    const merchant = (await seen(serviceId)).items.get(place.merchantId);
+    assert.deepEqual(
+      [merchant?.active, merchant?.usable, merchant?.name],
+      [true, true, place.token],
+    );
+    assert.equal((await seen(serviceId, devices)).items.get(late)?.usable, false, 'made later');
+    assert.equal((await seen(serviceId, devices)).items.get(place.deviceId)?.usable, true);
+    await scene.done('org', 'POST', '/deactivations', off);
+    const after = await seen(serviceId, devices);
+    assert.deepEqual(after.above, [
+      ['Organization', true],
+      ['Merchant', true],
+      ['Store', true],
+    ]);
+    const device = after.items.get(place.deviceId);
+    assert.deepEqual([device?.active, device?.usable, device?.status], [false, false, 'Inactive']);
+    await scene.done('org', 'POST', '/activations', off);
+    await scene.done('org', 'POST', '/deactivations', {
+      ...target,
+      level: 'Merchant',
+      entityId: place.merchantId,
+    });
+    const blocked = (await seen(serviceId, devices)).items.get(place.deviceId);
+    assert.deepEqual([blocked?.active, blocked?.usable], [true, false], 'on, but off above');
+    for (const id of [place.deviceId, late]) {
+      const isUsable = await scene.catalog.isActive(scene.organizationId, id, serviceId);
+      assert.equal((await seen(serviceId, devices)).items.get(id)?.usable, isUsable);
+    }
+  });
+
+  test('a merchant sees its own, a stranger nothing', async () => {
+    const { serviceId } = await scene.subscribed();
+    const [place, other] = [await scene.place(randomUUID()), await scene.place(randomUUID())];
+    const own = await seen(serviceId, '', place.token);
+    assert.deepEqual([...own.items.keys()], [place.merchantId]);
+    const stores = await seen(serviceId, `?merchantId=${place.merchantId}`, place.token);
+    assert.deepEqual([...stores.items.keys()], [place.storeId]);
+    for (const [token, query, code] of [
+      [place.token, `?merchantId=${other.merchantId}`, 'merchant_not_found'],
+      [place.token, `?storeId=${other.storeId}`, 'store_not_found'],
+      ['other', `?merchantId=${place.merchantId}`, 'merchant_not_found'],
+      ['org', '?cursor=x', 'cursor_invalid'],
+    ] as const) {
+      const answer = await scene.call(token, 'GET', `/services/${serviceId}/places${query}`);
+      assert.equal(answer.body['code'], code, `${token} ${query}`);
+    }
+    const { serviceId: draft } = await scene.done('provider', 'POST', '/services', {
+      name: 'Draft',
+      domain: 'Payments',
+    });
+    const hidden = await scene.call('org', 'GET', `/services/${draft}/places`);
+    assert.equal(hidden.body['code'], 'service_not_found');
+    const device = await scene.call(
+      scene.deviceToken(place),
+      'GET',
+      `/services/${serviceId}/places`,
+    );
+    assert.equal(device.body['code'], 'permission_denied');
+  });
+
+  test('page after page, each place once', async () => {
+    const { serviceId } = await scene.subscribed();
+    const place = await scene.place(randomUUID());
+    const made = [place.deviceId];
+    for (let count = 0; count < 4; count += 1) made.push(await scene.device(place.storeId));
+    const found: string[] = [];
+    let cursor = '';
+    do {
+      const path = `/services/${serviceId}/places?storeId=${place.storeId}&limit=2${cursor}`;
+      const { items, nextCursor } = await scene.done('org', 'GET', path);
+      found.push(...items.map(({ entityId }: Json) => entityId));
+      cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
+    } while (cursor !== '');
+    assert.deepEqual(found, made);
+  });
+});
+
+describe('the provider of QR payments', () => {
+  let qr: QrScene;
+  before(async () => {
+    qr = await openQr();
+  });
+  after(() => qr.close());
+
+  const path = '/qrcode-payment/v1/provider-transactions';
+
+  test('sees the payments of its services, and no others', async () => {
+    const id = await qr.begun();
+    const amount = { amount: 1050, currency: 'EUR' };
+    await qr.tell(id, { type: 'payment.completed', sequence: 1, amount });
+    const { body } = await qr.on.client.call('GET', path, { token: qr.providerToken });
+    const [payment] = body.items;
+    assert.deepEqual(
+      [payment.transactionId, payment.providerTransactionId, payment.status, payment.paidAmount],
+      [id, nameOf(id), 'Completed', 1050],
+    );
+    assert.equal(payment.serviceId, qr.serviceId);
+    assert.equal(payment.paymentType, qr.paymentType);
+    assert.equal('merchantId' in payment, false, 'who was paid stands in what it was asked');
+    const { body: none } = await qr.on.client.call('GET', path, { token: qr.on.acquirerToken });
+    assert.deepEqual(none.items, []);
+    const denied = await qr.on.client.call('GET', path, { token: qr.shop.token });
+    assert.equal(denied.status, 403);
+    const first = await qr.on.client.call('GET', `${path}?limit=1`, { token: qr.providerToken });
+    assert.equal(first.body.items.length, 1);
+  });
+
+  test('sees that its server was called', async () => {
+    await qr.begun();
+    const calls = `/service-catalog/v1/services/${qr.serviceId}/calls`;
+    await eventually('the calls are counted', async () => {
+      const { body } = await qr.on.client.call('GET', calls, { token: qr.providerToken });
+      return body.calls.some(({ call, answered }: Json) => call === 'create' && answered > 0);
+    });
+  });
+});

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import type { Answer } from '../support/provisioning/test-catalog.ts';
+import {
+  type ConfigurationScene,
+  declaration,
+  openConfiguration,
+} from '../support/provisioning/test-service-configuration.ts';
+
+let scene: ConfigurationScene;
+before(async () => {
+  scene = await openConfiguration();
+});
+after(() => scene.close());
+
+const codeOf = ({ status, body }: Answer) => [status, body['code']];
+const firstOf = ({ body }: Answer) => {
+  const [error] = body['errors'] ?? [];
+  return [body['code'], error?.pointer];
+};
+
+test('values that do not fit the schema are refused at their pointer', async () => {
+  const place = await scene.newPlace();
+  const serviceId = await scene.configured();
+  const path = scene.path('stores', place.storeId, serviceId);
+  const cases: [object, string, string][] = [
+    [{ fotter: 'x' }, 'field_unknown', '/values/fotter'],
+    [{ receipt: { copes: 1 } }, 'field_unknown', '/values/receipt/copes'],
+    [{ receipt: { copies: 4 } }, 'field_invalid', '/values/receipt/copies'],
+    [{ receipt: [] }, 'field_invalid', '/values/receipt'],
+    [{ receipt: null }, 'field_invalid', '/values/receipt'],
+    [{ footer: { text: 'x' } }, 'field_invalid', '/values/footer'],
+    [{ languages: ['en', 2] }, 'field_invalid', '/values/languages/1'],
+    [{ languages: { 0: 'en' } }, 'field_invalid', '/values/languages'],
+    [{ languages: Array(6).fill('en') }, 'field_invalid', '/values/languages'],
+    [{ floorLimit: 100 }, 'field_invalid', '/values/floorLimit'],
+    [{ account: { apiKey: 7 } }, 'field_invalid', '/values/account/apiKey'],
+    [{ constructor: {} }, 'field_unknown', '/values/constructor'],
+    [{ toString: 'x' }, 'field_unknown', '/values/toString'],
+    [{ hosts: { NO: {} } }, 'field_invalid', '/values/hosts'],
+    [{ hosts: { a: { prot: 1 } } }, 'field_unknown', '/values/hosts/a/prot'],
+    [{ hosts: { a: {}, b: {}, c: {}, d: {}, e: {}, f: {} } }, 'field_invalid', '/values/hosts'],
+    [{ '4111111111111111': 1 }, 'field_unknown', '/values'],
+    [{ open: { big: 'x'.repeat(70_000) } }, 'field_invalid', '/values'],
+  ];
+  for (const [values, code, pointer] of cases) {
+    const answer = await scene.submit('org', path, values);
+    assert.equal(answer.status, 422, JSON.stringify(answer.body));
+    assert.deepEqual(firstOf(answer), [code, pointer], JSON.stringify(values).slice(0, 80));
+    assert.doesNotMatch(JSON.stringify(answer.body), /4111111111111111/);
+  }
+  const near = await scene.submit('org', path, { fotter: 'x' });
+  assert.match(near.body['detail'], /perhaps footer is meant/);
+  const several = await scene.submit('org', path, { footer: 1, receipt: { copies: 9 }, no: 1 });
+  assert.equal(several.body['errors'].length, 3);
+  const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`m${at}`, 1]));
+  assert.equal((await scene.submit('org', path, many)).body['errors'].length, 20);
+  assert.equal((await scene.call('org', 'GET', path)).body['version'], 0);
+});
+
+test('what is not strict JSON, too deep or not an object comes to nothing', async () => {
+  const place = await scene.newPlace();
+  const serviceId = await scene.configured();
+  const path = scene.path('stores', place.storeId, serviceId);
+  const proto = JSON.parse('{"values":{"open":{"__proto__":{"polluted":true}}}}');
+  assert.deepEqual(codeOf(await scene.call('org', 'POST', path, proto)), [400, 'malformed_json']);
+  let deep: object = { leaf: 1 };
+  for (let depth = 0; depth < 33; depth += 1) deep = { next: deep };
+  const answer = await scene.submit('org', path, { open: deep });
+  assert.deepEqual(codeOf(answer), [400, 'malformed_json']);
+  for (const values of [[], 'text', 7, null, undefined]) {
+    assert.equal((await scene.submit('org', path, values)).status, 422, String(values));
+  }
+  const more = { values: {}, other: 1 };
+  assert.equal((await scene.call('org', 'POST', path, more)).body['code'], 'field_unknown');
+  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+});
+
+test('a member that belongs further up is set there alone', async () => {
+  const place = await scene.newPlace();
+  const serviceId = await scene.configured();
+  for (const [level, id] of scene.levelsOf(place)) {
+    const path = scene.path(level, id, serviceId);
+    const answer = await scene.submit('org', path, { floorLimit: 100 });
+    const isAbove = level === 'organizations' || level === 'merchants';
+    assert.equal(answer.status, isAbove ? 200 : 422, level);
+    if (!isAbove) assert.match(answer.body['detail'], /is set at the level Merchant or above/);
+  }
+});
+
+test('what nobody set is told above, and refused at the device', async () => {
+  const place = await scene.newPlace();
+  const { parameterSchema } = declaration;
+  const serviceId = await scene.configured({ parameterSchema });
+  const store = scene.path('stores', place.storeId, serviceId);
+  const set = await scene.submit('org', store, { receipt: { copies: 1 } });
+  assert.deepEqual([set.status, set.body['missing']], [200, ['/footer']]);
+  const device = scene.path('logical-devices', place.deviceId, serviceId);
+  const refused = await scene.submit('org', device, { receipt: { copies: 2 } });
+  assert.deepEqual(firstOf(refused), ['field_required', '/values/footer']);
+  const before = await scene.delivered(place, serviceId);
+  assert.equal(before.values, undefined);
+  assert.deepEqual(
+    before.misfits.map(({ pointer }) => pointer),
+    ['/footer'],
+  );
+  await scene.done('org', 'POST', device, { values: { footer: 'Bye' } });
+  const after = await scene.delivered(place, serviceId);
+  assert.deepEqual(after.values, { footer: 'Bye', receipt: { copies: 1 } });
+});
+
+test('a release that stored values do not fit is not delivered in silence', async () => {
+  const place = await scene.newPlace();
+  const serviceId = await scene.configured();
+  const merchant = scene.path('merchants', place.merchantId, serviceId);
+  await scene.done('org', 'POST', merchant, { values: { floorLimit: 4000, footer: 'Old' } });
+  const before = await scene.delivered(place, serviceId);
+  assert.equal(before.values?.['floorLimit'], 4000);
+  const service = await scene.done('provider', 'GET', `/services/${serviceId}`);
+  const { properties } = declaration.parameterSchema;
+  const { footer: _footer, ...left } = properties;
+  const changed = {
+    ...service,
+    parameterSchema: {
+      type: 'object',
+      properties: { ...left, floorLimit: { ...properties.floorLimit, maximum: 1000 } },
+    },
+    defaults: { receipt: { copies: 1 } },
+  };
+  await scene.done('provider', 'PUT', `/services/${serviceId}`, changed);
+  assert.equal((await scene.delivered(place, serviceId)).version, before.version);
+  await scene.done('provider', 'POST', `/services/${serviceId}/publish`);
+  const store = scene.path('stores', place.storeId, serviceId);
+  const { body } = await scene.call('org', 'GET', store);
+  const found = body['invalid'].map((each: { pointer: string; level: string }) => [
+    each.pointer,
+    each.level,
+  ]);
+  assert.deepEqual(found, [
+    ['/footer', 'Merchant'],
+    ['/floorLimit', 'Merchant'],
+  ]);
+  const after = await scene.delivered(place, serviceId);
+  assert.equal(after.values, undefined);
+  assert.notEqual(after.version, before.version);
+  assert.equal(after.misfits.length, 2);
+  // What stands above is not the store's to mend, and hides nothing that is.
+  assert.equal((await scene.submit('org', store, { receipt: { copies: 9 } })).status, 422);
+  assert.equal((await scene.submit('org', store, { receipt: { copies: 2 } })).status, 200);
+  const old = await scene.call('org', 'POST', `${merchant}/versions/1/restore`);
+  assert.equal(old.body['version'], 1);
+  assert.equal((await scene.submit('org', merchant, { floorLimit: 4000 })).status, 422);
+  await scene.done('org', 'POST', merchant, { values: { floorLimit: 900 } });
+  assert.deepEqual((await scene.delivered(place, serviceId)).values, {
+    floorLimit: 900,
+    receipt: { copies: 2 },
+  });
+  const refused = await scene.call('org', 'POST', `${merchant}/versions/1/restore`);
+  assert.equal(refused.status, 422);
+});
+
+test('many misfits above hide none of the level that is written', async () => {
+  const place = await scene.newPlace();
+  const names = Array.from({ length: 30 }, (_, at) => `m${at}`);
+  const numbers = (maximum: number) => ({
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'integer', maximum }])),
+  });
+  const serviceId = await scene.configured({ domain: 'constructor', parameterSchema: numbers(9) });
+  const organization = scene.path('organizations', scene.organizationId, serviceId);
+  const values = Object.fromEntries(names.map((name) => [name, 9]));
+  await scene.done('org', 'POST', organization, { values });
+  const service = await scene.done('provider', 'GET', `/services/${serviceId}`);
+  await scene.done('provider', 'PUT', `/services/${serviceId}`, {
+    ...service,
+    parameterSchema: numbers(5),
+  });
+  await scene.done('provider', 'POST', `/services/${serviceId}/publish`);
+  const store = scene.path('stores', place.storeId, serviceId);
+  assert.equal((await scene.call('org', 'GET', store)).body['invalid'].length, 20);
+  assert.equal((await scene.submit('org', store, { m29: 6 })).status, 422);
+  assert.equal((await scene.submit('org', store, { m29: 5 })).status, 200);
+});
+
+test('each caller reaches its own entities and no others', async () => {
+  const place = await scene.newPlace();
+  const foreign = await scene.newPlace();
+  const serviceId = await scene.configured();
+  const device = scene.deviceToken(place);
+  const unknown: Record<string, string> = {
+    organizations: 'organization_not_found',
+    merchants: 'merchant_not_found',
+    stores: 'store_not_found',
+    'logical-devices': 'device_not_found',
+  };
+  for (const [level, id] of scene.levelsOf(place)) {
+    const own = scene.path(level, id, serviceId);
+    const isOrganization = level === 'organizations';
+    const wanted: [string, number][] = [
+      ['org', 200],
+      [place.token, isOrganization ? 403 : 200],
+      [foreign.token, isOrganization ? 403 : 404],
+      ['other', 404],
+      ['nobody', 403],
+      [device, 403],
+    ];
+    for (const [token, status] of wanted) {
+      const read = await scene.call(token, 'GET', own);
+      assert.equal(read.status, status, `${token} reads ${level}`);
+      if (status === 404) assert.equal(read.body['code'], unknown[level]);
+      const written = await scene.submit(token, own, { footer: 'x' });
+      assert.equal(written.status, status, `${token} writes ${level}`);
+      const list = `/configuration/v1/${level}/${id}/services`;
+      assert.equal((await scene.call(token, 'GET', list)).status, status, `${token} ${list}`);
+      const versions = await scene.call(token, 'GET', `${own}/versions`);
+      assert.equal(versions.status, status, `${token} versions of ${level}`);
+      const gone = await scene.call(token, 'DELETE', own);
+      assert.equal(gone.status, status === 200 ? 204 : status, `${token} removes ${level}`);
+    }
+    for (const nobody of [randomUUID(), 'not-an-identifier', foreign.storeId.slice(1)]) {
+      const answer = await scene.call('org', 'GET', scene.path(level, nobody, serviceId));
+      assert.deepEqual(codeOf(answer), [404, unknown[level]]);
+    }
+  }
+  // Of another level.
+  const wrong = scene.path('merchants', place.storeId, serviceId);
+  assert.deepEqual(codeOf(await scene.call('org', 'GET', wrong)), [404, 'merchant_not_found']);
+  const nowhere = `/configuration/v1/tills/${place.deviceId}/services/${serviceId}`;
+  assert.deepEqual(codeOf(await scene.call('org', 'GET', nowhere)), [422, 'field_invalid']);
+});
+
+test('only a published service of a subscription can be configured', async () => {
+  const place = await scene.newPlace();
+  const draft = await scene.done('provider', 'POST', '/services', {
+    name: 'Draft',
+    domain: 'Receipts',
+    ...declaration,
+  });
+  const at = (serviceId: string) => scene.path('stores', place.storeId, serviceId);
+  const unseen = await scene.call('org', 'GET', at(draft['serviceId']));
+  assert.deepEqual(codeOf(unseen), [404, 'service_not_found']);
+  const none = await scene.call('org', 'GET', at(randomUUID()));
+  assert.deepEqual(codeOf(none), [404, 'service_not_found']);
+  const provider = scene.path('organizations', scene.providerId, draft['serviceId']);
+  const own = await scene.call('provider', 'GET', provider);
+  assert.deepEqual(codeOf(own), [409, 'service_state']);
+  const { serviceId } = await scene.service(declaration);
+  const unsubscribed = await scene.submit('org', at(serviceId), {});
+  assert.deepEqual(codeOf(unsubscribed), [422, 'service_not_subscribed']);
+
+  const bare = await scene.configured({});
+  const known = await scene.configured();
+  const list = `/configuration/v1/stores/${place.storeId}/services`;
+  await scene.done('org', 'POST', at(known), { values: { footer: 'x' } });
+  let cursor = '';
+  const seen: Record<string, { version: number; isSet: boolean }> = {};
+  do {
+    const page = await scene.done('org', 'GET', `${list}?limit=2${cursor}`);
+    for (const item of page['items']) seen[item.serviceId] = item;
+    cursor = page['nextCursor'] === null ? '' : `&cursor=${page['nextCursor']}`;
+  } while (cursor !== '');
+  assert.deepEqual([seen[known]?.version, seen[known]?.isSet], [1, true]);
+  assert.equal(seen[bare], undefined);
+  const nothing = await scene.submit('org', at(bare), { footer: 'x' });
+  assert.deepEqual(firstOf(nothing), ['field_unknown', '/values/footer']);
+  // What is retired goes on where it is in use.
+  await scene.done('provider', 'POST', `/services/${known}/retire`);
+  assert.equal((await scene.submit('org', at(known), { footer: 'y' })).status, 200);
+});
+
+test('defaults fit their schema, and hold no secrets', async () => {
+  const declare = (more: object) =>
+    scene.call('provider', 'POST', '/services', {
+      name: 'Receipts',
+      domain: 'Receipts',
+      ...declaration,
+      ...more,
+    });
+  const cases: [object, string][] = [
+    [{ fotter: 'x' }, '/defaults/fotter'],
+    [{ receipt: { copies: 9 } }, '/defaults/receipt/copies'],
+    [{ account: { apiKey: 'secret' } }, '/defaults/account/apiKey'],
+    [{ open: { big: 'x'.repeat(70_000) } }, '/defaults'],
+  ];
+  for (const [defaults, pointer] of cases) {
+    const answer = await declare({ defaults });
+    assert.deepEqual([answer.status, firstOf(answer)[1]], [422, pointer]);
+  }
+  const secret = { type: 'string', maxLength: 9, writeOnly: true };
+  const inList = { type: 'object', properties: { keys: { type: 'array', items: secret } } };
+  const listed = await declare({ parameterSchema: inList, defaults: {} });
+  assert.equal(firstOf(listed)[1], '/parameterSchema/properties/keys/items/writeOnly');
+  // The footer is demanded, and levels below may give it.
+  const { serviceId } = await scene.service({ ...declaration, defaults: {} });
+  const { items } = await scene.done('org', 'GET', '/services?domain=Payments&limit=200');
+  const listedService = items.find((item: { serviceId: string }) => item.serviceId === serviceId);
+  assert.ok(listedService !== undefined && !('defaults' in listedService));
+  assert.deepEqual((await scene.done('org', 'GET', `/services/${serviceId}`))['defaults'], {});
+});

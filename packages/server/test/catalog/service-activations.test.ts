@@ -1,0 +1,442 @@
+// Whole run: much is made, or waited for, before it shows.
+import assert from 'node:assert/strict';
+import { createHmac, randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import {
+  answering,
+  type CatalogueScene,
+  openCatalogue,
+  openProvider,
+  type Place,
+  type Provider,
+  type ProviderScript,
+} from '../support/provisioning/test-catalog.ts';
+
+let scene: CatalogueScene;
+let provider: Provider;
+before(async () => {
+  scene = await openCatalogue();
+  provider = await openProvider();
+});
+after(async () => {
+  await provider.close();
+  await scene.close();
+});
+
+type Level = 'Organization' | 'Merchant' | 'Store' | 'LogicalDevice';
+
+const assertRefused = (answer: { status: number; body: Record<string, unknown> }, code: string) =>
+  assert.equal(answer.body['code'], code, JSON.stringify(answer.body));
+
+const newPlace = () => scene.place(`place-${randomUUID()}`);
+
+const activation = (serviceId: string, level: Level, entityId: string, more: object = {}) => ({
+  serviceId,
+  level,
+  entityId,
+  ...more,
+});
+
+const activate = (serviceId: string, level: Level, entityId: string, more: object = {}) =>
+  scene.done('org', 'POST', '/activations', activation(serviceId, level, entityId, more));
+
+const activateAll = (serviceId: string, more: object = {}) =>
+  activate(serviceId, 'Organization', scene.organizationId, more);
+const deactivate = (serviceId: string, level: Level, entityId: string) =>
+  scene.done('org', 'POST', '/deactivations', { serviceId, level, entityId });
+
+const isActive = (serviceId: string, { deviceId }: Pick<Place, 'deviceId'>) =>
+  scene.catalog.isActive(scene.organizationId, deviceId, serviceId);
+const open = { includesExisting: false };
+
+test('a service is active at a device only if it is at every level above', async () => {
+  const { serviceId } = await scene.subscribed();
+  const place = await newPlace();
+  const steps: [Level, string][] = [
+    ['Organization', scene.organizationId],
+    ['Merchant', place.merchantId],
+    ['Store', place.storeId],
+    ['LogicalDevice', place.deviceId],
+  ];
+  for (const [level, entityId] of steps) {
+    assert.equal(await isActive(serviceId, place), false, level);
+    assert.equal((await activate(serviceId, level, entityId, open))['status'], 'Active');
+  }
+  assert.equal(await isActive(serviceId, place), true);
+  for (const [level, entityId] of steps) {
+    await deactivate(serviceId, level, entityId);
+    assert.equal(await isActive(serviceId, place), false, level);
+    await activate(serviceId, level, entityId, open);
+    assert.equal(await isActive(serviceId, place), true, level);
+  }
+});
+
+test('an activation takes along the devices that exist, and later ones need their own', async () => {
+  const { serviceId } = await scene.subscribed();
+  const place = await newPlace();
+  await activateAll(serviceId);
+  assert.equal(await isActive(serviceId, place), true);
+  const late = { deviceId: await scene.device(place.storeId) };
+  assert.equal(await isActive(serviceId, late), false);
+  await activate(serviceId, 'LogicalDevice', late.deviceId);
+  assert.equal(await isActive(serviceId, late), true);
+  const second = await newPlace();
+  assert.equal(await isActive(serviceId, second), false);
+  await activate(serviceId, 'Merchant', second.merchantId);
+  assert.equal(await isActive(serviceId, second), true);
+});
+
+test('one device of many is switched off, and on again with the level above', async () => {
+  const { serviceId } = await scene.subscribed();
+  const place = await newPlace();
+  const other = { deviceId: await scene.device(place.storeId) };
+  await activateAll(serviceId);
+  const off = await deactivate(serviceId, 'LogicalDevice', place.deviceId);
+  assert.equal(off['status'], 'Inactive');
+  assert.deepEqual(
+    [await isActive(serviceId, place), await isActive(serviceId, other)],
+    [false, true],
+  );
+  const path = `/logical-devices/${place.deviceId}/services`;
+  const { items } = await scene.done('org', 'GET', path);
+  const found = items.find((item: { serviceId: string }) => item.serviceId === serviceId);
+  assert.equal(found.active, false);
+  assert.deepEqual(
+    found.levels.map(({ level, active }: { level: string; active: boolean }) => [level, active]),
+    [
+      ['Organization', true],
+      ['Merchant', true],
+      ['Store', true],
+      ['LogicalDevice', false],
+    ],
+  );
+  await deactivate(serviceId, 'Organization', scene.organizationId);
+  await activateAll(serviceId);
+  assert.equal(await isActive(serviceId, place), true);
+});
+
+test('active services of a device tell their payment types; removed devices have none', async () => {
+  const { serviceId } = await scene.subscribed({ paymentTypes: ['demopay'] });
+  const place = await newPlace();
+  await activateAll(serviceId);
+  const { organizationId, catalog } = scene;
+  const found = await catalog.activeServices(organizationId, place.deviceId);
+  const own = found.find((service) => service.serviceId === serviceId);
+  assert.deepEqual([own?.paymentTypes, own?.providerId], [['demopay'], scene.providerId]);
+  const foreign = randomUUID();
+  assert.deepEqual(await catalog.activeServices(foreign, place.deviceId), []);
+  assert.deepEqual(await catalog.activeServices(organizationId, randomUUID()), []);
+});
+
+test('without a subscription nothing is activated, and what is active keeps it', async () => {
+  const { serviceId } = await scene.service();
+  const body = activation(serviceId, 'Organization', scene.organizationId);
+  assertRefused(await scene.call('org', 'POST', '/activations', body), 'service_not_subscribed');
+  const offer = { name: 'Offer', serviceIds: [serviceId] };
+  const { packageId } = await scene.done('org', 'POST', '/packages', offer);
+  const { subscriptionId } = await scene.done('org', 'POST', '/subscriptions', { packageId });
+  await activateAll(serviceId);
+  const path = `/subscriptions/${subscriptionId}`;
+  assertRefused(await scene.call('org', 'DELETE', path), 'has_dependants');
+  const { serviceId: another } = await scene.service();
+  const without = { ...offer, serviceIds: [another] };
+  assertRefused(
+    await scene.call('org', 'PUT', `/packages/${packageId}`, without),
+    'has_dependants',
+  );
+  await deactivate(serviceId, 'Organization', scene.organizationId);
+  assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
+});
+
+test('wrong levels and foreign identifiers are refused, and a merchant stays at home', async () => {
+  const { serviceId } = await scene.subscribed();
+  const [place, other] = [await newPlace(), await newPlace()];
+  const ask = (token: string, level: Level, entityId: string) =>
+    scene.call(token, 'POST', '/activations', activation(serviceId, level, entityId));
+  assertRefused(await ask('org', 'Merchant', place.storeId), 'merchant_not_found');
+  assertRefused(await ask('org', 'Store', place.merchantId), 'store_not_found');
+  assertRefused(await ask('org', 'LogicalDevice', place.storeId), 'device_not_found');
+  assertRefused(await ask('org', 'Organization', scene.providerId), 'organization_not_found');
+  assertRefused(await ask('org', 'Merchant', randomUUID()), 'merchant_not_found');
+  assertRefused(await ask('other', 'Merchant', place.merchantId), 'merchant_not_found');
+  assertRefused(await ask(place.token, 'Merchant', other.merchantId), 'merchant_not_found');
+  assertRefused(await ask(place.token, 'LogicalDevice', other.deviceId), 'device_not_found');
+  assertRefused(await ask(place.token, 'Organization', scene.organizationId), 'permission_denied');
+  const own = await ask(place.token, 'Store', place.storeId);
+  assert.equal(own.status, 201);
+  const path = `/activations/${own.body['activationId']}`;
+  assertRefused(await scene.call(other.token, 'GET', path), 'resource_not_found');
+  assertRefused(await scene.call('other', 'GET', path), 'resource_not_found');
+  const seen = await scene.done(other.token, 'GET', `/activations?serviceId=${serviceId}`);
+  assert.deepEqual(seen['items'], []);
+  const devices = `/logical-devices/${place.deviceId}/services`;
+  assertRefused(await scene.call(other.token, 'GET', devices), 'device_not_found');
+  const twice = await ask('org', 'Store', place.storeId);
+  assertRefused(twice, 'activation_state');
+});
+
+const schema = {
+  type: 'object',
+  properties: { account: { type: 'string', minLength: 1, maxLength: 20 } },
+  required: ['account'],
+  additionalProperties: false,
+};
+const parameters = { account: 'NG-1' };
+
+/** A service whose provider is asked, with its secret; and a script for that provider. */
+async function asked(script: ProviderScript) {
+  // What earlier tests left to do is nobody's business here.
+  provider.script = answering(200, { status: 'Accepted' });
+  while ((await scene.work()).length > 0);
+  provider.script = script;
+  provider.calls.length = 0;
+  const service = await scene.subscribed({ spiUrl: provider.url, activationParameters: schema });
+  const made = await activateAll(service['serviceId'], { parameters });
+  return {
+    serviceId: String(service['serviceId']),
+    secret: String(service['signingSecret']),
+    made,
+  };
+}
+
+const read = async (made: Record<string, unknown>) =>
+  scene.done('org', 'GET', `/activations/${made['activationId']}`);
+
+test('the provider is asked with the parameters, signed, and its answer is kept', async () => {
+  const accepted = answering(200, { status: 'Accepted', parameters: { shop: 7 }, extra: true });
+  const { serviceId, secret, made } = await asked(accepted);
+  const place = await newPlace();
+  assert.equal(made['status'], 'Requested');
+  assert.equal(await isActive(serviceId, place), false);
+  assert.deepEqual(await scene.work(), []);
+  const after = await read(made);
+  assert.deepEqual([after['status'], after['providerParameters']], ['Active', { shop: 7 }]);
+  assert.equal(await isActive(serviceId, place), true);
+  const [call] = provider.calls;
+  assert.ok(call !== undefined);
+  const { type, data } = JSON.parse(call.body);
+  assert.equal(type, 'service.activation_requested');
+  assert.deepEqual(
+    [data.parameters, data.level, data.serviceId],
+    [parameters, 'Organization', serviceId],
+  );
+  const {
+    'webhook-id': id,
+    'webhook-timestamp': at,
+    'webhook-signature': signature,
+  } = call.headers;
+  assert.equal(id, data.handshakeId);
+  assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60);
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${at}.${call.body}`).digest('base64');
+  const signatures = String(signature);
+  assert.match(signatures, /^v1,\S+ v1a,\S+$/);
+  assert.equal(signatures.split(' ')[0], `v1,${expected}`);
+  await scene.work();
+  assert.equal(provider.calls.length, 1);
+});
+
+test('a secret among the parameters reaches the provider and nobody else', async () => {
+  const secret = 'pk-5e1d77';
+  provider.script = answering(200, { status: 'Accepted' });
+  while ((await scene.work()).length > 0);
+  provider.calls.length = 0;
+  const key = { type: 'string', maxLength: 20, writeOnly: true };
+  const { serviceId } = await scene.subscribed({
+    spiUrl: provider.url,
+    activationParameters: {
+      type: 'object',
+      properties: { shop: { type: 'string', maxLength: 20 }, apiKey: key },
+      required: ['apiKey'],
+    },
+  });
+  const sent = { shop: '7', apiKey: secret };
+  const made = await activateAll(String(serviceId), { parameters: sent });
+  await scene.work();
+  assert.deepEqual(JSON.parse(provider.calls[0]?.body ?? '').data.parameters, sent);
+  const after = await read(made);
+  assert.deepEqual([after['parameters'], after['secrets']], [{ shop: '7' }, ['/apiKey']]);
+  const kept = await scene.database.query(
+    'SELECT * FROM service_activations WHERE organization_id = $1',
+    [scene.organizationId],
+  );
+  const records = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
+  for (const told of [made, after, kept, records]) {
+    assert.doesNotMatch(JSON.stringify(told), new RegExp(secret));
+  }
+  // The same bytes for a provider that is told of the end.
+  await deactivate(String(serviceId), 'Organization', scene.organizationId);
+  await scene.work();
+  assert.deepEqual(JSON.parse(provider.calls.at(-1)?.body ?? '').data.parameters, sent);
+});
+
+test('parameters that do not fit never reach the provider', async () => {
+  const { serviceId } = await asked(answering(200, { status: 'Accepted' }));
+  const place = await newPlace();
+  for (const [values, code] of [
+    [{}, 'field_required'],
+    [{ account: 'x'.repeat(21) }, 'field_invalid'],
+    [{ account: 'x', more: 1 }, 'field_unknown'],
+  ] as const) {
+    const body = activation(serviceId, 'Merchant', place.merchantId, { parameters: values });
+    assertRefused(await scene.call('org', 'POST', '/activations', body), code);
+  }
+});
+
+test('a refusal is told with its reason, and may be asked again', async () => {
+  const { made, serviceId } = await asked(
+    answering(200, { status: 'Refused', reason: 'No contract\u0000 with you' }),
+  );
+  await scene.work();
+  const refused = await read(made);
+  assert.deepEqual([refused['status'], refused['reason']], ['Refused', 'No contract with you']);
+  provider.script = answering(200, { status: 'Accepted' });
+  const again = await activateAll(serviceId, { parameters });
+  assert.equal(again['activationId'], made['activationId']);
+  await scene.work();
+  assert.equal((await read(made))['status'], 'Active');
+});
+
+const answer = (made: Record<string, unknown>, body: object, token = 'provider') =>
+  scene.call(
+    token,
+    'POST',
+    `/organizations/${scene.organizationId}/activations/${made['activationId']}/answer`,
+    body,
+  );
+
+const lastHandshake = () => JSON.parse(provider.calls.at(-1)?.body ?? '{}').data.handshakeId;
+
+test('a provider may answer later, once; the same again changes nothing', async () => {
+  const { made, serviceId } = await asked(answering(202));
+  await scene.work();
+  assert.equal((await read(made))['status'], 'Pending');
+  const handshakeId = lastHandshake();
+  const accepted = { handshakeId, status: 'Accepted', parameters: { shop: 8 } };
+  for (const token of ['org', 'other']) {
+    assertRefused(await answer(made, accepted, token), 'resource_not_found');
+  }
+  assertRefused(await answer(made, { ...accepted, handshakeId: randomUUID() }), 'activation_state');
+  const two = await Promise.all([answer(made, accepted), answer(made, accepted)]);
+  assert.deepEqual(
+    two.map(({ status, body }) => [status, body['status']]),
+    [
+      [200, 'Active'],
+      [200, 'Active'],
+    ],
+  );
+  assertRefused(await answer(made, { handshakeId, status: 'Refused' }), 'activation_state');
+  assert.deepEqual((await read(made))['providerParameters'], { shop: 8 });
+  await deactivate(serviceId, 'Organization', scene.organizationId);
+  assertRefused(await answer(made, accepted), 'activation_state');
+});
+
+test('an answer at the other door, while the call still runs, is the one that counts', async () => {
+  const statuses: number[] = [];
+  const { made } = await asked(async (call, reply) => {
+    const { handshakeId } = JSON.parse(call.body).data;
+    statuses.push((await answer(made, { handshakeId, status: 'Refused', reason: 'No' })).status);
+    answering(200, { status: 'Accepted' })(call, reply);
+  });
+  await scene.work();
+  assert.deepEqual(statuses, [200]);
+  const after = await read(made);
+  assert.deepEqual([after['status'], after['reason']], ['Refused', 'No']);
+});
+
+const silent: ProviderScript = () => {};
+
+for (const [what, script] of Object.entries<ProviderScript>({
+  hangs: silent,
+  redirects: (_call, reply) => reply.writeHead(307, { location: provider.url }).end(),
+  'answers ten megabytes': answering(200, 'x'.repeat(10_000_000)),
+  'answers no JSON': answering(200, 'Accepted'),
+  'answers another word': answering(200, { status: 'accepted' }),
+  'answers parameters that are too long': answering(200, {
+    status: 'Accepted',
+    parameters: { long: 'x'.repeat(20_000) },
+  }),
+  'answers what cannot be stored': answering(200, {
+    status: 'Accepted',
+    parameters: { nul: '\u0000' },
+  }),
+  fails: answering(500),
+  'hangs up': (_call, reply) => reply.socket?.destroy(),
+})) {
+  test(`a provider that ${what} is asked again, then counts as refusing`, async () => {
+    const { made, serviceId } = await asked(script);
+    const place = await newPlace();
+    for (let tries = 1; tries <= 2; tries += 1) {
+      assert.equal((await scene.work()).length, 1);
+      assert.equal((await read(made))['status'], 'Requested');
+    }
+    assert.deepEqual(await scene.work(), []);
+    const refused = await read(made);
+    assert.deepEqual(
+      [refused['status'], refused['reason']],
+      ['Refused', 'The provider did not answer.'],
+    );
+    assert.equal(await isActive(serviceId, place), false);
+    const ids = new Set(provider.calls.map((call) => call.headers['webhook-id']));
+    const bodies = new Set(provider.calls.map((call) => call.body));
+    assert.deepEqual([ids.size, bodies.size], [1, 1]);
+    // A connection that was kept and turns out closed makes one more call of a try.
+    const callsMost = what === 'hangs up' ? 6 : 3;
+    const { length } = provider.calls;
+    assert.ok(length >= 3 && length <= callsMost, `${length} calls`);
+  });
+}
+
+test('providers that hang hold few places, and the others are asked meanwhile', async () => {
+  let held = 0;
+  let most = 0;
+  const { serviceId } = await asked((_call, reply) => {
+    held += 1;
+    most = Math.max(most, held);
+    reply.on('close', () => {
+      held -= 1;
+    });
+  });
+  for (let count = 0; count < 4; count += 1) {
+    const { merchantId } = await newPlace();
+    await activate(serviceId, 'Merchant', merchantId, { parameters });
+  }
+  const laters = await scene.work();
+  assert.deepEqual([laters.length, most], [5, 2]);
+  assert.ok(laters.some((later) => later.countAttempt === false));
+  provider.script = answering(200, { status: 'Accepted' });
+  for (let turn = 0; turn < 5 && (await scene.work()).length > 0; turn += 1);
+  const { items } = await scene.done('org', 'GET', `/activations?serviceId=${serviceId}`);
+  const statuses = items.map((item: { status: string }) => item.status);
+  assert.deepEqual(statuses, Array(5).fill('Active'));
+});
+
+test('the provider is told of an end, and its old answers die with it', async () => {
+  const { made, serviceId } = await asked(answering(202));
+  await scene.work();
+  const handshakeId = lastHandshake();
+  await deactivate(serviceId, 'Organization', scene.organizationId);
+  provider.script = answering(204);
+  assert.deepEqual(await scene.work(), []);
+  const { type, data } = JSON.parse(provider.calls.at(-1)?.body ?? '{}');
+  assert.deepEqual([type, data.activationId], ['service.deactivated', made['activationId']]);
+  assertRefused(await answer(made, { handshakeId, status: 'Accepted' }), 'activation_state');
+});
+
+test('the audit tells each step with names of parameters, not their values', async () => {
+  const { made } = await asked(answering(200, { status: 'Accepted', parameters: { key: 'k-9' } }));
+  await scene.work();
+  const { items } = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
+  const own = items.filter(
+    (item: { entity: { id: string } }) => item.entity.id === made['activationId'],
+  );
+  const steps = own.map((item: { action: string; actor: { kind: string } }) => [
+    item.action,
+    item.actor.kind,
+  ]);
+  assert.deepEqual(steps.sort(), [
+    ['activation.accepted', 'Platform'],
+    ['activation.requested', 'Application'],
+  ]);
+  assert.ok(!JSON.stringify(own).includes('k-9'));
+});

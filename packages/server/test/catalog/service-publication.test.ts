@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { type CatalogueScene, openCatalogue } from '../support/provisioning/test-catalog.ts';
+
+let scene: CatalogueScene;
+before(async () => {
+  scene = await openCatalogue();
+});
+after(() => scene.close());
+
+const assertRefused = (answer: { status: number; body: Record<string, unknown> }, code: string) =>
+  assert.equal(answer.body['code'], code, JSON.stringify(answer.body));
+
+const declaration = {
+  name: 'QR',
+  domain: 'Payments',
+  methods: ['consumerscan', 'merchantscan'],
+  paymentTypes: ['demopay'],
+  spiUrl: 'https://provider.example/spi',
+  events: ['payment.completed'],
+  activationParameters: {
+    type: 'object',
+    properties: { account: { type: 'string', maxLength: 20 } },
+    additionalProperties: false,
+  },
+  parameterSchema: { type: 'object', properties: {}, additionalProperties: false },
+  logo: { mediaType: 'image/png', data: 'iVBORw0KGgo=' },
+};
+
+test('a draft is its provider’s alone; published, every organisation sees it, but for the address', async () => {
+  const made = await scene.call('provider', 'POST', '/services', declaration);
+  assert.equal(made.status, 201);
+  const { serviceId, signingSecret, ...view } = made.body;
+  assert.match(signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.deepEqual(
+    [view['status'], view['release'], view['unpublishedChanges'], view['spiUrl']],
+    ['Draft', 0, true, declaration.spiUrl],
+  );
+  assertRefused(await scene.call('org', 'GET', `/services/${serviceId}`), 'service_not_found');
+  const { serviceId: same } = await scene.done(
+    'provider',
+    'POST',
+    `/services/${serviceId}/publish`,
+  );
+  assert.equal(same, serviceId);
+  const { spiUrl: _spiUrl, ...shown } = declaration;
+  for (const token of ['org', 'other']) {
+    const seen = await scene.done(token, 'GET', `/services/${serviceId}`);
+    const { createdAt, updatedAt, ...facts } = seen;
+    assert.ok(createdAt <= updatedAt);
+    const expected = { serviceId, organizationId: scene.providerId, status: 'Published' };
+    assert.deepEqual(facts, { ...shown, ...expected, providerName: 'Acquirer', release: 1 });
+  }
+  const list = await scene.done('other', 'GET', `/services?providerId=${scene.providerId}`);
+  const listed = list['items'].find((item: { serviceId: string }) => item.serviceId === serviceId);
+  assert.deepEqual([listed.name, listed.logo, listed.spiUrl], ['QR', undefined, undefined]);
+});
+
+test('others see a change once it is published, and releases are kept', async () => {
+  const { serviceId } = await scene.service({ methods: ['one'] });
+  const path = `/services/${serviceId}`;
+  const standing = await scene.call('provider', 'GET', path);
+  const change = { ...standing.body, methods: ['two'], name: 'QR 2' };
+  const replaced = await scene.call(
+    'provider',
+    'PUT',
+    path,
+    change,
+    String(standing.headers['etag']),
+  );
+  assert.deepEqual([replaced.status, replaced.body['unpublishedChanges']], [200, true]);
+  const stale = await scene.call('provider', 'PUT', path, change, String(standing.headers['etag']));
+  assertRefused(stale, 'precondition_failed');
+  assert.deepEqual((await scene.done('org', 'GET', path))['methods'], ['one']);
+  const published = await scene.done('provider', 'POST', `${path}/publish`);
+  assert.deepEqual([published['release'], published['unpublishedChanges']], [2, false]);
+  const again = await scene.done('provider', 'POST', `${path}/publish`);
+  assert.equal(again['release'], 2);
+  assert.deepEqual((await scene.done('org', 'GET', path))['methods'], ['two']);
+  const first = await scene.done('org', 'GET', `${path}/releases?limit=1`);
+  assert.deepEqual([first['items'][0].release, first['items'][0].methods], [2, ['two']]);
+  const cursor = encodeURIComponent(first['nextCursor']);
+  const second = await scene.done('org', 'GET', `${path}/releases?limit=1&cursor=${cursor}`);
+  assert.deepEqual([second['items'][0].release, second['nextCursor']], [1, null]);
+});
+
+test('a schema is kept and recorded as deep as a body may be', async () => {
+  /** The body itself, the schema, its properties, the property and the list of examples are five levels. */
+  const levels = 32 - 5;
+  const example = JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
+  const list = { type: 'array', items: { type: 'integer' }, examples: [example] };
+  const parameterSchema = { ...declaration.parameterSchema, properties: { list } };
+  const made = await scene.call('provider', 'POST', '/services', {
+    ...declaration,
+    parameterSchema,
+  });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const path = `/services/${made.body['serviceId']}`;
+  const changed = { ...declaration, name: 'QR 2', parameterSchema };
+  const etag = String(made.headers['etag']);
+  assert.equal((await scene.call('provider', 'PUT', path, changed, etag)).status, 200);
+  assert.deepEqual((await scene.done('provider', 'GET', path))['parameterSchema'], parameterSchema);
+});
+
+test('nobody but the provider changes a service, whatever others may do', async () => {
+  const { serviceId } = await scene.service();
+  const path = `/services/${serviceId}`;
+  const own = await scene.done('provider', 'GET', path);
+  for (const token of ['org', 'other']) {
+    assertRefused(await scene.call(token, 'PUT', path, own), 'service_not_found');
+    for (const step of ['publish', 'retire', 'secret']) {
+      assertRefused(await scene.call(token, 'POST', `${path}/${step}`), 'service_not_found');
+    }
+    assertRefused(await scene.call(token, 'DELETE', path), 'service_not_found');
+  }
+  assertRefused(await scene.call('nobody', 'POST', '/services', declaration), 'permission_denied');
+  const { token } = await scene.place(`declaring-${randomUUID()}`);
+  assertRefused(await scene.call(token, 'POST', '/services', declaration), 'permission_denied');
+  for (const unknown of [randomUUID(), 'x']) {
+    assertRefused(await scene.call('org', 'GET', `/services/${unknown}`), 'service_not_found');
+  }
+});
+
+test('only a draft is deleted, and what is retired stays so', async () => {
+  const draft = await scene.done('provider', 'POST', '/services', { name: 'A', domain: 'B' });
+  const path = `/services/${draft['serviceId']}`;
+  assertRefused(await scene.call('provider', 'POST', `${path}/retire`), 'service_state');
+  assert.equal((await scene.call('provider', 'DELETE', path)).status, 204);
+  assertRefused(await scene.call('provider', 'GET', path), 'service_not_found');
+  const { serviceId } = await scene.service();
+  const published = `/services/${serviceId}`;
+  assertRefused(await scene.call('provider', 'DELETE', published), 'service_state');
+  assert.equal((await scene.done('provider', 'POST', `${published}/retire`))['status'], 'Retired');
+  assertRefused(await scene.call('provider', 'POST', `${published}/publish`), 'service_state');
+  const offer = { name: 'Offer', serviceIds: [serviceId] };
+  assertRefused(await scene.call('org', 'POST', '/packages', offer), 'service_not_found');
+});
+
+test('a logo of each accepted type is declared', async () => {
+  for (const [mediaType, data] of [
+    ['image/png', 'iVBORw0KGgo='],
+    ['image/jpeg', '/9j/4AAQSkZJRg=='],
+    ['image/webp', 'UklGRiQAAABXRUJQVlA4IA=='],
+  ] as const) {
+    const body = { ...declaration, logo: { mediaType, data } };
+    const answer = await scene.call('provider', 'POST', '/services', body);
+    assert.equal(answer.status, 201, mediaType);
+  }
+});
+
+test('a declaration with a bad member is refused at its pointer', async () => {
+  const remote = { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/s' } } };
+  for (const [member, value, pointer] of [
+    ['parameterSchema', remote, '/parameterSchema/properties/a'],
+    ['activationParameters', { type: 'string' }, '/activationParameters/type'],
+    ['spiUrl', 'http://provider.example/', '/spiUrl'],
+    ['spiUrl', 'https://192.168.0.1/', '/spiUrl'],
+    ['paymentTypes', ['has space'], '/paymentTypes/0'],
+    ['methods', Array.from({ length: 51 }, (_, at) => `m${at}`), '/methods'],
+    ['logo', { mediaType: 'image/svg+xml', data: 'AAAA' }, '/logo/mediaType'],
+    // SVG bytes, the bytes of another type, and none of an image.
+    [
+      'logo',
+      { mediaType: 'image/png', data: 'PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=' },
+      '/logo/data',
+    ],
+    ['logo', { mediaType: 'image/jpeg', data: 'iVBORw0KGgo=' }, '/logo/data'],
+    ['logo', { mediaType: 'image/webp', data: 'UklGRgAAAABXQVZF' }, '/logo/data'],
+    ['release', 7, '/release'],
+  ] as const) {
+    const answer = await scene.call('provider', 'POST', '/services', {
+      ...declaration,
+      [member]: value,
+    });
+    assert.deepEqual([answer.status, answer.body['errors']?.[0]?.pointer], [422, pointer]);
+  }
+  const { serviceId } = await scene.service();
+  const changed = { ...declaration, status: 'Retired' };
+  const answer = await scene.call('provider', 'PUT', `/services/${serviceId}`, changed);
+  assertRefused(answer, 'field_read_only');
+});
+
+test('packages hold published services, and are their organisation’s', async () => {
+  const { serviceId } = await scene.service();
+  const offer = { name: 'Offer', serviceIds: [serviceId] };
+  const made = await scene.call('org', 'POST', '/packages', offer);
+  assert.equal(made.status, 201);
+  const path = `/packages/${made.body['packageId']}`;
+  const draft = await scene.done('org', 'POST', '/services', { name: 'A', domain: 'B' });
+  for (const other of [draft['serviceId'], randomUUID()]) {
+    const answer = await scene.call('org', 'PUT', path, { ...offer, serviceIds: [other] });
+    assertRefused(answer, 'service_not_found');
+  }
+  for (const [token, method, body] of [
+    ['other', 'GET'],
+    ['other', 'PUT', offer],
+    ['other', 'DELETE'],
+  ] as const) {
+    assertRefused(await scene.call(token, method, path, body), 'resource_not_found');
+  }
+  const tag = String(made.headers['etag']);
+  const renamed = await scene.call('org', 'PUT', path, { ...made.body, name: 'New' }, tag);
+  assert.deepEqual([renamed.status, renamed.body['name']], [200, 'New']);
+  assertRefused(await scene.call('org', 'DELETE', path, undefined, tag), 'precondition_failed');
+  const { packageId } = made.body;
+  await scene.done('org', 'POST', '/subscriptions', { packageId });
+  assertRefused(await scene.call('org', 'DELETE', path), 'has_dependants');
+});
+
+test('an organisation subscribes once, and nothing below it does', async () => {
+  const { serviceId } = await scene.service();
+  const offer = { name: 'Offer', serviceIds: [serviceId] };
+  const { packageId } = await scene.done('org', 'POST', '/packages', offer);
+  const place = await scene.place(`subscribing-${randomUUID()}`);
+  const lower = await scene.call(place.token, 'POST', '/subscriptions', { packageId });
+  assertRefused(lower, 'permission_denied');
+  const named = { packageId, merchantId: place.merchantId };
+  assertRefused(await scene.call('org', 'POST', '/subscriptions', named), 'field_unknown');
+  assertRefused(
+    await scene.call('other', 'POST', '/subscriptions', { packageId }),
+    'resource_not_found',
+  );
+  const asked = await Promise.all(
+    Array.from({ length: 5 }, () => scene.call('org', 'POST', '/subscriptions', { packageId })),
+  );
+  assert.deepEqual(asked.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
+  const { subscriptionId } = asked.find(({ status }) => status === 201)?.body ?? {};
+  const path = `/subscriptions/${subscriptionId}`;
+  assert.equal((await scene.done('org', 'GET', path))['packageId'], packageId);
+  assertRefused(await scene.call('other', 'GET', path), 'resource_not_found');
+  assertRefused(await scene.call('other', 'DELETE', path), 'resource_not_found');
+  assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
+});
+
+test('every change stands in the audit of its organisation, without secrets', async () => {
+  const { serviceId, signingSecret } = await scene.service();
+  await scene.done('provider', 'POST', `/services/${serviceId}/secret`);
+  const { items } = await scene.done('provider', 'GET', '/audit/v1/records?limit=200');
+  const own = items.filter((item: { entity: { id: string } }) => item.entity.id === serviceId);
+  const actions = own.map((item: { action: string }) => item.action).sort();
+  assert.deepEqual(actions, ['service.declared', 'service.published', 'service.secret_renewed']);
+  assert.ok(!JSON.stringify(items).includes(signingSecret));
+  assert.ok(!JSON.stringify(items).includes('whsec_'));
+});

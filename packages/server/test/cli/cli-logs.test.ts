@@ -1,0 +1,182 @@
+// Whole run: needs many requests and waits.
+// `logs tail` and `logs list`: API requests, live and past, as text and as JSON.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { cutWire } from '../support/processes/cuttable-connection.ts';
+import {
+  commandLineOf,
+  type Ended,
+  type RunOptions,
+} from '../support/processes/switchyard-command.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { until } from '../support/wait-for-result.ts';
+
+type Line = Awaited<ReturnType<typeof commandLineOf>>;
+
+const process = '/payment/v1/transactions/process';
+const ofSales = ['--operation', 'processTransaction'];
+
+describe('the request log on the command line', () => {
+  let on: Scene;
+  let line: Line;
+  before(async () => {
+    on = await scene();
+    line = await commandLineOf(on);
+  });
+  after(() => line.remove());
+
+  /** Waits until the entry is stored. */
+  async function sell(amount: number): Promise<string> {
+    const { merchantId, storeId, token } = on.shop;
+    const body = keyedSale({ merchantId, storeId, amount });
+    const answer = await on.client.call('POST', process, { token, body });
+    const id = String(answer.headers['x-request-id']);
+    await until(async () => {
+      const path = `/logs/v1/requests?requestId=${id}`;
+      const found = await on.client.call('GET', path, { token: on.acquirerToken });
+      return found.body.items[0];
+    }, 'the line');
+    return id;
+  }
+
+  async function tailing(
+    args: string[],
+    then: (stop: () => void, readStdout: () => string) => Promise<void>,
+    options: RunOptions = {},
+  ): Promise<Ended> {
+    const stop = new AbortController();
+    let isWaiting = false;
+    let printed = '';
+    const ended = line.run(['logs', 'tail', ...ofSales, ...args], {
+      ...options,
+      stopping: stop.signal,
+      onWritten: ({ stdout, stderr }) => {
+        isWaiting ||= stderr.includes('Waiting for requests');
+        printed = stdout;
+      },
+    });
+    const failed = ended.then(({ stderr }) => assert.ok(isWaiting, stderr));
+    await Promise.race([eventually('it waits', () => isWaiting), failed]);
+    await then(
+      () => stop.abort(),
+      () => printed,
+    );
+    return ended;
+  }
+
+  const rows = (text: string) => text.trimEnd().split('\n');
+
+  test('the last requests come first, then new ones; Ctrl+C ends without an error', async () => {
+    const ids = [await sell(100), await sell(0), await sell(200)];
+    const ended = await tailing(['-n', '2', '--json'], async (stop, readStdout) => {
+      ids.push(await sell(0));
+      await eventually('three are shown', () => rows(readStdout()).length === 3);
+      stop();
+    });
+    assert.equal(ended.code, 130);
+    assert.doesNotMatch(ended.stderr, /error/);
+    const reported = rows(ended.stdout).map((text) => JSON.parse(text));
+    assert.deepEqual(
+      reported.map(({ requestId }) => requestId),
+      ids.slice(1),
+    );
+    assert.deepEqual(
+      reported.map(({ status }) => status),
+      [422, 200, 422],
+    );
+  });
+
+  test('without a terminal a failed request is one line with reason and request id', async () => {
+    let id = '';
+    const ended = await tailing(['-n', '0', '--count', '1'], async () => {
+      id = await sell(0);
+    });
+    assert.equal(ended.code, 0, ended.stderr);
+    const reported = `${process.padEnd(64)}  amount_zero  ${id}  /amount`;
+    assert.match(ended.stdout, /^[0-9:.]{12} {2}422 +\d+ ms {2}POST {5}\/payment/);
+    assert.ok(ended.stdout.endsWith(`${reported}\n`), ended.stdout);
+  });
+
+  test('on a terminal the lines fit and have colours, and a failed request has a second line', async () => {
+    const ended = await tailing(
+      ['-n', '0', '--count', '2'],
+      async () => {
+        await sell(100);
+        await sell(0);
+      },
+      { columns: 60 },
+    );
+    const [good = '', bad = '', why = '', ...more] = rows(ended.stdout);
+    assert.deepEqual(more, []);
+    assert.ok(good.includes('\u001b[32m200\u001b[0m') && bad.includes('\u001b[33m422\u001b[0m'));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal colours
+    const plain = [good, bad, why].map((text) => text.replace(/\u001b\[\d+m/g, ''));
+    assert.ok(plain.every((text) => text.length <= 60));
+    assert.match(plain[0] ?? '', /…\S+process$/);
+    assert.match(plain[2] ?? '', /^ {19}amount_zero {2}[0-9a-f-]+…$/);
+    const without = await tailing(
+      ['-n', '1', '--count', '1', '--no-color'],
+      async () => {
+        await sell(100);
+      },
+      { columns: 60 },
+    );
+    assert.ok(!without.stdout.includes('\u001b'));
+  });
+
+  test('filters apply to past and new requests, and a connection break loses none', async (t) => {
+    const wire = await cutWire(on.settings.port);
+    t.after(wire.close);
+    const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
+    const ids: string[] = [];
+    const ended = await tailing(
+      ['-n', '0', '--status', '4xx', '--method', 'post', '--code', 'amount_zero', '--json'],
+      async (stop, readStdout) => {
+        await sell(100);
+        wire.cut();
+        ids.push(await sell(0));
+        wire.mend();
+        ids.push(await sell(0));
+        await eventually(
+          'both are shown',
+          () => rows(readStdout()).length === 2 && readStdout() !== '',
+          60_000,
+        );
+        stop();
+      },
+      { env },
+    );
+    assert.deepEqual(
+      rows(ended.stdout).map((text) => JSON.parse(text).requestId),
+      ids,
+    );
+  });
+
+  test('past requests are listed and filtered', async () => {
+    const id = await sell(0);
+    const ended = await line.run(['logs', 'list', '--request', id, '--json']);
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.equal(ended.json().items[0].requestId, id);
+    const table = await line.run(['logs', 'list', ...ofSales, '--status', '422', '-n', '1']);
+    assert.match(table.stdout, /^AT +STATUS +METHOD +PATH +CODE +REQUEST\n/);
+    assert.match(table.stderr, /The list has more items/);
+    const none = await line.run(['logs', 'list', '--from', '2999-01-01T00:00:00Z']);
+    assert.equal(none.stdout, 'Nothing found.\n');
+  });
+
+  test('invalid filters are reported at once', async () => {
+    const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
+    for (const [ended, code] of [
+      [line.run(['logs', 'tail', '--status', '9xx']), 2],
+      [line.run(['logs', 'tail', '-n', '-1']), 2],
+      [shop.run(['logs', 'tail']), 4],
+      [line.run(['logs', 'tail'], { env: { SWITCHYARD_CLI_URL: 'https://localhost:1' } }), 7],
+    ] as const) {
+      const { code: got, stderr } = await ended;
+      assert.equal(got, code, stderr);
+    }
+    shop.remove();
+  });
+});

@@ -1,0 +1,139 @@
+// The Cloud Connector from end to end: register, connect, claim, talk, release.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { decodeJwt } from 'jose';
+import { type Client, type ConnectorScene, openConnector, refusal } from './test-connector.ts';
+
+describe('the connector', () => {
+  let on: ConnectorScene;
+  let till: Client;
+  let token: string;
+
+  before(async () => {
+    on = await openConnector();
+    till = await on.application();
+    token = await on.tokenOf(till);
+  });
+  after(() => on.close());
+
+  const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
+
+  it('registers a device, closes, and tells where to connect and with which token', async () => {
+    const place = await on.terminal();
+    const { line, answer } = await on.register({ tsn: place.tsn, ...credentials() });
+    const { code, reason } = await line.closed();
+    assert.deepEqual([code, reason], [1000, 'registered']);
+    const { connectionUrl, token: jwt, ...rest } = answer;
+    assert.deepEqual(rest, {
+      type: 'registered',
+      tsn: place.tsn,
+      tokenType: 'Bearer',
+      expiresIn: 120,
+      heartbeatSeconds: 25,
+      maxMessageBytes: 1_048_576,
+    });
+    assert.match(
+      connectionUrl,
+      /^wss:\/\/localhost:8443\/cloud-connector\/v1\/device-connections\/[A-Za-z0-9_-]{43}$/,
+    );
+    const { aud, sub, tsn, cid, jti, iat = 0, exp = 0 } = decodeJwt(jwt);
+    assert.deepEqual(
+      { aud, sub, tsn, cid, life: exp - iat },
+      {
+        aud: 'cloud-connector/device',
+        sub: place.logicalDeviceId,
+        tsn: place.tsn,
+        cid: jti,
+        life: 120,
+      },
+    );
+  });
+
+  it('carries text as text and binary as binary, both ways and in order', async () => {
+    const place = await on.terminal();
+    const device = await on.connect(place, till);
+    const pos = await on.pos(token);
+    const { line } = await on.session(pos, { tsn: place.serialNumber, posId: 'p1' });
+    for (let n = 0; n < 50; n += 1) line.send(n % 2 === 0 ? `text ${n}` : Buffer.from([n, 255]));
+    for (let n = 0; n < 50; n += 1) {
+      const { data, isBinary } = await device.raw();
+      assert.equal(isBinary, n % 2 === 1);
+      assert.deepEqual(data, n % 2 === 0 ? Buffer.from(`text ${n}`) : Buffer.from([n, 255]));
+    }
+    device.send('{"SaleToPOIResponse":{}}');
+    assert.deepEqual(await line.raw(), {
+      data: Buffer.from('{"SaleToPOIResponse":{}}'),
+      isBinary: false,
+    });
+  });
+
+  it('tells how a device stands, and when that changes for a claim', async () => {
+    const place = await on.terminal();
+    const pos = await on.pos(token);
+    const status = { type: 'status', requestId: 's', tsn: place.tsn };
+    assert.deepEqual(await on.ask(pos, status), {
+      type: 'deviceStatus',
+      requestId: 's',
+      tsn: place.tsn,
+      online: false,
+      claimed: false,
+    });
+    const device = await on.connect(place, till);
+    const { online, lastSeenAt } = await on.ask(pos, status);
+    assert.equal(online, true);
+    assert.match(lastSeenAt, /^\d{4}-.*Z$/);
+    await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+    assert.equal((await on.ask(pos, status))['claimed'], true);
+    device.close(1000);
+    for (;;) {
+      const told = await pos.next();
+      if (told['type'] === 'deviceStatus' && told['online'] === false) break;
+    }
+  });
+
+  it('frees a device at its release, and tells the session so', async () => {
+    const place = await on.terminal();
+    await on.connect(place, till);
+    const pos = await on.pos(token);
+    const { line, claimed } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+    const { sessionId } = claimed;
+    const released = await on.ask(pos, { type: 'release', requestId: 'r', sessionId });
+    assert.deepEqual(released, { type: 'released', requestId: 'r', sessionId });
+    const { code, reason } = await line.closed();
+    assert.equal(code, closeCodes.released);
+    assert.match(reason, /^released:/);
+    const again = await on.ask(pos, { type: 'release', requestId: 'x', sessionId });
+    assert.equal(again['error'].code, 'session_unknown');
+    await on.session(pos, { tsn: place.tsn, posId: 'another' });
+  });
+
+  it('lets one of two points of sale win', async () => {
+    const place = await on.terminal();
+    await on.connect(place, till);
+    const points = await Promise.all([on.pos(token), on.pos(token)]);
+    const told = await Promise.all(
+      points.map((pos, n) =>
+        on.ask(pos, { type: 'claim', requestId: 'c', tsn: place.tsn, posId: `p${n}` }),
+      ),
+    );
+    assert.deepEqual(told.map(({ type }) => type).sort(), ['claimed', 'error']);
+    const { error } = told.find(({ type }) => type === 'error') ?? {};
+    assert.equal(error.code, 'device_claimed');
+    assert.ok(error.retryAfterSeconds > 0);
+  });
+
+  it('answers plain HTTP there with 426', async () => {
+    const { status, headers, body } = await on.api(connectorPaths.posListener, { token });
+    assert.equal(status, 426);
+    assert.equal(headers['upgrade'], 'websocket');
+    assert.equal(body.code, 'upgrade_required');
+  });
+
+  it('refuses a handshake without a token as HTTP', async () => {
+    const { status, headers, body } = await refusal(on.open(connectorPaths.posListener));
+    assert.equal(status, 401);
+    assert.match(String(headers['www-authenticate']), /^Bearer /);
+    assert.equal(body['code'], 'token_missing');
+  });
+});

@@ -1,0 +1,383 @@
+// Whole run: much is made, or waited for, before it shows.
+// Which devices are connected, as people see it and as events tell it: what lasts, and of each device little.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type ConnectedDevice, defined } from '@switchyard/contract';
+import { createFleet } from '../../src/connector/fleet.ts';
+import { createTeller, presenceEvents } from '../../src/connector/presence-events.ts';
+import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
+import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
+import type { Place } from '../support/provisioning/test-devices.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { until } from '../support/wait-for-result.ts';
+import { type Client, type ConnectorScene, type Line, openConnector } from './test-connector.ts';
+import { type RetailScene, retailScene } from './test-retail-api.ts';
+
+const second = 1000;
+
+describe('devices that come and go', () => {
+  let on: ConnectorScene;
+  let till: Client;
+  let database: Database;
+  before(async () => {
+    // Its own: a house that runs beside would publish, and take away, what is told here.
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    database = openDatabase({ url: await testCopyUrl(), log });
+    const times = { idleMs: 100 * 3_600_000, tellMs: 3_600_000 };
+    on = await openConnector({ times, database });
+    till = await on.application();
+  });
+  after(async () => {
+    await on.close();
+    await database.close();
+  });
+
+  const fleet = () => createFleet({ database, clock: on.clock, backplane: on.connector.backplane });
+  const scope = () => ({ organizationId: on.organizationId });
+  const seen = async ({ physicalDeviceId }: Place): Promise<ConnectedDevice['connection']> => {
+    const found = await fleet().find(scope(), physicalDeviceId);
+    assert.ok(found);
+    return found.connection;
+  };
+  const gone = (line: Line, place: Place) => {
+    line.close();
+    return eventually('the end', async () => (await seen(place)).status === 'Offline');
+  };
+
+  describe('in lists', () => {
+    it('stand there with since when, where, and whether somebody has them', async () => {
+      const place = await on.terminal();
+      assert.deepEqual(await seen(place), { status: 'Offline' });
+      const device = await on.connect(place, till);
+      const came = new Date(on.clock.now()).toISOString();
+      const here = await seen(place);
+      assert.deepEqual([here.status, here.since, here.inSession], ['Online', came, false]);
+      assert.ok(here.node);
+      const pos = await on.pos(await on.tokenOf(till));
+      const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p' });
+      assert.equal((await seen(place)).inSession, true);
+      for (const one of [line, pos]) one.close();
+      on.clock.advance(5 * second);
+      await gone(device, place);
+      const left = await seen(place);
+      assert.equal(left.since, new Date(on.clock.now()).toISOString());
+      assert.deepEqual(Object.keys(left).sort(), ['lastSeenAt', 'since', 'status']);
+    });
+
+    it('come page by page, by their status and their store, and nobody else’s', async () => {
+      const all = fleet();
+      const here = await on.terminal();
+      const { merchantId } = here;
+      const away = await on.terminal({ merchantId });
+      const device = await on.connect(here, till);
+      const idsOf = async (filter: object, who: object = scope()) => {
+        const ids: string[] = [];
+        let after: string | undefined;
+        do {
+          const page = { limit: 1, ...defined({ after }) };
+          const found = await all.list(who as never, { merchantId, ...filter }, page);
+          ids.push(...found.items.map(({ physicalDeviceId }) => physicalDeviceId));
+          after = found.next;
+        } while (after !== undefined);
+        return ids;
+      };
+      const both = [here, away].map(({ physicalDeviceId }) => physicalDeviceId);
+      assert.deepEqual(await idsOf({}), [...both].sort());
+      assert.deepEqual(await idsOf({ status: 'Online' }), [here.physicalDeviceId]);
+      assert.deepEqual(await idsOf({ status: 'Offline' }), [away.physicalDeviceId]);
+      assert.deepEqual(await idsOf({ storeId: away.storeId }), [away.physicalDeviceId]);
+      const ofStore = { ...scope(), storeId: here.storeId };
+      assert.deepEqual(await idsOf({}, ofStore), [here.physicalDeviceId]);
+      const stranger = { organizationId: merchantId };
+      assert.deepEqual(await idsOf({}, stranger), []);
+      assert.equal(await all.find(stranger, here.physicalDeviceId), undefined);
+      assert.equal(await all.find(scope(), 'no identifier'), undefined);
+      await gone(device, here);
+    });
+
+    it('are found by what needs a look, by their names, and by what has changed since', async () => {
+      const all = fleet();
+      const [till1, till2] = [await on.terminal(), await on.terminal()];
+      const { merchantId } = till1;
+      const ids = async (filter: object, of: Place = till1) => {
+        const found = await all.list(
+          scope(),
+          { merchantId: of.merchantId, ...filter },
+          { limit: 9 },
+        );
+        return found.items.map(({ physicalDeviceId }) => physicalDeviceId);
+      };
+      const counted = async () => {
+        const { at: _at, ...counts } = await all.count(scope(), { merchantId });
+        return counts;
+      };
+      const none = { online: 0, neverConnected: 0, disabled: 0, inStock: 0, certificateEnding: 0 };
+      assert.deepEqual(await counted(), { ...none, devices: 1, neverConnected: 1 });
+      assert.deepEqual(await ids({ attention: 'NeverConnected' }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: till1.tsn.toLowerCase() }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: till1.serialNumber.slice(0, -1) }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: `${till1.serialNumber}0` }), []);
+      const { name } = (await all.find(scope(), till1.physicalDeviceId)) ?? {};
+      assert.ok(name);
+      assert.deepEqual(await ids({ q: name.slice(0, 3).toUpperCase() }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: '%' }), [], 'no sign stands for others');
+
+      const before = new Date(on.clock.now() - second).toISOString();
+      const line = await on.connect(till1, till);
+      assert.deepEqual(await ids({ changedSince: before }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ changedSince: before }, till2), []);
+      const ever = '0000-01-01T00:00:00Z';
+      assert.deepEqual(await ids({ changedSince: ever }), [till1.physicalDeviceId]);
+      const came = new Date(on.clock.now()).toISOString();
+      assert.deepEqual(await ids({ changedSince: came }), []);
+      on.clock.advance(151 * second);
+      assert.deepEqual(
+        await ids({ changedSince: came }),
+        [till1.physicalDeviceId],
+        'a lapsed lease',
+      );
+      line.close();
+
+      const certificate = (ends: number) =>
+        database.query(
+          `INSERT INTO device_certificates (organization_id, thumbprint, physical_device_id,
+             serial_number, certificate_serial, certificate, not_before, not_after, created_at)
+           VALUES ($1, $2, $3, $4, '01', '', now(), to_timestamp($5 / 1000.0), now())`,
+          [on.organizationId, `${ends}`, till1.physicalDeviceId, till1.serialNumber, ends],
+        );
+      const day = 86_400 * second;
+      const soon = on.clock.now() + 20 * day;
+      await certificate(soon);
+      const near = await all.find(scope(), till1.physicalDeviceId);
+      assert.equal(Date.parse(near?.certificateExpiresAt ?? ''), soon);
+      assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [till1.physicalDeviceId]);
+      assert.equal((await counted()).certificateEnding, 1);
+      await certificate(on.clock.now() + 300 * day);
+      assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [], 'there is a newer one');
+
+      assert.equal(near?.enabled, true);
+      const { view: store } = await on.provisioning.stores.get(scope(), till1.storeId);
+      await on.provisioning.stores.replace(scope(), till1.storeId, {
+        ...store,
+        status: 'Disabled',
+      });
+      assert.deepEqual(await ids({ attention: 'Disabled' }), [till1.physicalDeviceId]);
+      await on.provisioning.logicalDevices.link(scope(), till1.logicalDeviceId, []);
+      assert.deepEqual(await ids({ attention: 'Disabled' }), [], 'in stock no store holds it up');
+      assert.deepEqual(await ids({ attention: 'InStock' }), [till1.physicalDeviceId]);
+      assert.deepEqual(await counted(), { ...none, devices: 1, inStock: 1 });
+      const all2 = await all.count(scope(), { merchantId: till2.merchantId });
+      assert.deepEqual([all2.devices, all2.inStock], [1, 0]);
+    });
+
+    it('are offline where the lease of a dead node has run out', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const until = on.clock.now() + 150 * second;
+      on.clock.advance(151 * second);
+      const left = await seen(place);
+      assert.deepEqual([left.status, left.since], ['Offline', new Date(until).toISOString()]);
+      device.close();
+    });
+  });
+
+  describe('as events', () => {
+    type Told = { kind: string; sequence: number };
+    const times = { tellMs: 60 * second, steadyMs: 10 * second, tellAgainMs: 60 * second };
+
+    /** What one look tells of a device; rows of others stay for their own tests. */
+    async function look({ physicalDeviceId }: Place): Promise<Told[]> {
+      const of = [on.organizationId, physicalDeviceId];
+      const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+      const teller = createTeller({ database, clock: on.clock, log, times });
+      teller.start();
+      await teller.stop();
+      const rows = await database.query<Told>(
+        `DELETE FROM outbox WHERE organization_id = $1 AND subject_id = $2
+         RETURNING kind, sequence::int AS sequence`,
+        of,
+      );
+      return rows;
+    }
+
+    /** A row that its node renews just now is left to the next look. */
+    const heard = (place: Place) =>
+      until(async () => {
+        const all = await look(place);
+        return all.length > 0 ? all : undefined;
+      }, 'something to be told');
+
+    it('are told once they have lasted ten seconds, each once', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      assert.deepEqual(await look(place), []);
+      on.clock.advance(10 * second);
+      assert.deepEqual(await heard(place), [{ kind: 'device.online', sequence: 1 }]);
+      assert.deepEqual(await look(place), []);
+      on.clock.advance(60 * second);
+      await gone(device, place);
+      assert.deepEqual(await look(place), []);
+      on.clock.advance(10 * second);
+      assert.deepEqual(await heard(place), [{ kind: 'device.offline', sequence: 2 }]);
+      on.clock.advance(120 * second);
+      assert.deepEqual(await look(place), []);
+    });
+
+    it('tell nothing of a short break, and of one that flaps at most one a minute', async () => {
+      const place = await on.terminal();
+      let device = await on.connect(place, till);
+      on.clock.advance(10 * second);
+      assert.equal((await heard(place)).length, 1);
+      const all: Told[] = [];
+      for (let turn = 0; turn < 10; turn += 1) {
+        await gone(device, place);
+        on.clock.advance(3 * second);
+        all.push(...(await look(place)));
+        device = await on.connect(place, till);
+        on.clock.advance(3 * second);
+        all.push(...(await look(place)));
+      }
+      assert.equal(all.length, 0, 'breaks of three seconds in a minute');
+      for (let turn = 0; turn < 3; turn += 1) {
+        await gone(device, place);
+        on.clock.advance(11 * second);
+        all.push(...(await look(place)));
+        device = await on.connect(place, till);
+        on.clock.advance(11 * second);
+        all.push(...(await look(place)));
+      }
+      assert.ok(all.length <= 2, JSON.stringify(all));
+      device.close();
+    });
+
+    it('tell of devices whose node has died', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      on.clock.advance(10 * second);
+      assert.equal((await heard(place)).length, 1);
+      on.clock.advance(151 * second);
+      assert.deepEqual(await heard(place), [{ kind: 'device.offline', sequence: 2 }]);
+      device.close();
+    });
+
+    it('tell nothing of leases that ran out while the database was away', async () => {
+      const [staying, dead] = [await on.terminal(), await on.terminal()];
+      const lines = [await on.connect(staying, till), await on.connect(dead, till)];
+      on.clock.advance(10 * second);
+      for (const place of [staying, dead]) assert.equal((await heard(place)).length, 1);
+      on.clock.advance(200 * second);
+      let turns = 0;
+      const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+      const away: typeof database = {
+        ...database,
+        query(text, values) {
+          turns += 1;
+          return turns === 1 ? Promise.reject(new Error('away')) : database.query(text, values);
+        },
+      };
+      const fast = { ...times, tellMs: 1 };
+      const teller = createTeller({ database: away, clock: on.clock, log, times: fast });
+      const told = async ({ physicalDeviceId }: Place) => {
+        const rows = await database.query<Told>(
+          'SELECT kind FROM outbox WHERE organization_id = $1 AND subject_id = $2',
+          [on.organizationId, physicalDeviceId],
+        );
+        return rows.map(({ kind }) => kind);
+      };
+      const further = async (count: number) => {
+        const from = turns;
+        await eventually('turns', () => turns >= from + count);
+      };
+      teller.start();
+      try {
+        await further(3);
+        on.clock.advance(59 * second);
+        await further(2);
+        assert.deepEqual([await told(staying), await told(dead)], [[], []]);
+        // The node of the one renews, within its minute.
+        await database.query(
+          `UPDATE device_presence SET online_until = $2 WHERE physical_device_id = $1`,
+          [staying.physicalDeviceId, new Date(on.clock.now() + 150 * second).toISOString()],
+        );
+        on.clock.advance(second);
+        await further(2);
+        assert.deepEqual([await told(staying), await told(dead)], [[], ['device.offline']]);
+      } finally {
+        await teller.stop();
+        for (const line of lines) line.close();
+      }
+    });
+
+    it('hold which device it is, and where it stands', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const { organizationId } = on;
+      const { physicalDeviceId: subjectId, logicalDeviceId: deviceId, storeId, tsn } = place;
+      const outboxId = subjectId;
+      const row = { organizationId, outboxId, subjectId, kind: 'device.online', sequence: 1 };
+      const facts = await database.transaction((trx) =>
+        presenceEvents.read([{ ...row, createdAt: new Date() }], trx),
+      );
+      const { merchantId, data } = facts.get(outboxId) ?? {};
+      assert.equal(merchantId, place.merchantId);
+      assert.deepEqual(data, { storeId, deviceId, physicalDeviceId: subjectId, tsn });
+      device.close();
+    });
+  });
+});
+
+describe('devices that come and go, as people and their systems see it', () => {
+  let at: RetailScene;
+  before(async () => {
+    at = await retailScene();
+  });
+  after(() => at.close());
+
+  const base = '/cloud-connector/v1/devices';
+  const get = (path: string, token = at.on.acquirerToken) =>
+    at.on.client.call('GET', path, { token });
+
+  it('are listed and read at their address, and told in the feed', async () => {
+    const device = await at.device();
+    const line = await device.connect();
+    const online = await until(async () => {
+      const { status, body } = await get(`${base}?status=Online&storeId=${device.storeId}&limit=1`);
+      assert.equal(status, 200, JSON.stringify(body));
+      return body.items[0];
+    }, 'the device in the list');
+    assert.deepEqual([online.tsn, online.deviceId], [device.tsn, device.logicalDeviceId]);
+    assert.deepEqual([online.connection.status, online.connection.inSession], ['Online', false]);
+    const { physicalDeviceId } = online;
+    const read = await get(`${base}/${physicalDeviceId}`);
+    assert.deepEqual(read.body, online);
+    const unknown = await get(`${base}/${device.storeId}`);
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'device_not_found']);
+    const wrong = await get(`${base}?status=Elsewhere`);
+    assert.equal(wrong.status, 422);
+    assert.equal((await get(base, at.token)).status, 403, 'a till looks after no fleet');
+    const counts = await get(`/cloud-connector/v1/device-counts?storeId=${device.storeId}`);
+    assert.deepEqual([counts.status, counts.body.devices, counts.body.online], [200, 1, 1]);
+    assert.equal((await get('/cloud-connector/v1/device-counts', at.token)).status, 403);
+    // As if it had stood so for a while already.
+    const database = await testDatabase();
+    await database.query(
+      `UPDATE device_presence SET since = since - interval '20 seconds'
+       WHERE physical_device_id = $1`,
+      [physicalDeviceId],
+    );
+    const event = await until(async () => {
+      const { body } = await get('/events/v1?types=device.*');
+      return body.items.find(
+        (item: { data: { physicalDeviceId: string } }) =>
+          item.data.physicalDeviceId === physicalDeviceId,
+      );
+    }, 'the event');
+    assert.deepEqual([event.type, event.data.tsn], ['device.online', device.tsn]);
+    assert.equal(event.data.storeId, device.storeId);
+    line.close();
+    await until(async () => {
+      const { body } = await get(`${base}/${physicalDeviceId}`);
+      return body.connection.status === 'Offline' || undefined;
+    }, 'that it is gone');
+  });
+});

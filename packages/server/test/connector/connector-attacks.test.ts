@@ -1,0 +1,330 @@
+// Whole run: much is made, or waited for, before it shows.
+// Peers that mean no good, or know no better: floods, frames by the thousand, words of other places and times.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { after, before, describe, it } from 'node:test';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import type { Place } from '../support/provisioning/test-devices.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { stranger } from './second-organization.ts';
+import {
+  type Client,
+  type ConnectorScene,
+  type Json,
+  type Line,
+  openConnector,
+  refusal,
+} from './test-connector.ts';
+
+const hour = 3_600_000;
+type Raw = NodeJS.WritableStream & { pause(): void; resume(): void; writableLength: number };
+const rawOf = ({ socket }: Line): Raw => (socket as unknown as { _socket: Raw })._socket;
+
+/** A frame as clients send it, with a mask of zeros. */
+function frame(first: number, payload: Buffer = Buffer.of()): Buffer {
+  assert.ok(payload.length <= 125);
+  return Buffer.concat([Buffer.of(first, 0x80 | payload.length, 0, 0, 0, 0), payload]);
+}
+
+describe('peers of the connector that mean no good', () => {
+  let on: ConnectorScene;
+  let till: Client;
+  before(async () => {
+    on = await openConnector({ times: { idleMs: 100 * hour } });
+    till = await on.application();
+  });
+  after(() => on.close());
+
+  type Ready = { place: Place; device: Line; pos: Line; line: Line; claimed: Json };
+  async function ready(): Promise<Ready> {
+    const place = await on.terminal();
+    const device = await on.connect(place, till);
+    const pos = await on.pos(await on.tokenOf(till));
+    return { place, device, pos, ...(await on.session(pos, { tsn: place.tsn, posId: 'p1' })) };
+  }
+  async function metric(text: string): Promise<number> {
+    const all = await on.metrics.registry.metrics();
+    const found = all.split('\n').find((row) => row.startsWith(text));
+    return Number(found?.split(' ').at(-1) ?? 0);
+  }
+  async function stalled(name: string): Promise<number> {
+    let [last, looks] = [-1, 0];
+    await eventually('no more is taken', async () => {
+      const now = await metric(name);
+      looks = now === last ? looks + 1 : 0;
+      last = now;
+      return looks === 20;
+    });
+    return last;
+  }
+  async function talks({ line, device }: Pick<Ready, 'line' | 'device'>, word: string) {
+    line.send(word);
+    assert.equal((await device.raw()).data.toString(), word);
+    device.send(`${word}!`);
+    assert.equal((await line.raw()).data.toString(), `${word}!`);
+  }
+
+  describe('by their frames', () => {
+    it('a flood of pings ends the connection, at the listener of strangers too', async () => {
+      const pings = Buffer.concat(Array.from({ length: 1500 }, () => frame(0x89)));
+      const { line, device } = await ready();
+      const unknown = await on.open(connectorPaths.deviceListener);
+      for (const flooding of [line, unknown]) {
+        rawOf(flooding).write(pings);
+        assert.equal((await flooding.closed()).code, closeCodes.rateLimited);
+      }
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('pings of a peer that does not read leave nothing in our memory', async () => {
+      const { device, line } = await ready();
+      const raw = rawOf(line);
+      raw.pause();
+      const payload = Buffer.alloc(125, 'p');
+      for (let n = 0; n < 900; n += 1) raw.write(frame(0x89, payload));
+      await eventually('the pings are gone', () => raw.writableLength === 0);
+      raw.resume();
+      await talks({ line, device }, 'still here');
+    });
+
+    it('a few pings are answered, as they were', async () => {
+      const { line } = await ready();
+      const answers: string[] = [];
+      line.socket.on('pong', (data) => answers.push(data.toString()));
+      for (const word of ['one', 'two', 'three']) line.socket.ping(word);
+      await eventually('the answers', () => answers.length === 3);
+      assert.deepEqual(answers, ['one', 'two', 'three']);
+    });
+
+    it('a message in fragments passes as one, and one in thousands does not', async () => {
+      const { line, device } = await ready();
+      const raw = rawOf(line);
+      const parts = ['a', 'mess', 'age', '', ' in parts'];
+      parts.forEach((part, at) => {
+        const first = (at === 0 ? 1 : 0) | (at === parts.length - 1 ? 0x80 : 0);
+        raw.write(frame(first, Buffer.from(part)));
+        // Control frames may come between.
+        raw.write(frame(0x89, Buffer.from('between')));
+      });
+      const heard = await device.raw();
+      assert.deepEqual([heard.data.toString(), heard.isBinary], ['amessage in parts', false]);
+      const many = Array.from({ length: 1100 }, (_, at) =>
+        frame(at === 0 ? 1 : 0, Buffer.from('x')),
+      );
+      raw.write(Buffer.concat(many));
+      assert.equal((await line.closed()).code, 1008);
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('a text that ends within a character is none, in fragments too', async () => {
+      const { line, device } = await ready();
+      const raw = rawOf(line);
+      const euro = Buffer.from('€');
+      raw.write(frame(0x01, euro.subarray(0, 2)));
+      raw.write(frame(0x80, euro.subarray(2)));
+      assert.equal((await device.raw()).data.toString(), '€');
+      raw.write(frame(0x01, euro.subarray(0, 2)));
+      raw.write(frame(0x80, Buffer.from('x')));
+      assert.equal((await line.closed()).code, 1007);
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('a registration that comes a byte at a time is not waited for', async () => {
+      const unknown = await on.open(connectorPaths.deviceListener);
+      const raw = rawOf(unknown);
+      const whole = frame(0x81, Buffer.from('{"tsn":"AXIUM_DX8000-10000001"}'));
+      for (const byte of whole.subarray(0, 8)) raw.write(Buffer.of(byte));
+      // Pings come between the fragments of a message, and keep nobody waiting either.
+      const fragments = await on.open(connectorPaths.deviceListener);
+      rawOf(fragments).write(Buffer.concat([frame(0x01, Buffer.from('{')), frame(0x89)]));
+      await once(fragments.socket, 'pong');
+      on.clock.advance(10_000);
+      for (const slow of [unknown, fragments]) {
+        assert.equal((await slow.closed()).code, closeCodes.timeout);
+      }
+    });
+
+    it('random bytes end a connection and nothing else', async () => {
+      const { line, device } = await ready();
+      for (let n = 0; n < 20; n += 1) {
+        const unknown = await on.open(connectorPaths.deviceListener);
+        // A first byte that no frame of a client has.
+        rawOf(unknown).write(Buffer.concat([Buffer.of(0xff), randomBytes(200)]));
+        assert.ok([1002, 1006, 1007, 1009].includes((await unknown.closed()).code));
+      }
+      await talks({ line, device }, 'untouched');
+    });
+
+    it('empty messages by the hundred thousand all come, once they are read', async () => {
+      const { line, device } = await ready();
+      rawOf(line).pause();
+      const thousand = Buffer.concat(Array.from({ length: 1000 }, () => frame(0x82)));
+      for (let n = 0; n < 200; n += 1) rawOf(device).write(thousand);
+      await stalled('switchyard_connector_messages_total{to="pos"}');
+      rawOf(line).resume();
+      for (let heard = 0; heard < 200_000; heard += 1) await line.raw();
+      device.send('after all');
+      assert.equal((await line.raw()).data.toString(), 'after all');
+    });
+
+    it('a device that does not read holds its point of sale back, and is given up', async () => {
+      const { place, line, device, pos } = await ready();
+      rawOf(device).pause();
+      const passed = 'switchyard_connector_bytes_total{to="device"}';
+      const before_ = await metric(passed);
+      for (let n = 0; n < 400; n += 1) line.send(Buffer.alloc(65_536));
+      const taken = (await stalled(passed)) - before_;
+      assert.ok(taken > 0 && taken < 16_000_000, `${taken} bytes were taken`);
+      on.clock.advance(10_000);
+      assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
+      rawOf(device).resume();
+      assert.equal((await device.closed()).code, closeCodes.slowConsumer);
+      const status = await on.ask(pos, { type: 'status', requestId: 's', tsn: place.tsn });
+      assert.equal(status['online'], false);
+    });
+  });
+
+  describe('by their words', () => {
+    it('thousands of claims of terminals that do not exist are cut off early', async () => {
+      const pos = await on.pos(await on.tokenOf(till));
+      for (let n = 0; n < 5000; n += 1) {
+        const tsn = `AXIUM_DX8000-${10_000_000 + n}`;
+        pos.send({ type: 'claim', requestId: String(n), tsn, posId: 'p' });
+      }
+      assert.equal((await pos.closed()).code, closeCodes.rateLimited);
+      await talks(await ready(), 'others go on');
+    });
+
+    it('an address of a session is worth nothing to another tenant, nor afterwards to its own', async () => {
+      const own = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+      try {
+        const client = await own.application();
+        const token = await own.tokenOf(client);
+        const theirs = await stranger(own);
+        const place = await own.terminal();
+        const device = await own.connect(place, client);
+        const pos = await own.pos(token);
+        const claimed = await own.ask(pos, {
+          type: 'claim',
+          requestId: 'c',
+          tsn: place.tsn,
+          posId: 'p',
+        });
+        const path = new URL(claimed['sessionUrl']).pathname;
+        const theirToken = await own.tokenOf(theirs.client, theirs.userDomainId);
+        const other = await refusal(own.open(path, { token: theirToken }));
+        assert.deepEqual([other.status, other.body['code']], [410, 'session_gone']);
+        const line = await own.open(path, { token });
+        line.send('mine');
+        assert.equal((await device.raw()).data.toString(), 'mine');
+        assert.equal((await refusal(own.open(path, { token }))).status, 410);
+      } finally {
+        await own.close();
+      }
+    });
+
+    it('addresses of nobody keep no point of sale from the session that it has claimed', async (t) => {
+      const unauthenticated = { windowSeconds: 3600, limit: 2 };
+      const on = await openConnector({ rateLimits: { unauthenticated } });
+      t.after(() => on.close());
+      const till = await on.application();
+      const { tsn } = await on.terminal();
+      await on.connect({ tsn }, till);
+      const pos = await on.pos(await on.tokenOf(till));
+      const none = () => refusal(on.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
+      for (const status of [410, 410, 429]) assert.equal((await none()).status, status);
+      const { line } = await on.session(pos, { tsn, posId: 'p1' });
+      assert.equal(line.socket.readyState, line.socket.OPEN);
+    });
+
+    it('strangers take up a part of all connections at most', async (t) => {
+      const full = await openConnector({ settings: { connectorConnections: 12 } });
+      t.after(() => full.close());
+      const client = await full.application();
+      const place = await full.terminal();
+      const idle = [1, 2, 3].map(() => full.open(connectorPaths.deviceListener));
+      const lines = await Promise.all(idle);
+      const { status, headers, body } = await refusal(full.open(connectorPaths.deviceListener));
+      assert.deepEqual([status, body['code'], headers['retry-after']], [429, 'rate_limited', '5']);
+      const pos = await full.pos(await full.tokenOf(client));
+      assert.equal(pos.socket.readyState, pos.socket.OPEN, 'who has a token comes in');
+      lines[0]?.socket.terminate();
+      let device: Line | undefined;
+      await eventually('room', async () => {
+        device = await full.connect(place, client).catch(() => undefined);
+        return device !== undefined;
+      });
+      device?.close();
+    });
+  });
+
+  describe('at the listener of devices', () => {
+    it('certificate, credentials and token go together, and none of another', async () => {
+      const place = await on.terminal();
+      const { cert, key } = await on.certify(place.physicalDeviceId);
+      const another = await on.certify((await on.terminal()).physicalDeviceId);
+      const port = on.devicePort;
+      const credentials = { client_id: till.clientId, client_secret: till.clientSecret };
+      const wrong = { ...credentials, client_secret: 'wrong' };
+      const plain = await on.register({ tsn: place.tsn }, { cert, key, port });
+      assert.equal(plain.answer['type'], 'registered', JSON.stringify(plain.answer));
+      const refused = await on.register({ tsn: place.tsn, ...wrong }, { cert, key, port });
+      assert.equal(refused.answer['error'].code, 'unauthorized');
+      const { answer } = await on.register({ tsn: place.tsn, ...credentials }, { cert, key, port });
+      assert.equal(answer['type'], 'registered', JSON.stringify(answer));
+      const url = new URL(answer['connectionUrl']);
+      assert.equal(url.origin, 'wss://localhost:9021', 'it stays where certificates are asked for');
+      const token = answer['token'];
+      for (const shown of [{}, { cert: another.cert, key: another.key }]) {
+        const { status, body } = await refusal(on.open(url.pathname, { token, port, ...shown }));
+        assert.deepEqual([status, body['code']], [401, 'token_invalid']);
+      }
+      const device = await on.open(url.pathname, { token, port, cert, key });
+      const pos = await on.pos(await on.tokenOf(till));
+      const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p' });
+      await talks({ line, device }, 'over mutual TLS');
+      const posToken = await on.tokenOf(till);
+      const none = await refusal(on.open(connectorPaths.posListener, { token: posToken, port }));
+      assert.equal(none.status, 404, 'points of sale have no business there');
+      device.close();
+    });
+  });
+
+  // Last: certificates of the days to come are not good yet in our days.
+  describe('by the time', () => {
+    it('a session ends after a day, however busy it is', async () => {
+      const { line, device } = await ready();
+      for (let hours = 0; hours < 24; hours += 6) {
+        await talks({ line, device }, `at ${hours}`);
+        if (hours < 18) on.clock.advance(6 * hour);
+      }
+      on.clock.advance(6 * hour - 1000);
+      await talks({ line, device }, 'a second before');
+      on.clock.advance(1000);
+      assert.equal((await line.closed()).code, closeCodes.sessionExpired);
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('503: while the process drains, with when to come back', async (t) => {
+      const full = await openConnector();
+      t.after(() => full.close());
+      const client = await full.application();
+      const token = await full.tokenOf(client);
+      const place = await full.terminal();
+      const device = await full.connect(place, client);
+      full.drain();
+      for (const path of [
+        connectorPaths.deviceListener,
+        connectorPaths.posListener,
+        `${connectorPaths.sessions}/${'x'.repeat(43)}`,
+        `${connectorPaths.deviceConnections}/${'x'.repeat(36)}`,
+      ]) {
+        const { status, headers, body } = await refusal(full.open(path, { token }));
+        assert.deepEqual([status, body['code']], [503, 'shutting_down'], path);
+        assert.equal(headers['retry-after'], '1');
+      }
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+  });
+});

@@ -1,0 +1,123 @@
+// A till and a terminal that go on and on, while the nodes between them are taken away.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { pause } from '../../src/platform/index.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import type { Node, NodesScene } from './connector-nodes.ts';
+import type { Json, Line } from './test-connector.ts';
+
+const askAgainMs = 100;
+const lastRoundMs = 10_000;
+
+export const codeOf = (answer: Json) => answer['error']?.code;
+export const pathOf = ({ sessionUrl }: Json) => new URL(sessionUrl).pathname;
+
+export function nodeIn(scene: NodesScene, { sessionUrl }: Json): Node {
+  const { host } = new URL(sessionUrl);
+  const found = scene.nodes.find((node) => `${node.host}:${node.port}` === host);
+  assert.ok(found, sessionUrl);
+  return found;
+}
+
+type Load = {
+  readonly tsn: string;
+  /** Which node the device begins with. */
+  readonly start: number;
+  readonly posAt: () => Node;
+};
+
+/** Each round is a claim, words both ways, and a release. It ends with its test, also where that fails. */
+export function payOn(t: TestContext, scene: NodesScene, of: Load) {
+  const rounds: string[] = [];
+  const faults: string[] = [];
+  let isOver = false;
+  let deviceAt = of.start;
+  let device: Line | undefined;
+  let till: Line | undefined;
+
+  const nodeAt = (at: number): Node => scene.nodes[at % scene.nodes.length] as Node;
+
+  /** As device software does it: it comes back wherever somebody lets it in. */
+  async function deviceLoop(): Promise<void> {
+    while (!isOver) {
+      try {
+        const line = await scene.device(nodeAt(deviceAt), of.tsn);
+        device = line;
+        line.socket.on('message', (data, isBinary) => {
+          line.socket.send(Buffer.concat([Buffer.from('answer '), data as Buffer]), {
+            binary: isBinary,
+          });
+        });
+        await line.closed();
+      } catch (error) {
+        faults.push(`device: ${String(error)}`);
+      }
+      deviceAt += 1;
+      await pause(askAgainMs);
+    }
+    device?.close();
+  }
+
+  async function round(pos: Line, number: number): Promise<void> {
+    // What it claimed before it was cut off, and never used, is kept for a minute.
+    const asked = { tsn: of.tsn, posId: 'till', waitSeconds: 2, takeOver: true };
+    const got = await scene.ask(pos, { type: 'claim', ...asked });
+    if (got['type'] !== 'claimed') throw new Error(String(codeOf(got)));
+    const session = await nodeIn(scene, got).open(pathOf(got));
+    const word = `round ${number}`;
+    session.send(word);
+    const heard = (await session.raw()).data.toString();
+    // What comes is the answer to this very question, or none.
+    assert.equal(heard, `answer ${word}`);
+    rounds.push(word);
+    session.close(1000);
+    await scene.ask(pos, { type: 'release', sessionId: got['sessionId'] });
+  }
+
+  async function posLoop(): Promise<void> {
+    let number = 0;
+    while (!isOver) {
+      try {
+        till = await scene.pos(of.posAt());
+        const closed = till.closed().then(() => 'closed' as const);
+        while (!isOver) {
+          number += 1;
+          if ((await Promise.race([round(till, number), closed])) === 'closed') break;
+        }
+      } catch (error) {
+        if (error instanceof assert.AssertionError && error.message.includes('answer')) throw error;
+        faults.push(String(error));
+      } finally {
+        till?.close();
+      }
+      await pause(askAgainMs);
+    }
+  }
+
+  const [ofDevice, ofPos] = [deviceLoop(), posLoop()];
+
+  /** The till ends its round first; one that hears nothing is cut off. */
+  async function end(): Promise<void> {
+    isOver = true;
+    const limit = new AbortController();
+    await Promise.race([ofPos, pause(lastRoundMs, limit.signal)]).finally(() => {
+      limit.abort();
+      till?.socket.terminate();
+      device?.socket.terminate();
+    });
+    await Promise.all([ofDevice, ofPos]);
+  }
+  t.after(end);
+
+  return {
+    /** Until more rounds have gone well. */
+    async goesOn(): Promise<void> {
+      const [enough, since] = [rounds.length + 3, faults.length];
+      await eventually('more rounds', () => rounds.length >= enough).catch((error: Error) => {
+        const told = faults.slice(since).slice(-20).join('\n');
+        throw new Error(`${error.message}, behind ${rounds.at(-1)}:\n${told}`);
+      });
+    },
+    end,
+  };
+}

@@ -1,0 +1,348 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
+// Devices and points of sale at three nodes: claims find the device, and what dies or is cut is told.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { pause } from '../../src/platform/index.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { type Node, type NodesScene, openNodesScene } from './connector-nodes.ts';
+import { codeOf, nodeIn, pathOf, payOn } from './connector-nodes-load.ts';
+import type { Json, Line } from './test-connector.ts';
+
+const askAgainMs = 100;
+
+describe('several nodes of the connector', () => {
+  let scene: NodesScene;
+  let tsns: readonly string[];
+  before(async () => {
+    scene = await openNodesScene();
+    tsns = scene.facts.devices.map(({ tsn }) => tsn);
+  });
+  after(() => scene?.close());
+
+  const tsnAt = (at: number): string => {
+    const tsn = tsns[at];
+    assert.ok(tsn);
+    return tsn;
+  };
+  const claim = (pos: Line, tsn: string, facts: Json = {}) =>
+    scene.ask(pos, { type: 'claim', tsn, posId: 'till', ...facts });
+  const nodeOf = (answer: Json) => nodeIn(scene, answer);
+
+  async function claimed(pos: Line, tsn: string, facts: Json = {}): Promise<Json> {
+    const answer = await claim(pos, tsn, facts);
+    assert.equal(answer['type'], 'claimed', JSON.stringify(answer));
+    return answer;
+  }
+  /** As soon as the device has come to its new node and the nodes know of each other again. */
+  async function claimedSoon(pos: Line, tsn: string): Promise<Json> {
+    let got: Json = {};
+    await eventually('a claim', async () => {
+      got = await claim(pos, tsn);
+      // Whoever asks without a pause is cut off.
+      if (got['type'] !== 'claimed') await pause(askAgainMs);
+      return got['type'] === 'claimed';
+    });
+    return got;
+  }
+  const release = async (pos: Line, { sessionId }: Json) => {
+    assert.equal((await scene.ask(pos, { type: 'release', sessionId }))['type'], 'released');
+  };
+  async function talk(device: Line, pos: Line, word: string): Promise<void> {
+    pos.send(`ask ${word}`);
+    assert.equal((await device.raw()).data.toString(), `ask ${word}`);
+    device.send(`answer ${word}`);
+    assert.equal((await pos.raw()).data.toString(), `answer ${word}`);
+  }
+
+  it('leads a point of sale to the node that has the device, and no other one gets it', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const [posB, posC] = [await scene.pos(b), await scene.pos(c)];
+    const got = await claimed(posB, tsn);
+    assert.equal(nodeOf(got), a);
+    assert.equal(codeOf(await claim(posC, tsn, { posId: 'other' })), 'device_claimed');
+    const status = await scene.ask(posC, { type: 'status', tsn });
+    assert.deepEqual([status['online'], status['claimed']], [true, true]);
+    const session = await a.open(pathOf(got));
+    await talk(device, session, 'at its own node');
+    const released = await scene.ask(posB, { type: 'release', sessionId: got['sessionId'] });
+    assert.equal(released['type'], 'released');
+    assert.equal((await session.closed()).code, 4000);
+    device.close();
+    for (const line of [posB, posC]) line.close();
+  });
+
+  it('says at once that no node has a device', async () => {
+    const pos = await scene.pos(scene.nodes[1]);
+    assert.equal(codeOf(await claim(pos, tsnAt(1))), 'device_offline');
+    pos.close();
+  });
+
+  it('takes the token of a device once, at whichever node', async () => {
+    const [a, b, c] = scene.nodes;
+    const { path, token } = await scene.register(a, tsnAt(1));
+    const device = await b.open(path, token);
+    for (const node of [a, b, c]) await assert.rejects(node.open(path, token), /HTTP 410/);
+    const pos = await scene.pos(c);
+    const got = await claimedSoon(pos, tsnAt(1));
+    assert.equal(nodeOf(got), b, 'where it is connected, and not where it registered');
+    await release(pos, got);
+    for (const line of [device, pos]) line.close();
+    await device.closed();
+  });
+
+  it('carries the data over NATS where the address was used at another node', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const pos = await scene.pos(b);
+    const got = await claimed(pos, tsn);
+    const session = await c.open(pathOf(got));
+    await talk(device, session, 'over NATS');
+    const large = Buffer.alloc(1_048_576, 7);
+    session.send(large);
+    const heard = await device.raw();
+    assert.ok(heard.isBinary && heard.data.equals(large));
+    device.send(large);
+    assert.ok((await session.raw()).data.equals(large));
+    for (let count = 0; count < 500; count += 1) session.send(`m${count}`);
+    for (let count = 0; count < 500; count += 1) {
+      assert.equal((await device.raw()).data.toString(), `m${count}`);
+    }
+    await assert.rejects(b.open(pathOf(got)), /HTTP 410/);
+    session.close(1000);
+    const again = await claimedSoon(pos, tsn);
+    assert.notEqual(again['sessionId'], got['sessionId']);
+    await release(pos, again);
+    device.close();
+    pos.close();
+  });
+
+  it('tells both ends of a session over NATS at once that NATS is cut, and one node goes on', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const [posA, posB] = [await scene.pos(a), await scene.pos(b)];
+    const far = await c.open(pathOf(await claimed(posB, tsn)));
+    await talk(device, far, 'before');
+    await scene.nats.kill();
+    assert.equal((await far.closed()).code, 4003);
+    const away = await claim(posB, tsn);
+    assert.equal(codeOf(away), 'node_unreachable', JSON.stringify(away));
+    assert.equal(away['error'].retryable, true);
+    await eventually('the end of the cut session', async () => {
+      const { status, body } = await a.ready();
+      return status === 200 && body['dependencies'].nats === 'failed';
+    });
+    const own = await claimedSoon(posA, tsn);
+    await talk(device, await a.open(pathOf(own)), 'without NATS');
+    await release(posA, own);
+    await scene.nats.start();
+    const got = await claimedSoon(posB, tsn);
+    assert.equal(nodeOf(got), a);
+    await release(posB, got);
+    for (const line of [device, posA, posB]) line.close();
+  });
+
+  it('gives a device that moved during a cut to its new node alone', async () => {
+    const [a, b] = scene.nodes;
+    const tsn = tsnAt(0);
+    const stale = await scene.device(a, tsn);
+    const posA = await scene.pos(a);
+    await release(posA, await claimedSoon(posA, tsn));
+    a.wire.cut();
+    await eventually(
+      'the cut',
+      async () => (await a.ready()).body['dependencies'].nats === 'failed',
+    );
+    const device = await scene.device(b, tsn);
+    assert.equal(codeOf(await claim(posA, tsn)), 'node_unreachable');
+    assert.equal((await stale.closed()).code, 4001);
+    a.wire.mend();
+    const got = await claimedSoon(posA, tsn);
+    assert.equal(nodeOf(got), b);
+    await talk(device, await b.open(pathOf(got)), 'at the new node');
+    await release(posA, got);
+    device.close();
+    posA.close();
+  });
+
+  it('keeps a device that goes to another node for its owner, whoever waits for it', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const stale = await scene.device(a, tsn);
+    const [pos, other] = [await scene.pos(c), await scene.pos(b)];
+    const first = await claimedSoon(pos, tsn);
+    const session = await a.open(pathOf(first));
+    await talk(stale, session, 'at the old node');
+    const waiting = claimed(other, tsn, { posId: 'other', waitSeconds: 30 });
+    const device = await scene.device(b, tsn);
+    assert.equal((await stale.closed()).code, 4001);
+    assert.equal((await session.closed()).code, 4003);
+    assert.equal(codeOf(await claim(pos, tsn, { posId: 'third' })), 'device_claimed');
+    const resumed = await claimed(pos, tsn, { resumeToken: first['resumeToken'] });
+    assert.deepEqual([nodeOf(resumed), resumed['resumed']], [b, true]);
+    await talk(device, await b.open(pathOf(resumed)), 'at the new node');
+    // A point of sale that does not resume lets go of what is kept for it by the name that it knows.
+    const back = await scene.device(a, tsn);
+    await device.closed();
+    await release(pos, resumed);
+    const next = await waiting;
+    assert.equal(nodeOf(next), a);
+    await release(other, next);
+    for (const line of [back, pos, other]) line.close();
+    await back.closed();
+  });
+
+  it('loses with a killed node only what was there, and takes it back when it starts again', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const lost = await scene.device(b, tsn);
+    const pos = await scene.pos(a);
+    const far = await c.open(pathOf(await claimedSoon(pos, tsn)));
+    await talk(lost, far, 'before the kill');
+    await b.server.kill();
+    assert.equal((await far.closed()).code, 4003);
+    assert.equal(codeOf(await claim(pos, tsn)), 'device_offline');
+    const device = await scene.device(c, tsn);
+    const got = await claimedSoon(pos, tsn);
+    assert.equal(nodeOf(got), c);
+    await talk(device, await c.open(pathOf(got)), 'at another node');
+    await b.start();
+    const back = await scene.device(b, tsn);
+    assert.equal((await device.closed()).code, 4001);
+    const last = await claimedSoon(pos, tsn);
+    assert.equal(nodeOf(last), b);
+    await release(pos, last);
+    back.close();
+    pos.close();
+  });
+
+  it('restarts node after node while a device and a point of sale come back', async () => {
+    const tsn = tsnAt(0);
+    for (const [at, node] of scene.nodes.entries()) {
+      const other = scene.nodes[(at + 1) % scene.nodes.length] as Node;
+      const third = scene.nodes[(at + 2) % scene.nodes.length] as Node;
+      const before = await scene.device(node, tsn);
+      const pos = await scene.pos(third);
+      const session = await node.open(pathOf(await claimedSoon(pos, tsn)));
+      await talk(before, session, 'before');
+      const stopped = node.server.stop();
+      assert.equal((await before.closed()).code, 1012);
+      assert.ok([1012, 4003].includes((await session.closed()).code));
+      const device = await scene.device(other, tsn);
+      const got = await claimedSoon(pos, tsn);
+      assert.equal(nodeOf(got), other);
+      await talk(device, await other.open(pathOf(got)), 'meanwhile');
+      assert.equal(await stopped, 0);
+      await node.start();
+      const again = await scene.pos(node);
+      await release(pos, got);
+      const last = await claimedSoon(again, tsn);
+      assert.equal(nodeOf(last), other);
+      await release(again, last);
+      for (const line of [device, pos, again]) line.close();
+    }
+  });
+
+  it('answers at a node that has not the terminal what is asked by HTTP', async () => {
+    const [a, b] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    device.socket.on('message', (data) => {
+      const { SaleToPOIRequest: asked } = JSON.parse(String(data));
+      const MessageHeader = { ...asked.MessageHeader, MessageType: 'Response' };
+      const DiagnosisResponse = { Response: { Result: 'Success' } };
+      device.send(JSON.stringify({ SaleToPOIResponse: { MessageHeader, DiagnosisResponse } }));
+    });
+    const header = {
+      ProtocolVersion: '3.0',
+      MessageClass: 'Service',
+      MessageCategory: 'Diagnosis',
+      MessageType: 'Request',
+      ServiceID: '1',
+      SaleID: 'nodes',
+      POIID: tsn,
+    };
+    const say = (ServiceID: string) =>
+      JSON.stringify({
+        SaleToPOIRequest: { MessageHeader: { ...header, ServiceID }, DiagnosisRequest: {} },
+      });
+    const path = `/retail/v1/devices/${tsn}/sync?posId=till&waitSeconds=20`;
+    for (const [at, node] of [b, a, b].entries()) {
+      const { status, body } = await scene.http(node, path, say(String(at)));
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.equal(body['SaleToPOIResponse'].DiagnosisResponse.Response.Result, 'Success');
+      assert.equal(body['SaleToPOIResponse'].MessageHeader.ServiceID, String(at));
+    }
+    device.close();
+    await device.closed();
+    const gone = await scene.http(b, path.replace('20', '0'), say('9'));
+    assert.deepEqual([gone.status, gone.body['code']], [409, 'device_offline']);
+  });
+
+  it('loses only the way between two nodes that cannot reach each other', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const posB = await scene.pos(b);
+    const posC = await scene.pos(c);
+    const far = await c.open(pathOf(await claimedSoon(posB, tsn)));
+    await talk(device, far, 'over NATS');
+    b.wire.cut();
+    await eventually(
+      'the cut',
+      async () => (await b.ready()).body['dependencies'].nats === 'failed',
+    );
+    await talk(device, far, 'between the two that are left');
+    assert.equal(codeOf(await claim(posB, tsn)), 'node_unreachable');
+    far.close(1000);
+    const own = await claimedSoon(posC, tsn);
+    await talk(device, await a.open(pathOf(own)), 'while one is alone');
+    await release(posC, own);
+    b.wire.mend();
+    const got = await claimedSoon(posB, tsn);
+    await release(posB, got);
+    for (const line of [device, posB, posC]) line.close();
+  });
+
+  it('restarts node after node under load: rounds go on, and no answer goes astray', async (t) => {
+    let at = 0;
+    const running = payOn(t, scene, {
+      tsn: tsnAt(0),
+      start: 0,
+      posAt() {
+        at += 1;
+        return scene.nodes[at % scene.nodes.length] as Node;
+      },
+    });
+    await running.goesOn();
+    for (const node of scene.nodes) {
+      assert.equal(await node.server.stop(), 0);
+      await running.goesOn();
+      await node.start();
+      await running.goesOn();
+    }
+    await running.end();
+  });
+
+  it('goes on under load when PostgreSQL is killed and comes back', async (t) => {
+    const [a, b] = scene.nodes;
+    const running = payOn(t, scene, { tsn: tsnAt(0), start: 0, posAt: () => b });
+    await running.goesOn();
+    const device = await scene.device(a, tsnAt(1));
+    const pos = await scene.pos(a);
+    const session = await a.open(pathOf(await claimedSoon(pos, tsnAt(1))));
+    await talk(device, session, 'before');
+    const before = scene.postgres.pid();
+    process.kill(before, 'SIGKILL');
+    await talk(device, session, 'while there is no database');
+    await eventually('another PostgreSQL', () => scene.postgres.pid() !== before);
+    await running.goesOn();
+    await talk(device, session, 'after all');
+    await running.end();
+    session.close(1000);
+    for (const line of [device, pos]) line.close();
+  });
+});

@@ -1,0 +1,551 @@
+// Whole run: much is made, or waited for, before it shows.
+// How sessions go on, change hands and end; and what peers do that mean no good.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connect } from 'node:tls';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { BackplaneFault } from '../../src/connector/backplane.ts';
+import type { Place } from '../support/provisioning/test-devices.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import {
+  type Client,
+  type ConnectorScene,
+  type Json,
+  type Line,
+  openConnector,
+  refusal,
+} from './test-connector.ts';
+
+type Ready = { place: Place; device: Line; pos: Line; line: Line; claimed: Json };
+
+/** A session that is open at both ends. */
+async function readyAt(on: ConnectorScene, till: Client): Promise<Ready> {
+  const place = await on.terminal();
+  const device = await on.connect(place, till);
+  const pos = await on.pos(await on.tokenOf(till));
+  return { place, device, pos, ...(await on.session(pos, { tsn: place.tsn, posId: 'p1' })) };
+}
+
+describe('sessions of the connector', () => {
+  let on: ConnectorScene;
+  let till: Client;
+
+  before(async () => {
+    on = await openConnector();
+    till = await on.application();
+  });
+  after(() => on.close());
+
+  const ready = () => readyAt(on, till);
+
+  const claim = (pos: Line, { tsn }: Place, more: Json = {}) =>
+    on.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
+
+  async function metric(text: string): Promise<number> {
+    const all = await on.metrics.registry.metrics();
+    const found = all.split('\n').find((row) => row.startsWith(text));
+    return Number(found?.split(' ').at(-1) ?? 0);
+  }
+
+  /** Where a count comes to rest. */
+  async function stalled(name: string): Promise<number> {
+    let [last, looks] = [-1, 0];
+    await eventually('no more is taken', async () => {
+      const now = await metric(name);
+      looks = now === last ? looks + 1 : 0;
+      last = now;
+      return looks === 20;
+    });
+    return last;
+  }
+
+  async function talks({ line, device }: { line: Line; device: Line }): Promise<void> {
+    line.send('?');
+    assert.equal((await device.raw()).data.toString(), '?');
+    device.send('!');
+    assert.equal((await line.raw()).data.toString(), '!');
+  }
+
+  describe('after a break', () => {
+    it('goes on for the same owner, with what the device said meanwhile first', async () => {
+      const { place, device, pos, line, claimed } = await ready();
+      line.socket.terminate();
+      await eventually('the break is seen', async () => {
+        const { error } = await claim(pos, place, { posId: 'p2' });
+        return error?.code === 'device_claimed' && error.retryAfterSeconds === 30;
+      });
+      for (const text of ['one', 'two']) device.send(text);
+      device.send(Buffer.from([3]));
+      await on.ask(pos, { type: 'status', requestId: 's', tsn: place.tsn });
+      const { resumeToken } = claimed;
+      const resumed = await claim(pos, place, { resumeToken });
+      assert.equal(resumed['resumed'], true);
+      device.send('four');
+      const again = await on.open(new URL(resumed['sessionUrl']).pathname);
+      const heard = [];
+      for (let n = 0; n < 4; n += 1) heard.push(await again.raw());
+      assert.deepEqual(
+        heard.map(({ data, isBinary }) => (isBinary ? [...data] : data.toString())),
+        ['one', 'two', [3], 'four'],
+      );
+      await talks({ line: again, device });
+    });
+
+    it('goes on though the point of sale breaks again before it has come back', async () => {
+      const { place, device, pos, line, claimed } = await ready();
+      line.socket.terminate();
+      await eventually('the break is seen', async () => {
+        const { error } = await claim(pos, place, { posId: 'p2' });
+        return error?.retryAfterSeconds === 30;
+      });
+      device.send('one');
+      const first = await claim(pos, place, { resumeToken: claimed['resumeToken'] });
+      assert.equal(first['resumed'], true);
+      device.send('two');
+      // Its network breaks again: another control connection, and the address before was never used.
+      pos.socket.terminate();
+      const other = await on.pos(await on.tokenOf(till));
+      const old = await claim(other, place, { resumeToken: claimed['resumeToken'] });
+      assert.equal(old['error'].code, 'device_claimed', 'the token before is worth nothing');
+      const second = await claim(other, place, { resumeToken: first['resumeToken'] });
+      assert.equal(second['resumed'], true, JSON.stringify(second));
+      assert.equal((await refusal(on.open(new URL(first['sessionUrl']).pathname))).status, 410);
+      const again = await on.open(new URL(second['sessionUrl']).pathname);
+      device.send('three');
+      const heard = [];
+      for (let n = 0; n < 3; n += 1) heard.push((await again.raw()).data.toString());
+      assert.deepEqual(heard, ['one', 'two', 'three']);
+      await talks({ line: again, device });
+    });
+
+    it('holds 32 messages and drops the rest, and nothing reaches another owner', async () => {
+      const { place, device, pos, line } = await ready();
+      line.socket.terminate();
+      await eventually('the break is seen', async () => {
+        const { error } = await claim(pos, place, { posId: 'p2' });
+        return error?.retryAfterSeconds === 30;
+      });
+      const before = await metric('switchyard_connector_messages_dropped_total');
+      for (let n = 0; n < 40; n += 1) device.send(`held ${n}`);
+      await eventually(
+        'eight are dropped',
+        async () => (await metric('switchyard_connector_messages_dropped_total')) === before + 8,
+      );
+      on.clock.advance(30_000);
+      await eventually('it is free', async () => {
+        const status = { type: 'status', requestId: 's', tsn: place.tsn };
+        return (await on.ask(pos, status))['claimed'] === false;
+      });
+      const other = await on.session(pos, { tsn: place.tsn, posId: 'p2' });
+      await talks({ line: other.line, device });
+      assert.equal(await metric('switchyard_connector_messages_dropped_total'), before + 40);
+    });
+
+    it('ends at once where the point of sale closes in good order', async () => {
+      const { place, device, pos, line } = await ready();
+      line.close(1000);
+      await line.closed();
+      await eventually('another one gets it', async () => {
+        const told = await claim(pos, place, { posId: 'p2' });
+        return told['type'] === 'claimed';
+      });
+      device.close();
+    });
+
+    it('tells the point of sale at once that the device is lost, and keeps its place', async () => {
+      const { place, device, pos, line, claimed } = await ready();
+      device.socket.terminate();
+      assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
+      assert.equal((await claim(pos, place))['error'].code, 'device_offline');
+      const back = await on.connect(place, till);
+      const other = await claim(pos, place, { posId: 'p2' });
+      assert.equal(other['error'].code, 'device_claimed');
+      const { resumeToken } = claimed;
+      const resumed = await claim(pos, place, { resumeToken });
+      const again = await on.open(new URL(resumed['sessionUrl']).pathname);
+      await talks({ line: again, device: back });
+    });
+  });
+
+  describe('claimed by whoever did not hear of it', () => {
+    it('is its own again where nobody has used the address for five seconds', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const first = await on.pos(await on.tokenOf(till));
+      const unheard = await claim(first, place);
+      assert.equal(unheard['type'], 'claimed');
+      // Its network broke before the answer came: it knows of no session, and comes back.
+      first.socket.terminate();
+      const pos = await on.pos(await on.tokenOf(till));
+      on.clock.advance(2_000);
+      const early = await claim(pos, place);
+      assert.deepEqual(
+        [early['error']?.code, early['error']?.retryAfterSeconds],
+        ['device_claimed', 3],
+      );
+      on.clock.advance(3_000);
+      const other = await claim(pos, place, { posId: 'p2' });
+      assert.deepEqual(
+        [other['error']?.code, other['error']?.retryAfterSeconds],
+        ['device_claimed', 55],
+      );
+      const { line, claimed } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+      assert.equal(claimed['resumed'], undefined);
+      await talks({ line, device });
+      assert.equal((await refusal(on.open(new URL(unheard['sessionUrl']).pathname))).status, 410);
+    });
+  });
+
+  describe('taken over', () => {
+    it('by the same owner once no data flows, or by force, which is audited', async () => {
+      const { place, device, pos, line } = await ready();
+      const refused = await claim(pos, place, { takeOver: true });
+      assert.equal(refused['error'].code, 'takeover_refused');
+      assert.equal(refused['error'].retryAfterSeconds, 150);
+      const forced = await on.session(pos, {
+        tsn: place.tsn,
+        posId: 'p1',
+        takeOver: true,
+        force: true,
+      });
+      assert.equal((await line.closed()).code, closeCodes.superseded);
+      await talks({ line: forced.line, device });
+      const [record] = await on.database.query<{ entity_id: string; actor_client_id: string }>(
+        `SELECT entity_id, actor_client_id FROM audit_records
+         WHERE organization_id = $1 AND action = 'terminalSession.takenOver'`,
+        [on.organizationId],
+      );
+      assert.deepEqual(
+        [record?.entity_id, record?.actor_client_id],
+        [place.logicalDeviceId, till.clientId],
+      );
+      on.clock.advance(20_000);
+      on.clock.advance(130_000);
+      const quiet = await on.session(pos, { tsn: place.tsn, posId: 'p1', takeOver: true });
+      assert.equal((await forced.line.closed()).code, closeCodes.superseded);
+      await talks({ line: quiet.line, device });
+    });
+  });
+
+  describe('released', () => {
+    const release = (pos: Line, claimed: Json, more: Json = {}) =>
+      on.ask(pos, {
+        type: 'release',
+        requestId: 'r',
+        sessionId: claimed['sessionId'],
+        ...more,
+      });
+
+    it('again where the node of the device could not be asked', async () => {
+      const { pos, line, claimed } = await ready();
+      const { backplane } = on.connector;
+      const { request } = backplane;
+      backplane.request = () => Promise.reject(new BackplaneFault('NATS is away'));
+      const told = await release(pos, claimed).finally(() => {
+        backplane.request = request;
+      });
+      assert.deepEqual([told['error'].code, told['error'].retryable], ['node_unreachable', true]);
+      assert.equal((await release(pos, claimed))['type'], 'released');
+      assert.equal((await line.closed()).code, closeCodes.released);
+      assert.equal((await release(pos, claimed))['error'].code, 'session_unknown');
+    });
+
+    it('over another control connection, by its owner alone', async () => {
+      const { pos, line, place, claimed } = await ready();
+      pos.socket.terminate();
+      await pos.closed();
+      const again = await on.pos(await on.tokenOf(till));
+      const { tsn } = place;
+      const others = await on.pos(await on.tokenOf(await on.application()));
+      for (const [who, more] of [
+        [again, {}],
+        [again, { tsn, posId: 'p2' }],
+        [others, { tsn, posId: 'p1' }],
+      ] as const) {
+        const { error } = await release(who, claimed, more);
+        assert.equal(error?.code, 'session_unknown');
+      }
+      const unnamed = await release(again, claimed, { tsn });
+      assert.equal(unnamed['error'].code, 'pos_id_required');
+      assert.equal(line.socket.readyState, line.socket.OPEN);
+      assert.equal((await release(again, claimed, { tsn, posId: 'p1' }))['type'], 'released');
+      assert.equal((await line.closed()).code, closeCodes.released);
+    });
+  });
+
+  it('end with their token though their control connections are gone, and not with one that was renewed', async () => {
+    const client = await on.application();
+    const { clientId: client_id, clientSecret: client_secret } = client;
+    const revoke = async (token: string) => {
+      const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
+      const { status } = await on.api(path, { form: { token, client_id, client_secret } });
+      assert.equal(status, 200);
+    };
+    const first = await on.tokenOf(client);
+    const open = async (posId: string) => {
+      const { tsn } = await on.terminal();
+      const device = await on.connect({ tsn }, till);
+      const pos = await on.pos(first);
+      return { device, pos, ...(await on.session(pos, { tsn, posId })) };
+    };
+    const [gone, renewed] = [await open('p1'), await open('p2')];
+    gone.pos.close();
+    await gone.pos.closed();
+    await talks(gone);
+    const second = await on.tokenOf(client);
+    const answer = await on.ask(renewed.pos, { type: 'renewToken', token: second });
+    assert.equal(answer['type'], 'tokenRenewed');
+    await revoke(first);
+    assert.equal((await gone.line.closed()).code, closeCodes.unauthorized);
+    await talks(renewed);
+    renewed.pos.close();
+    await renewed.pos.closed();
+    await revoke(second);
+    assert.equal((await renewed.line.closed()).code, closeCodes.unauthorized);
+  });
+
+  it('go on by a renewed token though the word of it was lost once', async (t) => {
+    const { backplane } = on.connector;
+    const { publish } = backplane;
+    let told = 0;
+    backplane.publish = (topic, message) => {
+      if (message['kind'] === 'renewed') told += 1;
+      if (message['kind'] !== 'renewed' || told > 1) publish(topic, message);
+    };
+    t.after(() => {
+      backplane.publish = publish;
+    });
+    const client = await on.application();
+    const first = await on.tokenOf(client);
+    const place = await on.terminal();
+    const device = await on.connect(place, till);
+    const pos = await on.pos(first);
+    const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+    await on.ask(pos, { type: 'renewToken', requestId: 'n', token: await on.tokenOf(client) });
+    await eventually('it is told again', async () => told > 1);
+    const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
+    const { clientId: client_id, clientSecret: client_secret } = client;
+    const form = { token: first, client_id, client_secret };
+    assert.equal((await on.api(path, { form })).status, 200);
+    const before = told;
+    await eventually('it is looked at', async () => told > before + 3);
+    await talks({ line, device });
+  });
+
+  describe('at their end', () => {
+    it('session_expired: an hour without data; data puts it off', async () => {
+      const { line, device } = await ready();
+      on.clock.advance(3_500_000);
+      await talks({ line, device });
+      on.clock.advance(3_500_000);
+      await talks({ line, device });
+      on.clock.advance(3_600_000);
+      assert.equal((await line.closed()).code, closeCodes.sessionExpired);
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('a peer that answers no ping is cut off, and the other side is told', async () => {
+      const place = await on.terminal();
+      const { tsn } = place;
+      const { clientId: client_id, clientSecret: client_secret } = till;
+      const { answer } = await on.register({ tsn, client_id, client_secret });
+      const path = new URL(answer['connectionUrl']).pathname;
+      const silent = { token: answer['token'], autoPong: false };
+      const device = await on.open(path, silent);
+      const pos = await on.pos(await on.tokenOf(till));
+      const { line } = await on.session(pos, { tsn, posId: 'p1' });
+      const pinged = () => new Promise((resolve) => device.socket.once('ping', resolve));
+      for (let n = 0; n < 2; n += 1) {
+        const heard = pinged();
+        on.clock.advance(25_000);
+        await heard;
+      }
+      on.clock.advance(25_000);
+      assert.equal((await device.closed()).code, 1006);
+      assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
+    });
+  });
+
+  describe('with peers that mean no good', () => {
+    it('1009: a message that is too long, on either side and on the control connection', async () => {
+      const { line, pos } = await ready();
+      line.send(Buffer.alloc(1_048_577));
+      assert.equal((await line.closed()).code, 1009);
+      pos.send('x'.repeat(5000));
+      assert.equal((await pos.closed()).code, 1009);
+      const other = await ready();
+      other.device.send(Buffer.alloc(1_048_577));
+      assert.equal((await other.device.closed()).code, 1009);
+      assert.equal((await other.line.closed()).code, closeCodes.deviceDisconnected);
+    });
+
+    it('passes the longest message there may be', async () => {
+      const { line, device } = await ready();
+      const most = Buffer.alloc(1_048_576, 7);
+      line.send(most);
+      assert.ok((await device.raw()).data.equals(most));
+    });
+
+    it('1007: a text that is no UTF-8', async () => {
+      const { line, device } = await ready();
+      line.socket.send(Buffer.from([0xff, 0xfe]), { binary: false });
+      assert.equal((await line.closed()).code, 1007);
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('1002: frames that are none, without a mask, or of a reserved kind', async () => {
+      for (const frame of [
+        [0x81, 0x01, 0x41],
+        [0x83, 0x80, 0, 0, 0, 0],
+        [0xc1, 0x80, 0, 0, 0, 0],
+      ]) {
+        const { line, device } = await ready();
+        const { _socket: raw } = line.socket as unknown as { _socket: NodeJS.WritableStream };
+        raw.write(Buffer.from(frame));
+        assert.equal((await line.closed()).code, 1002);
+        assert.equal(device.socket.readyState, device.socket.OPEN);
+      }
+    });
+
+    it('holds a sender back while the reader does not read, then gives the reader up', async () => {
+      const { line, device } = await ready();
+      const { _socket: raw } = line.socket as unknown as {
+        _socket: { pause(): void; resume(): void };
+      };
+      raw.pause();
+      const passed = 'switchyard_connector_bytes_total{to="pos"}';
+      const before = await metric(passed);
+      for (let n = 0; n < 400; n += 1) device.send(Buffer.alloc(65_536));
+      const taken = (await stalled(passed)) - before;
+      assert.ok(taken > 0 && taken < 16_000_000, `${taken} bytes were taken`);
+      const sessions = 'switchyard_connector_sessions';
+      const open = await metric(sessions);
+      on.clock.advance(10_000);
+      await eventually('it is given up', async () => (await metric(sessions)) < open);
+      raw.resume();
+      assert.equal((await line.closed()).code, closeCodes.slowConsumer);
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('a slow reader that goes on reading gets everything', async () => {
+      const { line, device } = await ready();
+      const { _socket: raw } = line.socket as unknown as {
+        _socket: { pause(): void; resume(): void };
+      };
+      raw.pause();
+      for (let n = 0; n < 200; n += 1) device.send(Buffer.alloc(65_536, n));
+      await stalled('switchyard_connector_bytes_total{to="pos"}');
+      raw.resume();
+      for (let n = 0; n < 200; n += 1) assert.equal((await line.raw()).data[0], n);
+    });
+
+    it('refuses handshakes that are none in HTTP', async () => {
+      const token = await on.tokenOf(till);
+      const ask = (lines: readonly string[]) =>
+        new Promise<string>((resolve, reject) => {
+          const socket = connect({
+            port: on.apiPort,
+            host: '127.0.0.1',
+            ca: on.ca,
+            checkServerIdentity: () => undefined,
+          });
+          let heard = '';
+          socket.on('data', (part) => {
+            heard += part.toString();
+          });
+          socket.on('error', reject);
+          socket.on('close', () => resolve(heard));
+          socket.write(
+            [
+              `GET ${connectorPaths.posListener} HTTP/1.1`,
+              'Host: localhost',
+              'Connection: Upgrade',
+              'Upgrade: websocket',
+              `Authorization: Bearer ${token}`,
+              ...lines,
+              '',
+              '',
+            ].join('\r\n'),
+          );
+        });
+      const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+      assert.match(
+        await ask([key, 'Sec-WebSocket-Version: 8']),
+        /^HTTP\/1.1 426 .*\r\nSec-WebSocket-Version: 13/s,
+      );
+      assert.match(await ask(['Sec-WebSocket-Version: 13']), /^HTTP\/1.1 400 .*"header_invalid"/s);
+      assert.match(
+        await ask([key, 'Sec-WebSocket-Version: 13', 'Authorization: Bearer x']),
+        /^HTTP\/1.1 401 .*WWW-Authenticate/s,
+      );
+    });
+
+    it('tells no address, token or secret in the log', async () => {
+      const { claimed } = await ready();
+      const all = on.logged.join('');
+      for (const secret of [claimed['resumeToken'], till.clientSecret, claimed['sessionId']]) {
+        assert.ok(!all.includes(secret));
+      }
+    });
+  });
+});
+
+it('sessions end with the key of their token though their control connections are gone', async (t) => {
+  const on = await openConnector();
+  t.after(() => on.close());
+  const { device, pos, line } = await readyAt(on, await on.application());
+  pos.close();
+  await pos.closed();
+  line.send('?');
+  assert.equal((await device.raw()).data.toString(), '?');
+  await on.identity.replaceSigningKeysAtOnce(on.userDomainId);
+  assert.equal((await line.closed()).code, closeCodes.unauthorized);
+});
+
+describe('a connector that is full, or stops', () => {
+  it('rate_limited: with Retry-After, as HTTP', async (t) => {
+    const on = await openConnector({ settings: { connectorConnections: 2 } });
+    t.after(() => on.close());
+    const token = await on.tokenOf(await on.application());
+    await on.pos(token);
+    await on.pos(token);
+    const { status, headers, body } = await refusal(on.pos(token));
+    assert.deepEqual([status, body['code']], [429, 'rate_limited']);
+    assert.equal(headers['retry-after'], '5');
+  });
+
+  it('restarting: everybody is told by 1012, and who is online no more', async (t) => {
+    const on = await openConnector();
+    t.after(() => on.close());
+    const { place, device, pos, line } = await readyAt(on, await on.application());
+    const presence = async () =>
+      (await on.connector.presence.of(on.organizationId, [place.physicalDeviceId])).get(
+        place.physicalDeviceId,
+      );
+    assert.equal((await presence())?.isOnline, true);
+    await on.connector.stop();
+    assert.equal((await device.closed()).code, closeCodes.restarting);
+    assert.equal((await pos.closed()).code, closeCodes.restarting);
+    assert.equal((await line.closed()).code, closeCodes.restarting);
+    assert.equal((await presence())?.isOnline, false);
+  });
+
+  it('asks for the token again at the session where that is set', async (t) => {
+    const on = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+    t.after(() => on.close());
+    const till = await on.application();
+    const token = await on.tokenOf(till);
+    const place = await on.terminal();
+    await on.connect(place, till);
+    const pos = await on.pos(token);
+    const claimed = await on.ask(pos, {
+      type: 'claim',
+      requestId: 'c',
+      tsn: place.tsn,
+      posId: 'p1',
+    });
+    const path = new URL(claimed['sessionUrl']).pathname;
+    assert.equal((await refusal(on.open(path))).status, 401);
+    await on.open(path, { token });
+  });
+});

@@ -1,0 +1,116 @@
+// The listeners of a whole house: what is asked of whom, as the settings say, until it stops.
+
+import assert from 'node:assert/strict';
+import { lookup } from 'node:dns/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Application, createApplication } from '../../src/application.ts';
+import {
+  createLog,
+  ensureListenerCertificate,
+  readSettings,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { patientLimits } from '../support/high-load-limits.ts';
+import { makeRequest, type Shown } from '../support/provisioning/test-devices.ts';
+import { merchantBody } from '../support/provisioning/test-provisioning.ts';
+
+const path = '/oauth2-mtls/v1/merchants-credentials';
+
+describe('the listeners of a house', () => {
+  let dataDir: string;
+  let ca: string;
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-listeners-'));
+  });
+  after(() => rm(dataDir, { recursive: true, force: true }));
+
+  async function openHouse(clientCertificates: 'on' | 'off') {
+    const [port = 0, devicePort = 0] = await freePorts(2);
+    const settings = readSettings({
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_PORT: String(port),
+      SWITCHYARD_DEVICE_PORT: String(devicePort),
+      SWITCHYARD_CLIENT_CERTIFICATES: clientCertificates,
+    });
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    const tls = await ensureListenerCertificate({ settings, clock: systemClock });
+    ca = await readFile(tls.caFile, 'utf8');
+    const house = await createApplication({
+      settings,
+      database: await testDatabase(),
+      log,
+      tls,
+      loadLimits: patientLimits,
+    });
+    await house.http.listen();
+    return { house, port, devicePort };
+  }
+
+  async function certify({ provisioning, identity }: Application): Promise<Shown> {
+    const organizationId = systemIds.uuid();
+    const scope = { organizationId };
+    await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);
+    await identity.createUserDomain({ userDomainId: `realm-${organizationId}`, organizationId });
+    const { view: merchant } = await provisioning.merchants.create(scope, merchantBody('Shop'));
+    const { merchantId } = merchant;
+    const { view: store } = await provisioning.stores.create(scope, { merchantId, name: 'Store' });
+    const spot = { storeId: store.storeId, name: 'Till' };
+    const { view: place } = await provisioning.logicalDevices.create(scope, spot);
+    const { view: hardware } = await provisioning.physicalDevices.create(scope, {
+      // One terminal stands in one organisation of the platform.
+      serialNumber: organizationId.slice(-12),
+      make: 'AXIUM',
+      model: 'DX8000',
+      family: 'axium',
+    });
+    const { physicalDeviceId } = hardware;
+    await provisioning.logicalDevices.link(scope, place.logicalDeviceId, [physicalDeviceId]);
+    const { key, csr: certificateRequest } = await makeRequest();
+    const input = { certificateRequest };
+    const made = await identity.devices.certificates.enrol(scope, physicalDeviceId, input);
+    return { key, cert: made.certificateChain };
+  }
+
+  /** By address: localhost may have one of each family, and all are to be open. */
+  function statusOf(host: string, port: number, shown: Shown): Promise<number | undefined> {
+    const agent = new Agent({ ca, ...shown });
+    return new Promise((resolve, reject) => {
+      const sent = request({ host, port, path, agent }, (answer) => {
+        answer.resume().on('end', () => {
+          agent.destroy();
+          resolve(answer.statusCode);
+        });
+      });
+      sent.on('error', reject).end();
+    });
+  }
+
+  for (const [setting, status] of [
+    ['on', 200],
+    ['off', 401],
+  ] as const) {
+    it(`with CLIENT_CERTIFICATES=${setting} the API answers a device with ${status}`, async () => {
+      const { house, port, devicePort } = await openHouse(setting);
+      let shown: Shown;
+      try {
+        shown = await certify(house);
+        assert.equal(await statusOf('127.0.0.1', port, shown), status);
+        for (const { address } of await lookup('localhost', { all: true })) {
+          assert.equal(await statusOf(address, devicePort, shown), 200, address);
+        }
+      } finally {
+        await house.stop();
+      }
+      for (const left of [port, devicePort]) {
+        await assert.rejects(statusOf('127.0.0.1', left, shown), { code: 'ECONNREFUSED' });
+      }
+    });
+  }
+});

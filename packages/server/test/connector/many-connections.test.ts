@@ -1,0 +1,218 @@
+// Whole run: much is made, or waited for, before it shows.
+// Many at once: registrations and claims beyond all measure take no more than there is room for. The real
+// room is that of thousands; here it is lowered, and the crowd with it.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { connectorPaths } from '@switchyard/contract';
+import { eventually } from '../support/wait-for-condition.ts';
+import {
+  type Client,
+  type ConnectorScene,
+  type Json,
+  type Line,
+  openConnector,
+  Refused,
+} from './test-connector.ts';
+
+const second = 1000;
+
+async function small(t: TestContext, connectorConnections: number): Promise<ConnectorScene> {
+  const on = await openConnector({ settings: { connectorConnections } });
+  t.after(() => on.close());
+  return on;
+}
+
+async function metric(on: ConnectorScene, name: string): Promise<number> {
+  const all = await on.metrics.registry.metrics();
+  const found = all.split('\n').find((row) => row.startsWith(`${name} `));
+  return Number(found?.split(' ').at(-1));
+}
+const claims = (on: ConnectorScene) => metric(on, 'switchyard_connector_claims');
+const strangers = (on: ConnectorScene) =>
+  metric(on, 'switchyard_connector_connections{kind="registration"}');
+
+const claimOf = (tsn: string, more: Json = {}) => ({ type: 'claim', tsn, posId: 'p', ...more });
+
+describe('a crowd at the connector', () => {
+  it('of registrations takes a quarter of all connections, and a row for each device', async (t) => {
+    const on = await small(t, 40);
+    const till = await on.application();
+    const places = [await on.terminal(), await on.terminal()];
+    const opened: Line[] = [];
+    let refusals = 0;
+    const openings = Array.from({ length: 200 }, async () => {
+      try {
+        opened.push(await on.open(connectorPaths.deviceListener));
+      } catch (error) {
+        assert.ok(error instanceof Refused, String(error));
+        assert.deepEqual([error.status, error.body['code']], [429, 'rate_limited']);
+        refusals += 1;
+      }
+      assert.ok((await strangers(on)) <= 10);
+    });
+    await Promise.all(openings);
+    assert.deepEqual([opened.length, refusals], [10, 190]);
+    for (const line of opened) line.close();
+    await eventually('all have gone', async () => (await strangers(on)) === 0);
+    const { clientId: client_id, clientSecret: client_secret } = till;
+    for (let round = 0; round < 20; round += 1) {
+      const tsn = places[round % 2]?.tsn;
+      const { line, answer } = await on.register({ tsn, client_id, client_secret });
+      assert.equal(answer['type'], 'registered', JSON.stringify(answer));
+      await line.closed();
+    }
+    const rows = await on.database.query<{ registrations: number }>(
+      `SELECT registrations FROM device_registrations WHERE organization_id = $1`,
+      [on.organizationId],
+    );
+    assert.deepEqual(
+      rows.map(({ registrations }) => registrations),
+      [10, 10],
+    );
+  });
+
+  it('of claims takes the places that there are, and leaves some to others', async (t) => {
+    const on = await small(t, 20);
+    const [till, other] = [await on.application(), await on.application()];
+    const place = await on.terminal();
+    const tillToken = await on.tokenOf(till);
+    const tills = await Promise.all([1, 2, 3, 4].map(() => on.pos(tillToken)));
+    const told: Json[] = [];
+    for (const pos of tills) {
+      pos.socket.on('message', (data) => told.push(JSON.parse(String(data))));
+      for (let n = 0; n < 60; n += 1) {
+        pos.send(claimOf(place.tsn, { requestId: String(n), waitSeconds: 30 }));
+      }
+    }
+    await eventually('what has no place is told', () => told.length === 220);
+    for (const { type, error } of told) {
+      assert.deepEqual([type, error.code], ['error', 'rate_limited']);
+      assert.deepEqual([error.retryable, error.retryAfterSeconds], [true, 1]);
+    }
+    assert.equal(await claims(on), 20, 'half of all: the rest is for others');
+    const beside = await on.pos(await on.tokenOf(other));
+    const answer = await on.ask(beside, claimOf(place.tsn, { requestId: 'b' }));
+    assert.equal(answer['error'].code, 'device_offline');
+    on.clock.advance(30 * second);
+    await eventually('nobody waits any more', async () => (await claims(on)) === 0);
+    await eventually('all are told', () => told.length === 240);
+    await on.connect(place, other);
+    const [first] = tills;
+    assert.ok(first);
+    first.send(claimOf(place.tsn, { requestId: 'again' }));
+    await eventually('a claim', () => told.some(({ type }) => type === 'claimed'));
+    assert.equal(await claims(on), 1);
+    for (const pos of tills) pos.close();
+    await eventually('all is given back', async () => (await claims(on)) === 0);
+  });
+
+  /** Whoever claims one terminal after the other, and uses none of them. */
+  async function claimOneByOne(
+    on: ConnectorScene,
+    { count, most }: { count: number; most: number },
+  ): Promise<void> {
+    const till: Client = await on.application();
+    const pos = await on.pos(await on.tokenOf(till));
+    for (let n = 0; n < count; n += 1) {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const claimed = await on.ask(pos, claimOf(place.tsn, { requestId: `c${n}` }));
+      assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
+      assert.ok((await claims(on)) <= most);
+      // Nobody uses it, and the terminal goes away.
+      on.clock.advance(60 * second);
+      device.close();
+      await eventually('it has ended', async () => {
+        const asked = { type: 'status', requestId: `s${n}`, tsn: place.tsn };
+        const { online, claimed: isClaimed } = await on.ask(pos, asked);
+        return online === false && isClaimed === false;
+      });
+    }
+  }
+
+  it('of ended sessions makes room for a new one', async (t) => {
+    const on = await small(t, 10);
+    await claimOneByOne(on, { count: 15, most: 10 });
+    assert.equal(await claims(on), 10);
+  });
+
+  it('of sessions whose end nobody told makes room, too', async (t) => {
+    const on = await small(t, 10);
+    // As where NATS is away.
+    on.connector.backplane.publish = () => {};
+    await claimOneByOne(on, { count: 15, most: 10 });
+    assert.ok((await claims(on)) <= 10);
+  });
+
+  it('of sessions whose end nobody told makes room behind those that live', async (t) => {
+    const on = await small(t, 10);
+    // As where NATS is away.
+    on.connector.backplane.publish = () => {};
+    const till = await on.application();
+    const token = await on.tokenOf(till);
+    const [pos, other] = [await on.pos(token), await on.pos(token)];
+    const connect = async (): Promise<{ tsn: string; device: Line }> => {
+      const { tsn } = await on.terminal();
+      return { tsn, device: await on.connect({ tsn }, till) };
+    };
+    /** As often as told: a claim looks at a few of the others. */
+    const claimed = async (tsn: string, attempts = 3): Promise<Json> => {
+      const answer = await on.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
+      if (answer['type'] === 'claimed') return answer;
+      assert.equal(answer['error'].code, 'rate_limited', JSON.stringify(answer));
+      assert.ok(attempts > 1, 'no room, however often it is asked');
+      return claimed(tsn, attempts - 1);
+    };
+    const living: string[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const { tsn } = await connect();
+      living.push(tsn);
+      await claimed(tsn);
+    }
+    for (let n = 0; n < 12; n += 1) {
+      const { tsn, device } = await connect();
+      const { sessionId } = await claimed(tsn);
+      const message = { ...claimOf(tsn), type: 'release', sessionId, requestId: `r${n}` };
+      const released = await on.ask(other, message);
+      assert.equal(released['type'], 'released', JSON.stringify(released));
+      device.close();
+      await device.closed();
+    }
+    assert.equal(await claims(on), 10);
+    for (const tsn of living) {
+      const told = await on.ask(other, { type: 'status', requestId: tsn, tsn });
+      assert.equal(told['claimed'], true, 'who lives is asked, and goes on');
+    }
+  });
+
+  it('of claims over one connection makes room where it hears that nobody has the terminal', async (t) => {
+    const on = await small(t, 200);
+    const { backplane } = on.connector;
+    const { publish, request } = backplane;
+    // The word of an end is lost; how the terminal stands is heard of.
+    backplane.publish = (topic, message) => {
+      if (message['kind'] !== 'ended') publish(topic, message);
+    };
+    backplane.request = (key, message) => {
+      assert.notEqual(message['kind'], 'holds', 'nobody has to be asked');
+      return request(key, message);
+    };
+    const till = await on.application();
+    const token = await on.tokenOf(till);
+    const [pos, other] = [await on.pos(token), await on.pos(token)];
+    for (let n = 0; n < 66; n += 1) {
+      const { tsn } = await on.terminal();
+      await on.connect({ tsn }, till);
+      const claimed = await on.ask(pos, claimOf(tsn, { requestId: `c${n}` }));
+      assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
+      const { sessionId } = claimed;
+      const released = await on.ask(other, {
+        ...claimOf(tsn),
+        type: 'release',
+        sessionId,
+        requestId: `r${n}`,
+      });
+      assert.equal(released['type'], 'released', JSON.stringify(released));
+    }
+  });
+});

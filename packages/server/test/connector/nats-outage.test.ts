@@ -1,0 +1,327 @@
+// Nodes and real NATS servers: TLS, users, certificates and credentials, and a cluster that loses a server.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { nkeys } from '@nats-io/transport-node';
+import { BackplaneFault } from '../../src/connector/backplane.ts';
+import { openNodes } from '../../src/connector/nodes/index.ts';
+import { openLink } from '../../src/connector/nodes/link.ts';
+import type { End } from '../../src/connector/relay.ts';
+import { makeCertificate } from '../../src/http/authentication/certificate.fixture.ts';
+import { createLog, createMetrics, systemClock, systemIds } from '../../src/platform/index.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const none = {
+  natsCaFile: undefined,
+  natsCertFile: undefined,
+  natsKeyFile: undefined,
+  natsCredentialsFile: undefined,
+};
+const word = 'between-nodes';
+
+describe('nodes and NATS', () => {
+  let directory: string;
+  const children = new Set<ChildProcess>();
+  const closing: (() => Promise<void>)[] = [];
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
+  });
+  after(async () => {
+    for (const close of closing) await close();
+    for (const child of children) await kill(child);
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function kill(child: ChildProcess): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  async function keep(name: string, text: string): Promise<string> {
+    const file = join(directory, name);
+    await writeFile(file, text, { mode: 0o600 });
+    return file;
+  }
+
+  /** Up as soon as it says who it is. */
+  async function start(name: string, port: number, config: string): Promise<ChildProcess> {
+    const head = `host: 127.0.0.1\nport: ${port}\nserver_name: ${name}\n`;
+    const file = await keep(`${name}.conf`, `${head}${config}`);
+    const child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    children.add(child);
+    let told = '';
+    child.stderr?.on('data', (part: Buffer) => {
+      told += part.toString();
+    });
+    await eventually(`nats-server ${name}`, () => {
+      assert.equal(child.exitCode, null, told);
+      return new Promise<boolean>((resolve) => {
+        const socket = connect(port, '127.0.0.1');
+        socket.once('data', () => resolve(true)).once('error', () => resolve(false));
+        socket.once('data', () => socket.destroy());
+      });
+    });
+    return child;
+  }
+
+  type Given = { natsUrl: string } & { [Name in keyof typeof none]?: string };
+
+  function link(given: Given) {
+    const settings = { ...none, ...given, instanceName: systemIds.uuid() };
+    const opened = openLink({ settings, log, metrics: createMetrics() });
+    closing.push(opened.close);
+    return opened;
+  }
+
+  async function isUp(given: Given): Promise<void> {
+    const [one, other] = [link(given), link(given)];
+    await eventually('both links', () => one.isUp() && other.isUp());
+    const end = one.listen('question', (data, answer) => answer(data));
+    await eventually('an answer', async () => {
+      const told = await other.ask('question', Buffer.from('here?')).catch(() => undefined);
+      return told !== undefined && Buffer.from(told).toString() === 'here?';
+    });
+    end();
+  }
+
+  /** It goes on trying, and nobody is asked meanwhile. */
+  async function isRefused(given: Given): Promise<void> {
+    const opened = link(given);
+    let changes = 0;
+    opened.onChange(() => {
+      changes += 1;
+    });
+    await assert.rejects(opened.ask('question', Buffer.of()), BackplaneFault);
+    // As long as good ones take to come up.
+    await isUp(good);
+    assert.deepEqual([opened.isUp(), changes], [false, 0]);
+  }
+  let good: Given;
+
+  describe('over TLS, with users', () => {
+    let port: number;
+    let ca: string;
+    before(async () => {
+      [port = 0] = await freePorts(1);
+      const { cert, key } = await makeCertificate('nats');
+      ca = await keep('nats.pem', cert);
+      const keyFile = await keep('nats-key.pem', key);
+      const users = `authorization { users: [ { user: switchyard, password: "${word}" } ] }`;
+      const tls = `tls { cert_file: "${ca}", key_file: "${keyFile}" }`;
+      await start('tls', port, `${tls}\n${users}\n`);
+      good = { natsUrl: `tls://switchyard:${word}@localhost:${port}`, natsCaFile: ca };
+    });
+
+    it('nodes reach each other', () => isUp(good));
+    it('a wrong password reaches nobody', () =>
+      isRefused({ ...good, natsUrl: `tls://switchyard:wrong@localhost:${port}` }));
+    it('nobody is nobody', () => isRefused({ ...good, natsUrl: `tls://localhost:${port}` }));
+    it('a server that another authority vouches for is not spoken to', () =>
+      isRefused({ natsUrl: good.natsUrl }));
+    it('a server of another name is not spoken to', async () => {
+      await isRefused({ ...good, natsUrl: `tls://switchyard:${word}@127.0.0.2:${port}` });
+    });
+  });
+
+  describe('with certificates of nodes', () => {
+    let own: Given;
+    before(async () => {
+      const [port = 0] = await freePorts(1);
+      const server = await makeCertificate('nats');
+      const node = await makeCertificate('node');
+      const [ca, key] = [await keep('s.pem', server.cert), await keep('s-key.pem', server.key)];
+      const nodeCert = await keep('n.pem', node.cert);
+      const tls = `tls { cert_file: "${ca}", key_file: "${key}", ca_file: "${nodeCert}", verify: true }`;
+      await start('mtls', port, tls);
+      own = { natsUrl: `tls://localhost:${port}`, natsCaFile: ca };
+      const nodeKey = await keep('n-key.pem', node.key);
+      good = { ...own, natsCertFile: nodeCert, natsKeyFile: nodeKey };
+    });
+
+    it('nodes reach each other', () => isUp(good));
+    it('a node without one reaches nobody', () => isRefused(own));
+  });
+
+  describe('with a credentials file', () => {
+    const claims = (issuer: nkeys.KeyPair, subject: nkeys.KeyPair, nats: object) => {
+      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const [iss, sub] = [issuer.getPublicKey(), subject.getPublicKey()];
+      const facts = { jti: sub, iat: Math.floor(Date.now() / 1000), iss, sub, name: 'test' };
+      const signed = [
+        { typ: 'JWT', alg: 'ed25519-nkey' },
+        { ...facts, nats },
+      ]
+        .map(part)
+        .join('.');
+      return `${signed}.${Buffer.from(issuer.sign(Buffer.from(signed))).toString('base64url')}`;
+    };
+    const credentials = async (name: string, account: nkeys.KeyPair) => {
+      const user = nkeys.createUser();
+      const rights = { pub: {}, sub: {}, subs: -1, data: -1, payload: -1 };
+      const token = claims(account, user, { ...rights, type: 'user', version: 2 });
+      const seed = Buffer.from(user.getSeed()).toString();
+      const text = `-----BEGIN NATS USER JWT-----\n${token}\n------END NATS USER JWT------\n
+-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`;
+      return keep(name, text);
+    };
+    let wrong: Given;
+    before(async () => {
+      const [port = 0] = await freePorts(1);
+      const [operator, account] = [nkeys.createOperator(), nkeys.createAccount()];
+      const operatorJwt = claims(operator, operator, { type: 'operator', version: 2 });
+      const most = {
+        subs: -1,
+        data: -1,
+        payload: -1,
+        imports: -1,
+        exports: -1,
+        conn: -1,
+        leaf: -1,
+      };
+      const limits = { ...most, wildcards: true };
+      const accountJwt = claims(operator, account, { limits, type: 'account', version: 2 });
+      const config = `operator: "${operatorJwt}"\nresolver: MEMORY
+resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
+      await start('creds', port, config);
+      const natsUrl = `nats://localhost:${port}`;
+      good = { natsUrl, natsCredentialsFile: await credentials('node.creds', account) };
+      const stranger = await credentials('stranger.creds', nkeys.createAccount());
+      wrong = { natsUrl, natsCredentialsFile: stranger };
+    });
+
+    it('nodes reach each other', () => isUp(good));
+    it('one of another account reaches nobody', () => isRefused(wrong));
+  });
+
+  describe('in a cluster of two servers', () => {
+    type Heard = { end: End; words: string[]; closed: number[] };
+    let servers: ChildProcess[];
+    let ports: number[];
+    let urls: string[];
+    const configs: string[] = [];
+
+    before(async () => {
+      ports = await freePorts(4);
+      const routes = ports.slice(2).map((port) => `"nats://127.0.0.1:${port}"`);
+      const starting = [0, 1].map((at) => {
+        const listen = `listen: "127.0.0.1:${ports[at + 2]}"`;
+        // Each node is to be where it is put, until its server dies.
+        const cluster = `cluster { name: c, ${listen}, routes: [${routes}], no_advertise: true }`;
+        configs.push(`${cluster}\n`);
+        return start(`n${at}`, ports[at] ?? 0, `${cluster}\n`);
+      });
+      servers = await Promise.all(starting);
+      urls = ports.slice(0, 2).map((port) => `nats://127.0.0.1:${port}`);
+    });
+
+    function node(natsUrl: string) {
+      const settings = { ...none, natsUrl, instanceName: systemIds.uuid() };
+      const parts = { log, ids: systemIds, clock: systemClock, metrics: createMetrics() };
+      const nodes = openNodes({ settings, ...parts });
+      assert.ok(nodes);
+      closing.push(nodes.backplane.close);
+      return nodes;
+    }
+    const listener = (): Heard => {
+      const words: string[] = [];
+      const closed: number[] = [];
+      const end: End = {
+        send(data, _isBinary, sent) {
+          words.push(data.toString());
+          sent?.();
+        },
+        buffered: () => 0,
+        pause() {},
+        resume() {},
+        close: (code) => void closed.push(code),
+      };
+      return { end, words, closed };
+    };
+
+    /** A session that one node offers and another one joins, with a device that gives back each word. */
+    async function session(device: ReturnType<typeof node>, pos: ReturnType<typeof node>) {
+      const sessionId = systemIds.secret();
+      const told: string[] = [];
+      const stop = device.far.offer(sessionId, {
+        use: () => true,
+        join: (end) => ({
+          heard: (data, isBinary) => end.send(`device: ${data}`, isBinary),
+          lost: (isDone) => void told.push(isDone ? 'done' : 'lost'),
+        }),
+      });
+      const heard = listener();
+      let join: Awaited<ReturnType<typeof pos.far.use>>;
+      await eventually('the offer', async () => {
+        join = await pos.far.use(sessionId, undefined).catch(() => undefined);
+        return join !== undefined;
+      });
+      const joined = join?.(heard.end);
+      assert.ok(joined);
+      const say = async (text: string) => {
+        joined.heard(Buffer.from(text), false);
+        await eventually(text, () => heard.words.includes(`device: ${text}`));
+      };
+      return { say, heard, told, stop, lost: joined.lost };
+    }
+
+    it('goes on when one of them dies, and whoever was there goes to the other', async () => {
+      const [first = '', second = ''] = urls;
+      const [a, b] = [node(first), node(first)];
+      const c = node(`${second},${first}`);
+      // Its first choice is its own: others are for when that has died.
+      await eventually('all nodes', () => a.isUp() && b.isUp() && c.isUp());
+      const near = await session(a, b);
+      await near.say('within the first server');
+      const across = await session(a, c);
+      await across.say('across the cluster');
+      const changes: boolean[] = [];
+      c.onChange((up) => void changes.push(up));
+      await kill(servers[1] as ChildProcess);
+      await near.say('while the other one is gone');
+      await eventually('the way of the third node', () => c.isUp());
+      const again = await session(a, c);
+      await again.say('by the server that is left');
+      assert.deepEqual([near.heard.closed, near.told], [[], []]);
+      // Either it was with the dead one and has told its end, or it was not and has lost nothing.
+      const wasThere = changes.includes(false);
+      if (wasThere) {
+        assert.deepEqual(across.heard.closed, [4003]);
+        await eventually('the end at the device', () => {
+          a.far.tick(Date.now() + 10_000);
+          return across.told[0] === 'lost';
+        });
+      } else await across.say('still there');
+      assert.equal(await c.backplane.request('nobody', {}), undefined);
+      servers[1] = await start('n1', ports[1] ?? 0, configs[1] ?? '');
+      await near.say('when it is back');
+      for (const { lost } of [near, again]) lost(true);
+      await eventually('good ends', () => near.told[0] === 'done' && again.told[0] === 'done');
+      for (const { stop } of [near, again]) stop();
+    });
+
+    it('tells both ends at once where the server of one of them dies', async () => {
+      const [first = '', second = ''] = urls;
+      const [a, b, c] = [node(first), node(first), node(second)];
+      await eventually('all nodes', () => a.isUp() && b.isUp() && c.isUp());
+      const near = await session(a, b);
+      const across = await session(a, c);
+      await across.say('before');
+      await kill(servers[0] as ChildProcess);
+      await eventually('the end of what crossed', () => {
+        c.far.tick(Date.now() + 10_000);
+        return across.heard.closed.includes(4003);
+      });
+      assert.equal(c.isUp(), true, 'its own server stands');
+      await eventually('the end within the dead server', () => near.heard.closed.length > 0);
+      assert.equal(near.heard.closed[0], 4003, 'their server has died');
+    });
+  });
+});

@@ -1,0 +1,188 @@
+// Nodes whose clocks are apart: which connection of a device is the newest is no question of the time.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { closeCodes } from '@switchyard/contract';
+import { type Backplane, createLocalBackplane } from '../../src/connector/backplane.ts';
+import { createConnector } from '../../src/connector/index.ts';
+import { createHttp } from '../../src/http/index.ts';
+import { createLog, createMetrics, systemIds } from '../../src/platform/index.ts';
+import { patientLimits } from '../support/high-load-limits.ts';
+import { makeCertificate, type Place } from '../support/provisioning/test-devices.ts';
+import { testAudit } from '../support/test-audit.ts';
+import {
+  type Client,
+  type ConnectorScene,
+  type Line,
+  openConnector,
+  refusal,
+  settings,
+} from './test-connector.ts';
+
+const minute = 60_000;
+
+type NodeAt = {
+  register(place: Place): Promise<{ path: string; token: string }>;
+  open(path: string, token: string): Promise<Line>;
+  /** Registers and connects. */
+  device(place: Place): Promise<Line>;
+  pos(): Promise<Line>;
+  stop(): Promise<void>;
+};
+
+describe('nodes whose clocks are apart', () => {
+  let on: ConnectorScene;
+  let till: Client;
+  let ahead: NodeAt;
+  let behind: NodeAt;
+  /** What nodes say to each other by NATS. */
+  const between = createLocalBackplane();
+
+  async function nodeAt(name: string, apartMs: number): Promise<NodeAt> {
+    const clock = { now: () => on.clock.now() + apartMs };
+    const { database, identity, masterKey, provisioning, catalog } = on;
+    const log = createLog({ logLevel: 'silent', instanceName: name });
+    const certificate = await makeCertificate('server');
+    const { baseUrl } = settings;
+    const { verifyToken } = identity;
+    const certificates = identity.devices.reader;
+    const http = await createHttp({
+      settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl },
+      log,
+      ids: systemIds,
+      verifyToken,
+      certificates,
+      tls: certificate,
+      loadLimits: patientLimits,
+    });
+    const backplane: Backplane = { ...between, close: async () => {} };
+    const far = { offer: () => () => {}, use: async () => undefined, tick() {} };
+    const connector = createConnector({
+      settings: { ...settings, instanceName: name },
+      masterKey,
+      database,
+      provisioning,
+      catalog,
+      clock,
+      log,
+      ids: systemIds,
+      verifyToken,
+      certificates,
+      clients: identity.clientVerifier,
+      audit: testAudit(database, clock),
+      metrics: createMetrics(),
+      nodes: { backplane, far, isUp: () => true, onChange: () => () => {} },
+      times: { tickMs: 10, recheckMs: minute },
+    });
+    connector.register(http.upgrades);
+    connector.start();
+    const { port } = await http.listen();
+    const here = { port, ca: certificate.cert };
+    const node: NodeAt = {
+      async register({ tsn }) {
+        const { clientId: client_id, clientSecret: client_secret } = till;
+        const { answer } = await on.register({ tsn, client_id, client_secret }, here);
+        assert.equal(answer['type'], 'registered', JSON.stringify(answer));
+        return { path: new URL(answer['connectionUrl']).pathname, token: answer['token'] };
+      },
+      open: (path, token) => on.open(path, { ...here, token }),
+      async device(place) {
+        const { path, token } = await node.register(place);
+        return node.open(path, token);
+      },
+      pos: async () => node.open('/cloud-connector/v1/pos-listener', await on.tokenOf(till)),
+      async stop() {
+        await connector.stop();
+        await http.close();
+      },
+    };
+    return node;
+  }
+
+  before(async () => {
+    on = await openConnector();
+    till = await on.application();
+    ahead = await nodeAt('ahead', 20 * minute);
+    behind = await nodeAt('behind', -20 * minute);
+  });
+  after(async () => {
+    await Promise.all([ahead, behind].map((node) => node?.stop()));
+    await on.close();
+  });
+
+  it('give a device to its newest connection, whichever of them it came to', async () => {
+    const place = await on.terminal();
+    let former = await ahead.device(place);
+    for (const [node, other] of [
+      [behind, ahead],
+      [ahead, behind],
+      [behind, ahead],
+    ] as const) {
+      const device = await node.device(place);
+      assert.equal((await former.closed()).code, closeCodes.superseded);
+      for (const asked of [node, other]) {
+        const pos = await asked.pos();
+        const claim = { type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p' };
+        const claimed = await on.ask(pos, claim);
+        assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
+        const { sessionId } = claimed;
+        assert.equal(
+          (await on.ask(pos, { type: 'release', requestId: 'r', sessionId }))['type'],
+          'released',
+        );
+        pos.close();
+      }
+      assert.equal(device.socket.readyState, device.socket.OPEN);
+      former = device;
+    }
+    former.close();
+    await former.closed();
+  });
+
+  it('take no token of a registration before the last one that connected', async () => {
+    const place = await on.terminal();
+    const elder = await ahead.register(place);
+    const device = await behind.device(place);
+    const { status, body } = await refusal(ahead.open(elder.path, elder.token));
+    assert.deepEqual([status, body['code']], [410, 'session_gone']);
+    assert.equal(device.socket.readyState, device.socket.OPEN);
+    device.close();
+  });
+
+  it('give it up to a process of the version before, and take it back', async () => {
+    const place = await on.terminal();
+    const device = await ahead.device(place);
+    // What such a process writes when the device connects to it.
+    const [row] = await on.database.query(
+      `UPDATE device_presence SET connection_id = $3, node = 'before'
+       WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id < $3
+       RETURNING node`,
+      [on.organizationId, place.physicalDeviceId, systemIds.uuid()],
+    );
+    assert.deepEqual(row, { node: 'before' });
+    const pos = await ahead.pos();
+    const claim = { type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p' };
+    assert.equal((await on.ask(pos, claim))['error'].code, 'device_offline');
+    assert.equal((await device.closed()).code, closeCodes.superseded);
+    const back = await behind.device(place);
+    assert.equal((await on.ask(pos, { ...claim, requestId: 'd' }))['type'], 'claimed');
+    for (const line of [back, pos]) line.close();
+  });
+
+  it('keep the younger of two that come at once', async () => {
+    const place = await on.terminal();
+    const elder = await ahead.register(place);
+    const younger = await behind.register(place);
+    const [first, second] = await Promise.allSettled([
+      ahead.open(elder.path, elder.token),
+      behind.open(younger.path, younger.token),
+    ]);
+    assert.equal(second.status, 'fulfilled');
+    if (first.status === 'fulfilled') {
+      assert.equal((await first.value.closed()).code, closeCodes.superseded);
+    }
+    const { socket } = second.value;
+    assert.equal(socket.readyState, socket.OPEN);
+    socket.close();
+  });
+});

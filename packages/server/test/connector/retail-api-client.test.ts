@@ -1,0 +1,112 @@
+// The public client of others at the Retail API: its HTTP client is pointed at the platform, and nothing else of it is changed.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import * as library from '@adyen/api-library';
+import type { Json, Line } from './test-connector.ts';
+import {
+  heardBy,
+  paidOf,
+  paymentOf,
+  type RetailDevice,
+  type RetailScene,
+  requestOf,
+  retailScene,
+} from './test-retail-api.ts';
+
+describe('the public client', () => {
+  let on: RetailScene;
+  let device: RetailDevice;
+  let line: Line;
+  let client: library.TerminalCloudAPI;
+  const asked: { status: number; path: string }[] = [];
+
+  /** What it posts to its own service goes to the terminal that the POIID names. */
+  async function request(endpoint: string, json: string): Promise<string> {
+    const how = endpoint.endsWith('/async') ? 'async' : 'sync';
+    const { POIID } = JSON.parse(json).SaleToPOIRequest.MessageHeader;
+    const path = `/retail/v1/devices/${POIID}/${how}?posId=p1`;
+    const answer = await on.on.client.call('POST', path, { token: on.token, raw: json });
+    asked.push({ status: answer.status, path });
+    if (answer.status >= 400) throw new Error(answer.body.code);
+    return answer.text;
+  }
+
+  before(async () => {
+    on = await retailScene();
+    device = await on.device();
+    line = await device.connect();
+    const config = new library.Config({
+      apiKey: 'unused',
+      environment: library.EnvironmentEnum.TEST,
+    } as never);
+    const made = new library.Client(config);
+    made.httpClient = { request } as never;
+    client = new library.TerminalCloudAPI(made);
+  });
+  after(() => on.close());
+
+  it('pays and waits for the answer', async () => {
+    const paying = client.sync(paymentOf({ POIID: device.tsn }) as never);
+    const heard = await heardBy(line);
+    assert.equal(heard.header.MessageCategory, 'Payment');
+    line.send(paidOf(heard));
+    const { SaleToPOIResponse } = (await paying) as Json;
+    assert.equal(SaleToPOIResponse.PaymentResponse.Response.Result, 'Success');
+    const { AuthorizedAmount } = SaleToPOIResponse.PaymentResponse.PaymentResult.AmountsResp;
+    assert.equal(AuthorizedAmount, 12.5);
+    assert.equal(asked.at(-1)?.status, 200);
+  });
+
+  it('aborts, and is answered with nothing', async () => {
+    const payment = paymentOf({ POIID: device.tsn });
+    const paying = client.sync(payment as never);
+    const heard = await heardBy(line);
+    const { ServiceID = '', SaleID } = heard.header;
+    const reference = { MessageCategory: 'Payment', ServiceID, SaleID };
+    const abort = { AbortReason: 'MerchantAbort', MessageReference: reference };
+    await client.sync(requestOf('Abort', abort, { POIID: device.tsn }) as never);
+    assert.equal((await heardBy(line)).header.MessageCategory, 'Abort');
+    line.send(paidOf(heard));
+    const { SaleToPOIResponse } = (await paying) as Json;
+    assert.equal(SaleToPOIResponse.PaymentResponse.Response.Result, 'Success');
+  });
+
+  it('sends without waiting', async () => {
+    const payment = paymentOf({ POIID: device.tsn });
+    await client.async(payment as never);
+    assert.equal(asked.at(-1)?.status, 202);
+    line.send(paidOf(await heardBy(line)));
+    const { ServiceID } = payment['SaleToPOIRequest'].MessageHeader;
+    const path = `/retail/v1/devices/${device.tsn}/messages/${ServiceID}?wait=20`;
+    const { body } = await on.on.client.call('GET', path, { token: on.token });
+    assert.equal(body.status, 'Answered');
+  });
+
+  it('is told a refusal as the terminal told it, and a copy in words of the platform', async () => {
+    const payment = paymentOf({ POIID: device.tsn });
+    const paying = client.sync(payment as never);
+    const heard = await heardBy(line);
+    const Response = { Result: 'Failure', ErrorCondition: 'Refusal', AdditionalResponse: 'no' };
+    const header = { ...heard.header, MessageType: 'Response' };
+    line.send({
+      SaleToPOIResponse: { MessageHeader: header, PaymentResponse: { ...heard.body, Response } },
+    });
+    const { SaleToPOIResponse } = (await paying) as Json;
+    assert.deepEqual({ ...SaleToPOIResponse.PaymentResponse.Response }, Response);
+    for (const how of ['sync', 'async'] as const) {
+      await assert.rejects(async () => client[how](payment as never), /service_id_reused/);
+      assert.equal(asked.at(-1)?.status, 409);
+    }
+    const unknown = paymentOf({ POIID: 'AXIUM_DX8000-99999999' });
+    await assert.rejects(async () => client.async(unknown as never), /device_unknown/);
+  });
+
+  it('is told in the words of the connector what is wrong', async () => {
+    line.socket.terminate();
+    const [{ POIID }] = [{ POIID: device.tsn }];
+    await assert.rejects(
+      async () => client.sync(paymentOf({ POIID }) as never),
+      /device_offline|device_disconnected/,
+    );
+  });
+});

@@ -1,0 +1,548 @@
+// Messages to terminals over their time: late answers, tills that go away, processes that die, and 48 hours.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { closeCodes, Refusal } from '@switchyard/contract';
+import { createLocalBackplane } from '../../src/connector/backplane.ts';
+import type { Wanted } from '../../src/connector/claims.ts';
+import { Fault } from '../../src/connector/faults.ts';
+import type { Relay } from '../../src/connector/retail/deps.ts';
+import { type Call, createExchange, type Exchange } from '../../src/connector/retail/exchange.ts';
+import { createRetail } from '../../src/connector/retail/index.ts';
+import { createLines, type Lines } from '../../src/connector/retail/lines.ts';
+import {
+  createMessageStore,
+  type Kept,
+  type MessageStore,
+} from '../../src/connector/retail/store.ts';
+import type { Terminals } from '../../src/connector/retail/terminals.ts';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import { migrations, testCopyUrl } from '../support/database/test-database.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import type { Json } from './test-connector.ts';
+import { headerOf, paymentOf, requestOf } from './test-retail-api.ts';
+
+const hourMs = 3_600_000;
+const start = Date.UTC(2026, 2, 1, 12);
+
+/** A terminal in its place, as nobody else has it. */
+const placeOf = () =>
+  ({
+    organizationId: randomUUID(),
+    physicalDeviceId: randomUUID(),
+    merchantId: randomUUID(),
+    storeId: randomUUID(),
+    logicalDeviceId: randomUUID(),
+    tsn: 'AXIUM_DX8000-1',
+  }) as Parameters<MessageStore['begin']>[0]['terminal'];
+
+describe('messages to terminals', () => {
+  let database: Database;
+  let store: MessageStore;
+  let place: ReturnType<typeof placeOf>;
+  let services = 0;
+  const clock = { at: start, now: () => clock.at };
+  const logged: string[] = [];
+  const log = createLog(
+    { logLevel: 'debug', instanceName: 'test' },
+    { write: (line: string) => void logged.push(line) },
+  );
+  const masterKey = randomBytes(32);
+
+  before(async () => {
+    // Its own: the clock of these tests would take away the messages of others.
+    database = openDatabase({ url: await testCopyUrl(), log });
+    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    store = createMessageStore({ database, clock, ids: systemIds, masterKey });
+  });
+  after(() => database?.close());
+  beforeEach(() => {
+    clock.at = start;
+    place = placeOf();
+  });
+
+  const begin = (facts: Partial<Parameters<MessageStore['begin']>[0]> = {}) => {
+    services += 1;
+    return store.begin({
+      terminal: place,
+      serviceId: `S${services}`,
+      saleId: 'till-3',
+      category: 'Payment',
+      isPublished: false,
+      isAnswered: true,
+      dueAt: clock.at + 150_000,
+      ...facts,
+    });
+  };
+  const found = (serviceId: string) => store.find(place, { serviceId, saleId: 'till-3' }, {});
+  async function eventsOf({ messageId }: Kept): Promise<number> {
+    const rows = await database.query('SELECT 1 FROM outbox WHERE subject_id = $1', [messageId]);
+    return rows.length;
+  }
+
+  describe('of a process that died', () => {
+    it('are ended as timeout once they are overdue, and those told by an event tell it', async () => {
+      const told = await begin({ serviceId: 'told', isPublished: true });
+      const quiet = await begin({ serviceId: 'quiet' });
+      const young = await begin({ serviceId: 'young', dueAt: clock.at + hourMs });
+      assert.ok(told && quiet && young);
+      clock.at += 150_000;
+      assert.equal(await store.lapse(clock.at - 1, 10), 0, 'not before its time');
+      assert.equal(await store.lapse(clock.at + 1, 10), 2);
+      const { status, fault, settledAt } = (await found('told')) ?? {};
+      assert.deepEqual(
+        [status, fault, settledAt],
+        ['Failed', 'timeout', new Date(clock.at).toISOString()],
+      );
+      assert.equal((await found('young'))?.status, 'Waiting');
+      assert.deepEqual(await Promise.all([told, quiet, young].map(eventsOf)), [1, 0, 0]);
+      await store.settle(told, { text: '{}', result: 'Success' });
+      assert.equal((await found('told'))?.status, 'Failed', 'what has its end keeps it');
+      assert.equal(await eventsOf(told), 1);
+      assert.equal(await store.lapse(clock.at + 1, 10), 0);
+    });
+
+    it('are ended a few at a time, and by one of several processes', async () => {
+      for (let at = 0; at < 7; at += 1) await begin({ dueAt: clock.at + 1 });
+      assert.equal(await store.lapse(clock.at + 2, 3), 3);
+      const others = await Promise.all([1, 2, 3].map(() => store.lapse(clock.at + 2, 3)));
+      const rest = await store.lapse(clock.at + 2, 10);
+      assert.equal(others.reduce((sum, each) => sum + each, 0) + rest, 4);
+    });
+
+    it('are looked for by the platform, which gives the process that sent them its time', async () => {
+      await begin({ serviceId: 'dead' });
+      const none = (() => assert.fail('nobody is asked')) as never;
+      const retail = createRetail({
+        database,
+        clock,
+        dueClock: clock,
+        ids: systemIds,
+        masterKey,
+        log,
+        times: { sweepMs: 5 },
+        relay: { claims: none, presence: none, backplane: createLocalBackplane(), join: none },
+        provisioning: none,
+        catalog: none,
+        live: { source: () => {}, publish: () => {} } as never,
+      });
+      clock.at += 150_000 + 59_000;
+      retail.start();
+      try {
+        await begin({ serviceId: 'old', dueAt: clock.at - 2 * hourMs });
+        await eventually('one that is long overdue', async () => {
+          return (await found('old'))?.status === 'Failed';
+        });
+        assert.equal((await found('dead'))?.status, 'Waiting', 'a minute is not over');
+        clock.at += 2_000;
+        await eventually('the other one', async () => (await found('dead'))?.status === 'Failed');
+      } finally {
+        await retail.stop();
+      }
+    });
+  });
+
+  describe('of the last 48 hours', () => {
+    it('keep their ServiceID, and afterwards it is good again', async () => {
+      const kept = await begin({ serviceId: 'once' });
+      assert.ok(kept);
+      await store.settle(kept, { text: '{"a":1}', result: 'Success' });
+      clock.at += 48 * hourMs - 1;
+      assert.equal(await begin({ serviceId: 'once' }), undefined);
+      assert.deepEqual((await found('once'))?.response, { a: 1 });
+      clock.at += 2;
+      assert.equal(await found('once'), undefined, 'told by its age, deleted or not');
+      const again = await begin({ serviceId: 'once' });
+      assert.notEqual(again?.messageId, kept.messageId);
+      const { status, response } = (await found('once')) ?? {};
+      assert.deepEqual(
+        [status, response],
+        ['Waiting', undefined],
+        'nothing of the old one is left',
+      );
+      await store.settle(kept, { text: '{"a":2}', result: 'Success' });
+      assert.equal((await found('once'))?.status, 'Waiting', 'a late end is of the old one');
+    });
+
+    it('are kept, and older ones deleted a few at a time', async () => {
+      const count = async () => {
+        const [row] = await database.query<{ count: number }>(
+          'SELECT count(*)::int AS count FROM retail_messages WHERE physical_device_id = $1',
+          [place.physicalDeviceId],
+        );
+        return row?.count;
+      };
+      clock.at = start - 200 * hourMs;
+      for (let at = 0; at < 5; at += 1) await begin();
+      clock.at += 48 * hourMs + 1;
+      await begin({ serviceId: 'young' });
+      assert.equal(await store.deleteOld(2), 2);
+      assert.equal(await store.deleteOld(10), 3);
+      assert.equal(await store.deleteOld(10), 0);
+      assert.deepEqual([await count(), (await found('young'))?.status], [1, 'Waiting']);
+    });
+  });
+
+  describe('of tills', () => {
+    let exchange: Exchange;
+    let lines: Lines;
+    let claims: number;
+    let released: number;
+    let device:
+      | { heard: string[]; say(text: string): void; drop(): void; isLeft: boolean }
+      | undefined;
+    const told: Kept[] = [];
+    let onClaim: (signal: AbortSignal, wanted: Wanted) => Promise<void>;
+
+    function relay(): Relay {
+      return {
+        claims: {
+          async claim(_asking: unknown, wanted: Wanted, signal: AbortSignal) {
+            claims += 1;
+            await onClaim(signal, wanted);
+            return { sessionId: randomUUID(), device: place, owner: 'a' };
+          },
+          async release() {
+            released += 1;
+            return true;
+          },
+          status: () => assert.fail('nobody asks'),
+        } as never,
+        presence: {} as never,
+        backplane: createLocalBackplane(),
+        join(_sessionId, end) {
+          const heard: string[] = [];
+          const made = {
+            heard,
+            say: (text: string) => end.send(text),
+            drop: () => end.close(closeCodes.deviceDisconnected, 'device_disconnected'),
+            isLeft: false,
+          };
+          device = made;
+          return {
+            heard: (data) => void heard.push(data.toString()),
+            lost() {
+              made.isLeft = true;
+            },
+          };
+        },
+      };
+    }
+
+    beforeEach(() => {
+      claims = 0;
+      released = 0;
+      device = undefined;
+      onClaim = async () => {};
+    });
+
+    function make(answerMs: number, over: Partial<MessageStore> = {}): void {
+      told.length = 0;
+      const terminals = { find: async () => place, placed: () => place } as unknown as Terminals;
+      lines = createLines({ relay: relay(), clock });
+      exchange = createExchange({
+        lines,
+        store: { ...store, ...over },
+        terminals,
+        clock,
+        dueClock: clock,
+        log,
+        times: { answerMs },
+        told: (kept) => void told.push(kept),
+      });
+    }
+
+    const caller = { clientId: 'c1', entityType: 'merchant' };
+    function callOf(
+      message: object,
+      facts: { signal?: AbortSignal; clientId?: string } = {},
+    ): Call {
+      const { signal = new AbortController().signal, clientId = 'c1' } = facts;
+      const asking = { caller: { ...caller, clientId }, author: {} } as unknown as Call['asking'];
+      return { asking, tsn: place.tsn, body: Buffer.from(JSON.stringify(message)), signal };
+    }
+
+    const codeOf = (asked: Promise<unknown>) =>
+      asked.then(
+        () => assert.fail('it was answered'),
+        (error: unknown) => {
+          assert.ok(error instanceof Refusal, String(error));
+          return error;
+        },
+      );
+
+    const heardOf = async () => {
+      await eventually('the terminal hears it', () => (device?.heard.length ?? 0) > 0);
+      return device?.heard.at(-1) ?? '';
+    };
+
+    function answerTo(text: string): string {
+      const { MessageHeader } = JSON.parse(text).SaleToPOIRequest;
+      const header = { ...MessageHeader, MessageType: 'Response' };
+      const body = { Response: { Result: 'Success' } };
+      return JSON.stringify({
+        SaleToPOIResponse: { MessageHeader: header, PaymentResponse: body },
+      });
+    }
+
+    const answer = (text: string) => device?.say(answerTo(text));
+
+    it('that get no answer in time are told so, and the terminal is free again', async () => {
+      make(30);
+      const payment = paymentOf();
+      const { code, outcome } = await codeOf(exchange.sync(callOf(payment)));
+      assert.deepEqual([code, outcome], ['timeout', 'Unknown']);
+      await exchange.settled();
+      const { serviceId } = { serviceId: headerOf(payment)['ServiceID'] };
+      const kept = await found(serviceId);
+      assert.deepEqual([kept?.status, kept?.fault], ['Failed', 'timeout']);
+      assert.equal(device?.isLeft, true);
+      assert.equal(told.length, 1);
+      // Its late answer finds nobody: the till asks by TransactionStatus.
+      device?.say(answerTo(JSON.stringify(payment)));
+      await exchange.settled();
+      assert.equal((await found(serviceId))?.status, 'Failed');
+    });
+
+    it('have 150 seconds where nothing else is said, by the clock that is given', async () => {
+      make(150_000);
+      const accepted = await exchange.async(callOf(paymentOf()));
+      assert.equal(Date.parse(accepted.dueAt), clock.at + 150_000);
+      device?.say(answerTo(await heardOf()));
+      await exchange.settled();
+      assert.equal((await found(accepted.serviceId))?.status, 'Answered');
+    });
+
+    it('whose connection breaks while the terminal works get the answer later', async () => {
+      make(60_000);
+      const gone = new AbortController();
+      const payment = paymentOf();
+      const asked = exchange.sync(callOf(payment, { signal: gone.signal }));
+      const heard = await heardOf();
+      gone.abort();
+      assert.deepEqual(
+        device?.heard.length,
+        1,
+        'the terminal is told nothing: the card may be in it',
+      );
+      device?.say(answerTo(heard));
+      assert.ok(await asked);
+      await exchange.settled();
+      assert.equal((await found(headerOf(payment)['ServiceID']))?.result, 'Success');
+    });
+
+    it('whose connection breaks while they wait for the terminal have sent nothing', async () => {
+      make(60_000);
+      const gone = new AbortController();
+      onClaim = (signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+      const payment = paymentOf();
+      const asked = codeOf(exchange.sync(callOf(payment, { signal: gone.signal })));
+      await eventually('the claim', () => claims === 1);
+      gone.abort();
+      assert.equal((await asked).outcome, 'NotProcessed');
+      assert.deepEqual(device?.heard, []);
+      assert.equal(released, 1, 'what was claimed is given back');
+      assert.equal(await found(headerOf(payment)['ServiceID']), undefined, 'its ServiceID is good');
+      // Nor where another message of the same till opened the session.
+      onClaim = async () => {};
+      const other = exchange.sync(callOf(paymentOf()));
+      const heard = await heardOf();
+      const late = exchange.sync(callOf(payment, { signal: AbortSignal.abort() }));
+      assert.equal((await codeOf(late)).outcome, 'NotProcessed');
+      assert.equal(device?.heard.length, 1);
+      device?.say(answerTo(heard));
+      await other;
+    });
+
+    describe('that share a session', () => {
+      let asked = 0;
+      const pending: { settle(word?: 'device_offline'): void; waitSeconds: number | undefined }[] =
+        [];
+
+      /** Joins what its till has under way, or opens it. */
+      async function join(message: Json, facts: { waitSeconds: number; signal?: AbortSignal }) {
+        const before = asked;
+        const { waitSeconds, ...rest } = facts;
+        const answered = exchange.sync({ ...callOf(message, rest), waitSeconds });
+        answered.catch(() => {});
+        await eventually('it waits for the terminal', () => asked > before);
+        return { answered };
+      }
+
+      beforeEach(() => {
+        asked = 0;
+        pending.length = 0;
+        make(60_000, {
+          async find(...of) {
+            const first = await store.find(...of);
+            asked += 1;
+            return first;
+          },
+        });
+        onClaim = (signal, { waitSeconds }) =>
+          new Promise((resolve, reject) => {
+            const settle = (word?: 'device_offline') =>
+              word === undefined ? resolve() : reject(new Fault(word));
+            pending.push({ settle, waitSeconds });
+            signal.addEventListener('abort', () => settle('device_offline'));
+          });
+      });
+
+      it('get it though the one that opened it hangs up', async () => {
+        const gone = new AbortController();
+        const first = await join(paymentOf(), { waitSeconds: 20, signal: gone.signal });
+        const payment = paymentOf();
+        const second = await join(payment, { waitSeconds: 20 });
+        gone.abort();
+        pending[0]?.settle();
+        answer(await heardOf());
+        assert.match((await second.answered) ?? '', /Success/);
+        assert.equal((await codeOf(first.answered)).outcome, 'NotProcessed');
+        assert.deepEqual([claims, device?.heard.length], [1, 1]);
+      });
+
+      it('give it up once all have hung up', async () => {
+        const [one, other] = [new AbortController(), new AbortController()];
+        const first = await join(paymentOf(), { waitSeconds: 20, signal: one.signal });
+        const second = await join(paymentOf(), { waitSeconds: 20, signal: other.signal });
+        one.abort();
+        other.abort();
+        for (const { answered } of [first, second]) {
+          assert.equal((await codeOf(answered)).code, 'device_offline');
+        }
+      });
+
+      it('wait as long as they said, and not as the one that opened it', async () => {
+        const short = await join(paymentOf(), { waitSeconds: 0 });
+        const long = await join(paymentOf(), { waitSeconds: 30 });
+        clock.at += 10_000;
+        pending[0]?.settle('device_offline');
+        assert.equal((await codeOf(short.answered)).code, 'device_offline');
+        await eventually('a claim of its own', () => pending.length === 2);
+        assert.equal(pending[1]?.waitSeconds, 20, 'what is left of its time');
+        pending[1]?.settle();
+        answer(await heardOf());
+        assert.match((await long.answered) ?? '', /Success/);
+      });
+    });
+
+    it('hear that what nobody answers could not be sent', async () => {
+      make(60_000, {
+        begin(message) {
+          // Lost in the moment before.
+          device?.drop();
+          return store.begin(message);
+        },
+      });
+      const abort = requestOf('Abort', { AbortReason: 'customer' });
+      const { code, outcome } = await codeOf(exchange.sync(callOf(abort)));
+      assert.deepEqual([code, outcome], ['device_disconnected', 'Unknown']);
+      assert.deepEqual(device?.heard, []);
+      const { status, fault } = (await found(headerOf(abort)['ServiceID'])) ?? {};
+      assert.deepEqual([status, fault], ['Failed', 'device_disconnected']);
+    });
+
+    it('are all answered when the process stops, and none of them is let in afterwards', async () => {
+      make(60_000);
+      const paid = paymentOf();
+      const paying = codeOf(exchange.sync(callOf(paid)));
+      await heardOf();
+      // A terminal that is away: the claim of another till waits for it.
+      onClaim = (signal) =>
+        new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(new Fault('device_offline'))),
+        );
+      const waited = paymentOf();
+      const waiting = codeOf(exchange.sync(callOf(waited, { clientId: 'c2' })));
+      await eventually('its claim', () => claims === 2);
+      const stopped = lines.stop().then(exchange.settled);
+      const late = [paymentOf(), paymentOf()];
+      const [first, second] = late.map((message) => callOf(message));
+      assert.ok(first && second);
+      const refused = [codeOf(exchange.sync(first)), codeOf(exchange.async(second)), waiting];
+      for (const { code, outcome, retryAfterMs } of await Promise.all(refused)) {
+        assert.deepEqual([code, outcome, retryAfterMs], ['shutting_down', 'NotProcessed', 1000]);
+      }
+      const { code, extensions } = await paying;
+      assert.deepEqual([code, extensions], ['session_lost', { reason: 'restarting' }]);
+      await stopped;
+      assert.equal(
+        (await found(headerOf(paid)['ServiceID']))?.fault,
+        'session_lost',
+        'it is noted',
+      );
+      for (const message of [waited, ...late]) {
+        assert.equal(await found(headerOf(message)['ServiceID']), undefined, 'nothing was sent');
+      }
+      assert.equal(claims, 2);
+    });
+
+    it('have a number of messages under way, each client its own', async () => {
+      make(60_000);
+      const asked = Array.from({ length: 1000 }, () => exchange.sync(callOf(paymentOf())));
+      await eventually('all are heard', () => device?.heard.length === 1000);
+      const full = device;
+      const refusal = await codeOf(exchange.sync(callOf(paymentOf())));
+      assert.deepEqual([refusal.code, refusal.retryAfterMs], ['rate_limited', 1000]);
+      assert.equal((await codeOf(exchange.async(callOf(paymentOf())))).code, 'rate_limited');
+      device = undefined;
+      const other = exchange.sync(callOf(paymentOf(), { clientId: 'c2' }));
+      answer(await heardOf());
+      await other;
+      for (const text of full?.heard ?? []) full?.say(answerTo(text));
+      await Promise.all(asked);
+      device = undefined;
+      const again = exchange.sync(callOf(paymentOf()));
+      answer(await heardOf());
+      await again;
+    });
+
+    it('that send a device message twice at once are answered once', async () => {
+      make(60_000);
+      const display = {
+        DisplayOutput: [
+          {
+            Device: 'CustomerDisplay',
+            InfoQualify: 'Display',
+            OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: 'Hello' }] },
+          },
+        ],
+      };
+      const message = requestOf('Display', display, { MessageClass: 'Device', DeviceID: 'D1' });
+      const first = exchange.sync(callOf(message));
+      await heardOf();
+      const second = await codeOf(exchange.sync(callOf(message)));
+      assert.deepEqual([second.code, second.outcome], ['service_id_reused', 'NotProcessed']);
+      const { MessageHeader } = message['SaleToPOIRequest'];
+      const header = { ...MessageHeader, MessageType: 'Response' };
+      device?.say(JSON.stringify({ SaleToPOIResponse: { MessageHeader: header } }));
+      assert.match((await first) ?? '', /SaleToPOIResponse/);
+    });
+
+    it('get the answer of the terminal though it cannot be kept, and it is tried again', async () => {
+      let tries = 0;
+      make(60_000, {
+        settle(kept, outcome) {
+          tries += 1;
+          return tries === 1 ? Promise.reject(new Error('away')) : store.settle(kept, outcome);
+        },
+      });
+      const payment = paymentOf();
+      const asked = exchange.sync(callOf(payment));
+      answer(await heardOf());
+      assert.match((await asked) ?? '', /Success/);
+      await exchange.settled();
+      assert.equal(tries, 2);
+      assert.equal((await found(headerOf(payment)['ServiceID']))?.status, 'Answered');
+      assert.ok(logged.some((line) => line.includes('could not be kept')));
+    });
+  });
+});

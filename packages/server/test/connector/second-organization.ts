@@ -1,0 +1,44 @@
+// Another organisation beside the one of the connector's scene, with a terminal and an application of its own.
+import { systemIds } from '../../src/platform/index.ts';
+import type { Place } from '../support/provisioning/test-devices.ts';
+import { merchantBody } from '../support/provisioning/test-provisioning.ts';
+import type { Client, ConnectorScene } from './test-connector.ts';
+
+export type Stranger = Place & {
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  readonly client: Client;
+};
+
+export async function stranger(
+  on: ConnectorScene,
+  facts: { serialNumber?: string; model?: string; client?: Client } = {},
+): Promise<Stranger> {
+  const { provisioning, identity } = on;
+  const organizationId = systemIds.uuid();
+  const userDomainId = `r${organizationId}`;
+  const scope = { organizationId };
+  await provisioning.organizations.create(scope, { name: 'Other' }, organizationId);
+  await identity.createUserDomain({ userDomainId, organizationId });
+  const { merchantId } = (await provisioning.merchants.create(scope, merchantBody('Shop'))).view;
+  const { storeId } = (await provisioning.stores.create(scope, { merchantId, name: 'S' })).view;
+  const spot = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
+  const { logicalDeviceId } = spot.view;
+  const serialNumber = facts.serialNumber ?? `S${organizationId.slice(-10)}`;
+  const hardware = { make: 'AXIUM', model: facts.model ?? 'DX8000', family: 'axium', merchantId };
+  const made = await provisioning.physicalDevices.create(scope, { serialNumber, ...hardware });
+  const { physicalDeviceId, tsn } = made.view;
+  await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  const client = await identity.createApplication({
+    organizationId,
+    userDomainId,
+    name: 'Till',
+    entityType: 'tenant' as const,
+    entityId: organizationId,
+    roles: ['PointOfSaleTerminal'],
+    securityFlows: ['ClientCredentials'],
+    ...facts.client,
+  });
+  const place = { merchantId, storeId, logicalDeviceId, physicalDeviceId, serialNumber, tsn };
+  return { ...place, organizationId, userDomainId, client };
+}

@@ -1,0 +1,97 @@
+// Whole run: much is made, or waited for, before it shows.
+// A stop while tills wait for terminals: each is told at once, and nothing is sent any more.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { WebSocket } from 'ws';
+import { freePorts } from '../support/free-ports.ts';
+import { type Client, createClient } from '../support/https-client.ts';
+import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { type Line, lineOf } from './test-connector.ts';
+import { paymentOf } from './test-retail-api.ts';
+
+/** How long a till may wait for a terminal that is away: the stop waits for none of that. */
+const waitSeconds = 30;
+
+/** A till that waits for the answer of a terminal, and one that waits for a terminal that is away. */
+async function heldTerminals(server: ServerProcess, client: Client) {
+  const { baseUrl, caFile, devices, applications, userDomainId } = await server.facts();
+  const [here, away] = devices;
+  const cloud = applications['cloud'];
+  assert.ok(here && away && cloud);
+  const ca = await readFile(caFile, 'utf8');
+  const { clientId, clientSecret } = cloud;
+  const token = await client.token(userDomainId, clientId, clientSecret);
+  async function open(path: string, bearer?: string): Promise<Line> {
+    const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+    const socket = new WebSocket(`${baseUrl.replace(/^http/, 'ws')}${path}`, { ca, headers });
+    const line = lineOf(socket);
+    await once(socket, 'open');
+    return line;
+  }
+  const listener = await open(connectorPaths.deviceListener);
+  const credentials = { client_id: clientId, client_secret: clientSecret };
+  listener.send({ type: 'register', tsn: here.tsn, ...credentials });
+  const registered = await listener.next();
+  const device = await open(new URL(registered['connectionUrl']).pathname, registered['token']);
+  const pos = await open(connectorPaths.posListener, token);
+  const send = ({ tsn }: { tsn: string }) =>
+    client.call('POST', `/retail/v1/devices/${tsn}/sync?posId=p1&waitSeconds=${waitSeconds}`, {
+      token,
+      body: paymentOf(),
+    });
+  const unanswered = send(here);
+  await device.raw();
+  const waiting = send(away);
+  // So that it waits by then; one that comes later hears the same.
+  await client.call('GET', `/retail/v1/devices/${away.tsn}/status`, { token });
+  return {
+    async demandEnds(): Promise<void> {
+      const told = (await Promise.all([unanswered, waiting])).map(({ status, body }) => [
+        status,
+        body.code,
+        body.outcome,
+      ]);
+      assert.deepEqual(told, [
+        [502, 'session_lost', 'Unknown'],
+        [503, 'shutting_down', 'NotProcessed'],
+      ]);
+      const codes = [await device.closed(), await pos.closed()].map(({ code }) => code);
+      assert.deepEqual(codes, [closeCodes.restarting, closeCodes.restarting]);
+    },
+  };
+}
+
+test('a process that is told to stop keeps nobody who waits for a terminal', {
+  timeout: 300_000,
+}, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-terminals-'));
+  const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
+  const server = serverProcess({
+    SWITCHYARD_DATA_DIR: directory,
+    SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+    SWITCHYARD_LOG_LEVEL: 'info',
+  });
+  try {
+    await server.start();
+    const { baseUrl, caFile } = await server.facts();
+    const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
+    const terminals = await heldTerminals(server, client);
+    const toldAt = performance.now();
+    const stopped = server.stop();
+    await terminals.demandEnds();
+    assert.equal(await stopped, 0, server.output());
+    assert.ok(performance.now() - toldAt < waitSeconds * 1000, 'the process is gone before');
+    client.close();
+  } finally {
+    await server.kill();
+    await rm(directory, { recursive: true, force: true });
+  }
+});

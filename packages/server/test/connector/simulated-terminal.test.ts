@@ -1,0 +1,320 @@
+// Whole run: much is made, or waited for, before it shows.
+// The simulated terminal against a platform of its own: PINs, chips, reversals, over HTTPS and the connector.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
+import { WebSocket } from 'ws';
+import { scanFolder } from '../support/card-data/leak-scan.ts';
+import { testCopyUrl } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
+type Json = Record<string, any>;
+type Facts = Awaited<ReturnType<ServerProcess['facts']>> & {
+  deviceAuthUrl: string;
+  devices: (Json & { tsn: string; certFile: string; keyFile: string })[];
+};
+
+describe('the simulated terminal', () => {
+  let folder: string;
+  let platform: ServerProcess;
+  let facts: Facts;
+  let started: StartedTerminal;
+  let certificate: string;
+  const clouds: string[] = [];
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'switchyard-simulated-'));
+    const [port, devicePort, metricsPort, acquirerPort] = await freePorts(4);
+    platform = serverProcess({
+      SWITCHYARD_DATA_DIR: join(folder, 'platform'),
+      SWITCHYARD_DATABASE_URL: await testCopyUrl(),
+      SWITCHYARD_LOG_LEVEL: 'warn',
+      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
+      SWITCHYARD_PORT: String(port),
+      SWITCHYARD_DEVICE_PORT: String(devicePort),
+      SWITCHYARD_METRICS_PORT: String(metricsPort),
+    });
+    await platform.start();
+    facts = (await platform.facts()) as Facts;
+    const [device] = facts.devices;
+    assert.ok(device);
+    started = await startTerminal({
+      tsn: device.tsn,
+      dataDir: join(folder, 'terminal'),
+      now: Date.now,
+      keys: { baseDerivationKey: device['baseDerivationKey'], ksn: device['ksn'] },
+      baseUrl: facts.baseUrl,
+      deviceAuthUrl: facts.deviceAuthUrl,
+      cert: await readFile(device.certFile, 'utf8'),
+      key: await readFile(device.keyFile, 'utf8'),
+      ca: await readFile(facts.caFile, 'utf8'),
+      listen: { host: '127.0.0.1', port: 0 },
+      times: { step: 1, card: 100, late: 10, reboot: 50, enquiry: 50 },
+      onCloud: (state, error) => void clouds.push(`${state} ${error ?? ''}`.trim()),
+    });
+    certificate = await readFile(started.local?.certFile ?? '', 'utf8');
+  });
+  after(async () => {
+    await started?.stop();
+    await platform?.stop();
+    scanFolder(join(folder, 'terminal'));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  let services = 0;
+  function message(category: string, body: Json): Json {
+    services += 1;
+    return {
+      SaleToPOIRequest: {
+        MessageHeader: {
+          ProtocolVersion: '3.0',
+          MessageClass: 'Service',
+          MessageType: 'Request',
+          MessageCategory: category,
+          ServiceID: `E${services}`,
+          SaleID: 'till-1',
+          POIID: started.terminal.tsn,
+        },
+        [`${category}Request`]: body,
+      },
+    };
+  }
+
+  const pay = (amount: number, members: Json = {}) =>
+    message('Payment', {
+      SaleData: {
+        SaleTransactionID: { TransactionID: randomUUID(), TimeStamp: '2026-03-01T10:00:00Z' },
+      },
+      PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: amount } },
+      ...members,
+    });
+
+  function post(body: Json): Promise<Json> {
+    const url = new URL(started.local?.url ?? '');
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { method: 'POST', ca: certificate, agent: false }, (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('end', () => {
+          const text = Buffer.concat(parts).toString();
+          resolve(text === '' ? {} : JSON.parse(text));
+        });
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify(body));
+    });
+  }
+
+  const responseOf = (answer: Json, category = 'Payment'): Json =>
+    answer['SaleToPOIResponse']?.[`${category}Response`] ?? {};
+  const conditionOf = (answer: Json, category?: string): string => {
+    const { Response } = responseOf(answer, category);
+    return Response?.ErrorCondition ?? Response?.Result ?? JSON.stringify(answer);
+  };
+
+  async function transactionOf(id: string): Promise<Json> {
+    const client = await platform.client();
+    const { clientId, clientSecret } = facts.applications['merchant'] ?? {
+      clientId: '',
+      clientSecret: '',
+    };
+    const token = await client.token(facts.userDomainId, clientId, clientSecret);
+    const { status, body, text } = await client.call('GET', `/payment/v1/transactions/${id}`, {
+      token,
+    });
+    assert.equal(status, 200, text);
+    return body;
+  }
+
+  test('chip and PIN: approved by the host, which opened the PIN', async () => {
+    const answer = responseOf(await post(pay(12.5)));
+    assert.equal(answer['Response']?.Result, 'Success', JSON.stringify(answer));
+    const id = answer['POIData'].POITransactionID.TransactionID;
+    const transaction = await transactionOf(id);
+    assert.equal(transaction['state'], 'Captured');
+    assert.equal(transaction['amount'], 1250);
+    assert.equal(transaction['entryMode'], 'ContactChip');
+    assert.equal(transaction['receipt'].merchant.cardholderVerification, 'PinVerified');
+    const text = answer['PaymentReceipt'][0].OutputContent.OutputText;
+    assert.ok(text.some(({ Text }: { Text: string }) => Text.includes('12.50')));
+  });
+
+  test('each card and amount ends as it says, and the books agree', async () => {
+    const expected: [string, number, string][] = [
+      ['visa', 10, 'Success'],
+      ['tap', 11, 'Success'],
+      ['phone', 12, 'Success'],
+      ['stripe', 13, 'Success'],
+      ['signature', 14, 'Success'],
+      ['wrong-pin-once', 15, 'Success'],
+      ['wrong-pin', 16, 'WrongPIN'],
+      ['removed', 17, 'Cancel'],
+      ['removed-late', 18, 'Cancel'],
+      ['declines', 19, 'Refusal'],
+      ['declines-late', 20, 'Refusal'],
+      ['offline', 21, 'Success'],
+      ['mastercard', 90.51, 'Refusal'],
+      ['mastercard', 90.54, 'InvalidCard'],
+      ['mastercard', 80.17, 'UnreachableHost'],
+    ];
+    const late: string[] = [];
+    for (const [card, amount, condition] of expected) {
+      started.terminal.setCard(card);
+      const answer = await post(pay(amount));
+      if (card.endsWith('-late')) {
+        late.push(responseOf(answer)['POIData'].POITransactionID.TransactionID);
+      }
+      assert.equal(conditionOf(answer), condition, `${card} ${amount}: ${JSON.stringify(answer)}`);
+    }
+    started.terminal.setCard('mastercard');
+    // The demo's acquirer approves all or nothing: the till that takes a part is served all the same.
+    const partial = await post(pay(22, { PaymentData: { SplitPaymentFlag: true } }));
+    assert.equal(conditionOf(partial), 'Success');
+    await eventually('nothing is owed', () => {
+      const { reversals, uploads } = started.terminal.owed();
+      return reversals + uploads === 0;
+    });
+    // Approved, captured at once, and not wanted: the money is back, by a refund where by no reversal.
+    for (const id of late) {
+      await eventually('it is given back', async () => {
+        const { state } = await transactionOf(id);
+        return ['Refunded', 'Reversed', 'Cancelled'].includes(state);
+      });
+    }
+    assert.deepEqual(readLedger(join(folder, 'platform', 'acquirer')).faults, []);
+  });
+
+  test('reservation, completion, refund and reversal at the platform', async () => {
+    const reserved = responseOf(
+      await post(pay(30, { PaymentData: { PaymentType: 'FirstReservation' } })),
+    );
+    assert.equal(reserved['Response']?.Result, 'Success', JSON.stringify(reserved));
+    const OriginalPOITransaction = { POITransactionID: reserved['POIData'].POITransactionID };
+    const id = OriginalPOITransaction.POITransactionID.TransactionID;
+    assert.equal((await transactionOf(id))['state'], 'Authorized');
+    const on = (PaymentType: string, RequestedAmount: number) =>
+      pay(0, {
+        PaymentTransaction: {
+          AmountsReq: { Currency: 'EUR', RequestedAmount },
+          OriginalPOITransaction,
+        },
+        PaymentData: { PaymentType },
+      });
+    assert.equal(conditionOf(await post(on('Completion', 30))), 'Success');
+    assert.equal(conditionOf(await post(on('Refund', 10))), 'Success');
+    assert.equal((await transactionOf(id))['refundedAmount'], 1000);
+    assert.equal(conditionOf(await post(on('Refund', 100))), 'NotAllowed');
+    const reversal = message('Reversal', {
+      OriginalPOITransaction,
+      ReversalReason: 'MerchantCancel',
+    });
+    assert.equal(conditionOf(await post(reversal), 'Reversal'), 'Success');
+    assert.equal((await transactionOf(id))['state'], 'Refunded');
+  });
+
+  test('a terminal that starts anew in the middle: the till gets the answer, and money is taken once', async () => {
+    const payment = pay(80.16);
+    await assert.rejects(post(payment), 'the connection breaks off');
+    const { MessageHeader: header } = payment['SaleToPOIRequest'];
+    const { MessageCategory, SaleID, ServiceID } = header;
+    let told: Json = {};
+    await eventually('the outcome is told', async () => {
+      const status = message('TransactionStatus', {
+        MessageReference: { MessageCategory, SaleID, ServiceID },
+      });
+      const answer = responseOf(await post(status).catch(() => ({})), 'TransactionStatus');
+      told = answer['RepeatedMessageResponse']?.RepeatedResponseMessageBody.PaymentResponse ?? {};
+      return told['Response'] !== undefined;
+    });
+    assert.equal(told['Response'].Result, 'Success');
+    const { state } = await transactionOf(told['POIData'].POITransactionID.TransactionID);
+    assert.equal(state, 'Captured');
+  });
+
+  test('a till anywhere claims it at the connector, pays 12.50 and finds out after a break', async () => {
+    await eventually(`the terminal is online`, () => clouds.at(-1) === 'Connected', 60_000).catch(
+      (error: Error) => assert.fail(`${error.message}: ${clouds.join(', ')}`),
+    );
+    const client = await platform.client();
+    const { clientId, clientSecret } = facts.applications['pos'] ?? {
+      clientId: '',
+      clientSecret: '',
+    };
+    const token = await client.token(facts.userDomainId, clientId, clientSecret);
+    const ca = await readFile(facts.caFile, 'utf8');
+    const headers = { authorization: `Bearer ${token}` };
+    const base = facts.baseUrl.replace('https:', 'wss:');
+    const control = await opened(`${base}/cloud-connector/v1/pos-listener`, { ca, headers });
+    const tsn = started.terminal.tsn;
+    const claim = async (requestId: string) => {
+      control.send(JSON.stringify({ type: 'claim', requestId, tsn, waitSeconds: 20 }));
+      return control.next(({ requestId: of }) => of === requestId);
+    };
+    const claimed = await claim('1');
+    assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
+    const session = await opened(claimed['sessionUrl'], { ca, headers });
+    session.send(JSON.stringify(pay(12.5)));
+    const answer = await session.next(({ SaleToPOIResponse }) => SaleToPOIResponse !== undefined);
+    assert.equal(conditionOf(answer), 'Success', JSON.stringify(answer));
+    const lost = pay(80.12);
+    session.send(JSON.stringify(lost));
+    const { code } = await session.ended;
+    assert.equal(code, 4003, 'the till hears at once that the terminal is gone');
+    const again = await claim('2');
+    assert.equal(again['type'], 'claimed', JSON.stringify(again));
+    const resumed = await opened(again['sessionUrl'], { ca, headers });
+    const { MessageCategory, SaleID, ServiceID } = lost['SaleToPOIRequest'].MessageHeader;
+    const reference = { MessageCategory, SaleID, ServiceID };
+    resumed.send(JSON.stringify(message('TransactionStatus', { MessageReference: reference })));
+    const status = await resumed.next(({ SaleToPOIResponse }) => SaleToPOIResponse !== undefined);
+    const { RepeatedMessageResponse: repeated } = responseOf(status, 'TransactionStatus');
+    const { PaymentResponse } = repeated.RepeatedResponseMessageBody;
+    assert.equal(PaymentResponse.Response.Result, 'Success');
+    for (const each of [resumed, control]) each.close();
+  });
+});
+
+type Line = {
+  send(text: string): void;
+  next(wanted: (message: Json) => boolean): Promise<Json>;
+  readonly ended: Promise<{ code: number }>;
+  close(): void;
+};
+
+function opened(
+  url: string,
+  options: { ca: string; headers: Record<string, string> },
+): Promise<Line> {
+  const socket = new WebSocket(url, options);
+  const heard: Json[] = [];
+  const ended = new Promise<{ code: number }>((resolve) => {
+    socket.on('close', (code) => resolve({ code }));
+  });
+  socket.on('message', (data) => heard.push(JSON.parse(String(data))));
+  const line: Line = {
+    ended,
+    send: (text) => socket.send(text),
+    async next(wanted) {
+      let found: Json | undefined;
+      await eventually('a message', () => {
+        const at = heard.findIndex(wanted);
+        if (at >= 0) [found] = heard.splice(at, 1);
+        return found !== undefined;
+      });
+      return found ?? {};
+    },
+    close: () => socket.close(),
+  };
+  return new Promise((resolve, reject) => {
+    socket.on('open', () => resolve(line));
+    socket.on('error', reject);
+  });
+}

@@ -1,0 +1,141 @@
+// The WebSockets as the AsyncAPI document tells of them, beside those that there are.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { eventually } from '../support/wait-for-condition.ts';
+import {
+  createComparison,
+  documentOfTests,
+  exampleOf,
+  messagesTakenAt,
+  requiredOf,
+} from './check-websocket-document.ts';
+import { type Client, type ConnectorScene, type Json, openConnector } from './test-connector.ts';
+
+/** Everything that the document says of the WebSockets, as a comparison names it. */
+function everyExchange(): string[] {
+  return Object.entries(documentOfTests.operations).flatMap(([name, { channel, reply }]) => {
+    const { $ref } = channel;
+    const isSocket = $ref.split('/').at(-1) ?? '';
+    if (documentOfTests.channels[isSocket]?.['x-close-codes'] === undefined) return [];
+    const answers = reply?.messages.map((answer) => `${name} > ${answer.$ref.split('/').at(-1)}`);
+    return [name, ...(answers ?? [])];
+  });
+}
+
+describe('the WebSockets of the document', () => {
+  let on: ConnectorScene;
+  let till: Client;
+
+  before(async () => {
+    on = await openConnector();
+    till = await on.application();
+  });
+  after(() => on.close());
+
+  it('say and take each message that it tells of', async () => {
+    const place = await on.terminal();
+    const token = await on.tokenOf(till);
+    const { tsn } = place;
+    const { line: stranger } = await on.register({ type: 'register', tsn });
+    assert.equal((await stranger.closed()).code, closeCodes.unauthorized);
+    const { line: mute } = await on.register('no JSON');
+    assert.equal((await mute.closed()).code, closeCodes.badMessage);
+    const device = await on.connect(place, till);
+    const pos = await on.pos(token);
+    const { line, claimed } = await on.session(pos, { tsn, posId: 'p1' });
+    line.send('to the device');
+    assert.equal((await device.raw()).data.toString(), 'to the device');
+    device.send('to the till');
+    assert.equal((await line.raw()).data.toString(), 'to the till');
+    const { sessionId } = claimed;
+    const told: Record<string, Json[]> = {
+      status: [{ tsn }, { tsn: 'AXIUM_DX8000-99999999' }],
+      claim: [{ tsn: 'AXIUM_DX8000-99999999', posId: 'p1' }],
+      release: [{ sessionId }, { sessionId }],
+      renewToken: [{ token: await on.tokenOf(till) }, { token: 'none of ours' }],
+    };
+    for (const [type, messages] of Object.entries(told)) {
+      for (const [at, message] of messages.entries()) {
+        await on.ask(pos, { type, requestId: `${type}-${at}`, ...message });
+      }
+    }
+    pos.send('{"type":"unheard-of"}');
+    assert.equal((await pos.closed()).code, closeCodes.badMessage);
+    await eventually('all of it was seen', () =>
+      everyExchange().every((each) => on.comparison.seen.has(each)),
+    );
+    assert.deepEqual([...on.comparison.seen].sort(), everyExchange().sort());
+    assert.deepEqual(on.comparison.faults, []);
+  });
+
+  it('take the examples, and none of them without a member that it demands', async () => {
+    const token = await on.tokenOf(till);
+    const names = messagesTakenAt('posListener');
+    assert.deepEqual(names, ['Claim', 'Status', 'Release', 'RenewToken']);
+    const whole = await on.pos(token);
+    for (const name of names) {
+      const answer = await on.ask(whole, exampleOf(name));
+      assert.notEqual(answer['error']?.code, 'bad_message', name);
+    }
+    for (const name of names) {
+      for (const member of requiredOf(name)) {
+        const { [member]: _left, ...rest } = exampleOf(name);
+        const pos = await on.pos(token);
+        pos.send(rest);
+        assert.equal((await pos.next())['error'].code, 'bad_message', `${name} without ${member}`);
+        assert.equal((await pos.closed()).code, closeCodes.badMessage);
+      }
+    }
+  });
+});
+
+describe('a comparison with the document', () => {
+  const { posListener, deviceListener } = connectorPaths;
+  const faultsOf = (use: (comparison: ReturnType<typeof createComparison>) => void) => {
+    const comparison = createComparison();
+    use(comparison);
+    return comparison.faults;
+  };
+  const text = (message: Json) => Buffer.from(JSON.stringify(message));
+
+  it('notices what the document does not tell of', () => {
+    const released = text({ type: 'released', requestId: '1', sessionId: 's' });
+    const claim = JSON.stringify({ type: 'claim', requestId: '1', tsn: '1' });
+    const error = { code: 'unheard_of', message: 'm', retryable: false };
+    for (const [what, use] of Object.entries({
+      'a message of nobody': (at) => at.heard(text({ type: 'news' }), false),
+      'a message of another channel': (at) => at.heard(text(exampleOf('Registered')), false),
+      'binary data': (at) => at.heard(Buffer.from('{}'), true),
+      'an answer that nobody asked for': (at) => at.heard(released, false),
+      'the answer of something else': (at) => {
+        at.sent(claim);
+        at.heard(released, false);
+      },
+      'a word that is none': (at) =>
+        at.heard(text({ type: 'error', correlationId: 'c', error }), false),
+      'a close code': (at) => at.closed(4999, 'x'),
+      'a close code of another channel': (at) => at.closed(closeCodes.released, 'released:c'),
+      'the reason of another code': (at) => at.closed(closeCodes.timeout, 'bad_message:c'),
+    } satisfies Record<
+      string,
+      (at: ReturnType<ReturnType<typeof createComparison>['of']>) => void
+    >)) {
+      assert.equal(faultsOf((comparison) => use(comparison.of(posListener))).length, 1, what);
+    }
+    assert.throws(() => createComparison().of('/cloud-connector/v1/elsewhere'), /no channel/);
+  });
+
+  it('lets pass what it tells of', () => {
+    const good = faultsOf((comparison) => {
+      const at = comparison.of(posListener);
+      at.sent(JSON.stringify(exampleOf('Claim')));
+      at.heard(text(exampleOf('Claimed')), false);
+      at.heard(text({ type: 'deviceStatus', tsn: '1', online: true, claimed: false }), false);
+      at.closed(closeCodes.timeout, 'timeout:c');
+      comparison.of(deviceListener).closed(closeCodes.done, 'registered');
+      comparison.of(deviceListener).closed(closeCodes.messageTooLarge, '');
+    });
+    assert.deepEqual(good, []);
+  });
+});

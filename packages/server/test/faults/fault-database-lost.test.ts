@@ -1,0 +1,156 @@
+// A database that dies, stands still or has no connection left: load is shed, nothing is half done, all goes on alone.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { until } from '../support/wait-for-result.ts';
+import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { assertNothingLost, random, type Sale, till } from './load-during-faults.ts';
+
+const deaths = faultSize({ small: 3, full: 15 });
+const standstillMs = faultSize({ small: 2500, full: 20_000 });
+const lockedMs = faultSize({ small: 2500, full: 15_000 });
+const rounds = faultSize({ small: 1, full: 3 });
+const tills = 12;
+const limitMs = faultSize({ small: 120_000, full: 900_000 });
+
+describe('a database that fails', { concurrency: false }, () => {
+  const next = random(seed);
+  /** Of all tests: the host adds them up. */
+  const sales: Sale[] = [];
+  let platform: FaultPlatform;
+
+  before(async () => {
+    platform = await faultPlatform({ settings: { SWITCHYARD_DATABASE_CONNECTIONS: '4' } });
+    await platform.server.start();
+  });
+
+  after(() => platform.stop());
+
+  /** Tills that go on through all of it, and what must be true when they have ended. */
+  async function under(name: string, fault: (answered: () => number) => Promise<void>) {
+    const { server, host } = platform;
+    const { client, token } = await platform.entrance();
+    const earlier = sales.length;
+    let open = true;
+    const goOn = () => open;
+    const loops = Array.from({ length: tills }, () =>
+      till({ server, client, token, sales, next, goOn }),
+    );
+    const answered = () => sales.filter((sale) => sale.answered?.status === 200).length;
+    try {
+      await fault(answered);
+      const enough = answered() + 20;
+      await until(() => answered() >= enough || undefined, 'sales after all', 60_000);
+    } finally {
+      open = false;
+      await Promise.all(loops);
+    }
+    for (const { answered: answer } of sales) {
+      if (answer === undefined || answer.status === 200) continue;
+      // What lay in the standing database until its time was over has not been sent, and ends so.
+      if (answer.body.code === 'not_sent') continue;
+      assert.equal(answer.status, 503, answer.text);
+      assert.equal(answer.body.retryable, true, answer.text);
+    }
+    const counts = await assertNothingLost({
+      ...(await platform.entrance()),
+      sales,
+      host,
+      mayFail: true,
+    });
+    await platform.agree();
+    const shed = sales.slice(earlier).filter((sale) => sale.answered?.status === 503).length;
+    tell(`${name}: ${JSON.stringify(counts)}, ${shed} shed`);
+  }
+
+  test(`killed ${deaths} times, it comes back, and so do sales`, { timeout: limitMs }, () =>
+    under('killed', async (answered) => {
+      for (let death = 0; death < deaths; death += 1) {
+        const enough = answered() + 50;
+        await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
+        const pid = await platform.postmaster();
+        process.kill(pid, 'SIGKILL');
+        await until(
+          async () => {
+            const now = await platform.postmaster();
+            return now > 0 && now !== pid ? true : undefined;
+          },
+          'another postmaster',
+          60_000,
+        );
+      }
+    }),
+  );
+
+  test(
+    `standing still for ${standstillMs} ms, it holds nobody for ever`,
+    { timeout: limitMs },
+    () =>
+      under('standing still', async (answered) => {
+        for (let round = 0; round < rounds; round += 1) {
+          const enough = answered() + 30;
+          await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
+          const processes = familyOf(await platform.postmaster());
+          assert.ok(processes.length > 3, `${processes}`);
+          for (const pid of processes) signal(pid, 'SIGSTOP');
+          try {
+            await new Promise((resolve) => setTimeout(resolve, standstillMs));
+          } finally {
+            for (const pid of processes) signal(pid, 'SIGCONT');
+          }
+        }
+      }),
+  );
+
+  test(
+    `with every connection waiting for ${lockedMs} ms, the rest is shed`,
+    { timeout: limitMs },
+    () =>
+      under('locked', async (answered) => {
+        for (let round = 0; round < rounds; round += 1) {
+          const enough = answered() + 30;
+          await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
+          const session = new pg.Client({ connectionString: await platform.databaseUrl() });
+          await session.connect();
+          try {
+            await session.query('BEGIN; LOCK TABLE transactions IN ACCESS EXCLUSIVE MODE');
+            await new Promise((resolve) => setTimeout(resolve, lockedMs));
+            await session.query('ROLLBACK');
+          } finally {
+            await session.end();
+          }
+        }
+      }),
+  );
+});
+
+/** A process and those that it started. */
+function familyOf(pid: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => parentOf(name) === pid)
+    .map(Number);
+  return [pid, ...children];
+}
+
+function parentOf(pid: string): number {
+  try {
+    // The name in brackets may hold anything, so the fields are counted behind it.
+    const [, parent] =
+      readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return Number(parent);
+  } catch {
+    return 0;
+  }
+}
+
+/** One that has ended meanwhile needs none. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
+  }
+}

@@ -1,0 +1,132 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
+// A disk that is full: load is shed, nothing is half written, and once there is room all goes on alone.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { until } from '../support/wait-for-result.ts';
+import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { assertNothingLost, random, type Sale, till } from './load-during-faults.ts';
+
+const rounds = faultSize({ small: 1, full: 6 });
+const tills = 8;
+const diskMegabytes = 220;
+const chunkBytes = 256 * 1024;
+
+type Way = { readonly begin: readonly string[]; readonly go: readonly string[] };
+
+/**
+ * How to get a file system of one's own. Root has it in a namespace of mounts; anybody else is root in a
+ * namespace of users of his own for it, and himself again in another one, since PostgreSQL refuses root.
+ */
+function wayToMount(): Way | undefined {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const ways: readonly Way[] = [
+    { begin: ['unshare', '--mount'], go: [] },
+    {
+      begin: ['unshare', '--user', '--map-root-user', '--mount'],
+      go: ['unshare', '--user', `--map-user=${uid}`, `--map-group=${gid}`],
+    },
+  ];
+  return ways.find(({ begin: [file = '', ...args], go }) => {
+    const script = `mount -t tmpfs none /mnt && exec ${[...go, 'true'].join(' ')}`;
+    return spawnSync(file, [...args, '/bin/sh', '-c', script]).status === 0;
+  });
+}
+
+const way = wayToMount();
+
+/** A file system of a few megabytes for the database alone, which the process takes with it. */
+const onSmallDisk = (dataDir: string) => [
+  ...(way?.begin ?? []),
+  '/bin/sh',
+  '-c',
+  `mkdir -p "$0/postgres" && mount -t tmpfs -o size=${diskMegabytes}m,mode=0755 none "$0/postgres" && exec ${way?.go.join(' ') ?? ''} "$@"`,
+  dataDir,
+];
+
+/** Takes all the room there is, and gives it back. */
+async function ballast(platform: FaultPlatform) {
+  const path = `/proc/${platform.server.pid()}/root${join(platform.dataDir, 'postgres', 'ballast')}`;
+  const file = await open(path, 'w');
+  const chunk = Buffer.alloc(chunkBytes);
+  let isFull = false;
+  return {
+    /** Again and again: what the database gives back is taken, too. */
+    async fill(): Promise<void> {
+      for (let size = chunk.length; size > 0; ) {
+        try {
+          await file.write(chunk, 0, size);
+        } catch (error) {
+          assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+          isFull = true;
+          size = size > 4096 ? Math.floor(size / 4) : 0;
+        }
+      }
+      assert.ok(isFull);
+    },
+    async drop(): Promise<void> {
+      await file.close();
+      await rm(path);
+    },
+  };
+}
+
+test(`sales go on behind a full disk (seed ${seed})`, {
+  timeout: faultSize({ small: 120_000, full: 600_000 }),
+  skip: way === undefined ? 'this machine gives nobody a file system of his own' : false,
+}, async () => {
+  const platform = await faultPlatform({ through: onSmallDisk });
+  const { server, host } = platform;
+  const sales: Sale[] = [];
+  const next = random(seed);
+  try {
+    await server.start();
+    const { client, token } = await platform.entrance();
+    let goesOn = true;
+    const goOn = () => goesOn;
+    const loops = Array.from({ length: tills }, () =>
+      till({ server, client, token, sales, next, goOn }),
+    );
+    const count = (status: number) =>
+      sales.filter((sale) => sale.answered?.status === status).length;
+    try {
+      for (let round = 0; round < rounds; round += 1) {
+        const [well, shed] = [count(200), count(503)];
+        await until(() => count(200) > well + 20 || undefined, 'sales before');
+        const weight = await ballast(platform);
+        await until(
+          async () => {
+            await weight.fill();
+            return count(503) > shed + 20 ? true : undefined;
+          },
+          'load to be shed',
+          60_000,
+        );
+        await weight.drop();
+        const before = count(200);
+        await until(() => count(200) > before + 20 || undefined, 'sales behind it', 60_000);
+      }
+    } finally {
+      goesOn = false;
+      await Promise.all(loops);
+    }
+    for (const { answered } of sales) {
+      if (answered === undefined || answered.status === 200) continue;
+      assert.equal(answered.status, 503, answered.text);
+      assert.equal(answered.body.retryable, true, answered.text);
+    }
+    const counts = await assertNothingLost({
+      ...(await platform.entrance()),
+      sales,
+      host,
+      mayFail: true,
+    });
+    await platform.agree();
+    tell(`full ${rounds} times: ${JSON.stringify(counts)}, ${count(503)} shed`);
+  } finally {
+    await platform.stop();
+  }
+});

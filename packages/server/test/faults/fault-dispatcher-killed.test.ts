@@ -1,0 +1,181 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
+// A server that is killed between sending an event and writing it down: sent again, the same to the byte, and none is lost.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { FeedItem } from '@switchyard/contract';
+import { testCopyUrl } from '../support/database/test-database.ts';
+import type { Client } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { accept, assertGenuine, type Receiver, receiver } from '../webhooks/webhook-receiver.ts';
+import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { base, random } from './load-during-faults.ts';
+
+const size = faultSize({ small: { points: 2, kills: 2 }, full: { points: 8, kills: 25 } });
+const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+/** A lease of the dead has to end before another process sends. */
+const leaseMs = 40_000;
+
+describe('a dispatcher that is killed', { concurrency: false }, () => {
+  const next = random(seed);
+  let platform: FaultPlatform;
+  let first: Receiver;
+  let second: Receiver;
+  const secrets = new Map<Receiver, string>();
+
+  before(async () => {
+    [first, second] = [await receiver(), await receiver()];
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    await platform.server.start();
+    const client = await platform.server.client();
+    const token = await ours(client);
+    for (const to of [first, second]) {
+      const body = { url: to.url, eventTypes: ['transaction.*'] };
+      const made = await client.call('POST', '/webhooks/v1/endpoints', { token, body });
+      assert.equal(made.status, 201, made.text);
+      secrets.set(to, made.body.secret);
+    }
+  });
+
+  after(async () => {
+    await platform.stop();
+    await first.stop();
+    await second.stop();
+  });
+
+  /** Of the organisation: it reads the feed and has the endpoints. */
+  async function ours(client: Client): Promise<string> {
+    const { userDomainId, applications } = await platform.server.facts();
+    const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
+    return client.token(userDomainId, clientId, clientSecret);
+  }
+
+  async function feed(client: Client, token: string): Promise<FeedItem[]> {
+    const items: FeedItem[] = [];
+    for (let after = 0; ; ) {
+      const path = `/events/v1?limit=200&types=transaction.*&after=${after}`;
+      const { status, body, text } = await client.call('GET', path, { token });
+      assert.equal(status, 200, text);
+      items.push(...body.items);
+      if (!body.hasMore) return items;
+      after = body.nextAfter;
+    }
+  }
+
+  const checked = new Map<Receiver, number>();
+  /** A signature is good for five minutes: what came is looked at while the test goes on. */
+  function assertSigned(): void {
+    for (const to of [first, second]) {
+      const { length } = to.received;
+      const news = to.received.slice(checked.get(to) ?? 0, length);
+      for (const one of news) assertGenuine(one, secrets.get(to) ?? '');
+      checked.set(to, length);
+    }
+  }
+
+  /** Everything that is in the feed has come to both, signed, with its own bytes under its own identifier. */
+  async function assertAllCame(sales: ReadonlySet<string>): Promise<number> {
+    const { client } = await platform.entrance();
+    const token = await ours(client);
+    let items: FeedItem[] = [];
+    await eventually(
+      'every sale is published',
+      async () => {
+        items = await feed(client, token);
+        const told = new Set(items.map(({ data }) => data['transactionId']));
+        return [...sales].every((id) => told.has(id));
+      },
+      leaseMs,
+    );
+    let again = 0;
+    assertSigned();
+    for (const to of [first, second]) {
+      const came = () => new Set(to.received.map(({ id }) => id));
+      await eventually(
+        'everything came',
+        () => items.every(({ eventId }) => came().has(eventId)),
+        leaseMs,
+      );
+      const bodies = new Map(
+        items.map(({ eventId, type, timestamp, data }) => [
+          eventId,
+          JSON.stringify({ type, timestamp, data }),
+        ]),
+      );
+      for (const one of to.received) {
+        if (bodies.has(one.id)) assert.equal(one.body, bodies.get(one.id));
+      }
+      again += to.received.length - came().size;
+    }
+    assertSigned();
+    return again;
+  }
+
+  async function sell(client: Client, token: string, sales: Set<string>): Promise<void> {
+    const answer = await client
+      .call('POST', `${base}/process`, { token, body: keyedSale() })
+      .catch(() => undefined);
+    if (answer?.status === 200) sales.add(answer.body.transactionId);
+  }
+
+  test('right after the answer sends the event again, with the same identifier and bytes', {
+    timeout: limitMs,
+  }, async () => {
+    const { server } = platform;
+    for (let round = 0; round < size.points; round += 1) {
+      await server.stop();
+      const before = [first, second].map(({ received }) => received.length);
+      await server.start({ SWITCHYARD_FAIL_POINT: 'after-webhook' });
+      const { client, token } = await platform.entrance();
+      const sales = new Set<string>();
+      await sell(client, token, sales);
+      await server.ended();
+      const sent = [first, second].flatMap((to, index) =>
+        to.received.slice(before[index]).map(({ id, body }) => ({ to, id, body })),
+      );
+      assert.ok(sent.length > 0, 'something was sent before the end');
+      await server.start();
+      await assertAllCame(sales);
+      const copies = ({ to, id }: (typeof sent)[number]) =>
+        to.received.filter((one) => one.id === id);
+      // Each receiver gets it once more when the lease of the dead is over, and none is left for the next round.
+      await eventually(
+        'what was not written down came again',
+        () => sent.every((one) => copies(one).length > 1),
+        leaseMs,
+      );
+      for (const one of sent) {
+        for (const copy of copies(one)) assert.equal(copy.body, one.body);
+      }
+    }
+  });
+
+  test(`${size.kills} times at random instants loses no event (seed ${seed})`, {
+    timeout: limitMs,
+  }, async () => {
+    const { server } = platform;
+    const sales = new Set<string>();
+    for (let round = 0; round < size.kills; round += 1) {
+      // The second hangs now and then: it holds up neither the first nor what comes after the kill.
+      second.answer((received, reply, request) => {
+        if (next() < 0.7) accept(received, reply, request);
+      });
+      const { client, token } = await platform.entrance();
+      const selling = Array.from({ length: 6 }, async () => {
+        for (let sale = 0; sale < 8; sale += 1) await sell(client, token, sales);
+      });
+      const enough = first.received.length + 5;
+      await eventually('events are under way', () => first.received.length >= enough, leaseMs);
+      await new Promise((resolve) => setTimeout(resolve, next() * 150));
+      await server.kill();
+      await Promise.all(selling);
+      second.answer(accept);
+      await server.start();
+      assertSigned();
+    }
+    const again = await assertAllCame(sales);
+    assert.ok(sales.size > 0);
+    tell(`${size.kills} kills, ${sales.size} sales, ${again} events came more than once`);
+  });
+});

@@ -1,0 +1,237 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
+// Fault 10, and sales that await their confirmation, under kill -9: each offline sale once, each hole told, no money of the unheard.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { testCopyUrl } from '../support/database/test-database.ts';
+import type { Answer, Client } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { until } from '../support/wait-for-result.ts';
+import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { base, random } from './load-during-faults.ts';
+
+const kills = faultSize({ small: 2, full: 30 });
+const perRound = faultSize({ small: 12, full: 40 });
+/** Before the first byte, where the mark alone is durable, and behind it. */
+const failPoints = faultSize({
+  small: ['after-send'],
+  full: ['after-intent', 'after-send'],
+});
+const limitMs = faultSize({ small: 240_000, full: 2_400_000 });
+/** A link sends in order, and waits at each message without an answer: many kills leave many. */
+const endLimitMs = faultSize({ small: 60_000, full: 900_000 });
+const confirmWithinSeconds = 5;
+/** Told twice, answered late or never, hung up on, declined: and ordinary ones. */
+const amounts = [2222, 3333, 4444, 9091, 9093, 9094, 9051] as const;
+
+type Body = Record<string, unknown>;
+type OfflineSale = { terminal: number; sequence: number; body: Body };
+type Awaited = { body: Body; answered?: Answer; confirmed?: Answer; asked: boolean };
+type Entrance = { client: Client; token: string };
+
+describe('terminals whose server is killed', { concurrency: false }, () => {
+  const next = random(seed);
+  const below = (limit: number) => Math.floor(next() * limit);
+  let platform: FaultPlatform;
+
+  before(async () => {
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    await platform.server.start();
+  });
+
+  after(() => platform.stop());
+
+  /** A server that has too much to do is asked again, as a terminal does. */
+  const sell = ({ client, token }: Entrance, body: Body) =>
+    until(async () => {
+      const answer = await client.call('POST', `${base}/process`, { token, body });
+      return answer.status === 503 ? undefined : answer;
+    }, 'the server to take it');
+
+  async function deviceOf(terminal: number): Promise<string> {
+    const device = (await platform.server.facts()).devices[terminal];
+    assert.ok(device);
+    return device.logicalDeviceId;
+  }
+
+  async function offlineSale(terminal: number, sequence: number, amount: number): Promise<Body> {
+    return keyedSale({
+      amount,
+      deviceId: await deviceOf(terminal),
+      offlineTransaction: true,
+      offlineData: {
+        authorizedAt: new Date(Date.now() - 60_000 - sequence * 1000).toISOString(),
+        // Of its terminal: a sale that is alike in all of it is the same one, whichever device brings it.
+        authorizationCode: `${terminal}${String(sequence).padStart(5, '0')}`,
+        terminalSequence: sequence,
+        reason: 'ServerUnavailable',
+      },
+    });
+  }
+
+  /** A sale keeps the identifier of its first upload: under any other it answers 409. */
+  function assertUploaded({ status, body, text }: Answer): void {
+    if (status === 409) assert.equal(body.code, 'offline_sale_already_uploaded', text);
+    else assert.equal(status, 200, text);
+  }
+
+  /** Now and then under another identifier, cut in the middle, or twice at once. */
+  async function upload(on: Entrance, { body }: OfflineSale): Promise<void> {
+    const renamed = { ...body, clientTransactionId: randomUUID() };
+    const sent = next() < 0.3 ? renamed : body;
+    if (next() < 0.2) {
+      const text = JSON.stringify(sent);
+      const raw = text.slice(0, below(text.length));
+      const half = await on.client.call('POST', `${base}/process`, { token: on.token, raw });
+      assert.ok(half.status === 400 || half.status === 503, half.text);
+    }
+    const twice = next() < 0.2 ? [sent, renamed] : [sent];
+    for (const answer of await Promise.all(twice.map((each) => sell(on, each)))) {
+      assertUploaded(answer);
+    }
+  }
+
+  async function sellAndConfirm(on: Entrance, sale: Awaited): Promise<void> {
+    sale.answered = await sell(on, sale.body);
+    if (next() < 0.5) return;
+    sale.asked = true;
+    const path = `${base}/${String(sale.body['clientTransactionId'])}/confirm`;
+    sale.confirmed = await on.client.call('POST', path, { token: on.token });
+  }
+
+  /** Whatever the server was killed in the middle of comes again in the next round. */
+  const untilKilled = (work: Promise<void>) =>
+    work.catch((error: unknown) => {
+      if (error instanceof assert.AssertionError) throw error;
+    });
+
+  const ended = (on: Entrance, id: string) =>
+    until(
+      async () => {
+        const { status, body } = await on.client.call('GET', `${base}/${id}`, { token: on.token });
+        if (status === 404) return { state: 'Unknown' } as Body;
+        const waits = ['Received', 'Stored', 'Reversing'].includes(body.state) || body.confirmBy;
+        return waits ? undefined : (body as Body);
+      },
+      `the end of ${id}`,
+      endLimitMs,
+    );
+
+  async function assertOnce(on: Entrance, stored: readonly OfflineSale[]): Promise<number> {
+    let captured = 0;
+    const ids = new Set<string>();
+    for (const { body } of stored) {
+      const again = await sell(on, { ...body, clientTransactionId: randomUUID() });
+      assert.equal(again.body.code, 'offline_sale_already_uploaded', again.text);
+      const { transactionId } = again.body.transaction;
+      const now = await ended(on, transactionId);
+      ids.add(transactionId);
+      const declined = body['amount'] === 9051;
+      assert.equal(now['state'], declined ? 'Declined' : 'Captured');
+      assert.equal(now['capturedAmount'], declined ? 0 : body['amount']);
+      captured += Number(now['capturedAmount']);
+    }
+    assert.equal(ids.size, stored.length);
+    return captured;
+  }
+
+  async function assertGaps(on: Entrance, stored: readonly OfflineSale[]): Promise<void> {
+    for (const terminal of [0, 1]) {
+      const numbers = stored.filter((each) => each.terminal === terminal).map((e) => e.sequence);
+      const last = Math.max(...numbers);
+      const expected: number[] = [];
+      for (let number = Math.min(...numbers); number <= last; number += 1) {
+        if (!numbers.includes(number)) expected.push(number);
+      }
+      const path = `/payment/v1/offline-gaps?limit=200&deviceId=${await deviceOf(terminal)}`;
+      const { body } = await on.client.call('GET', path, { token: on.token });
+      const told = body.items.flatMap((gap: { firstMissing: number; missing: number }) =>
+        Array.from({ length: gap.missing }, (_, index) => gap.firstMissing + index),
+      );
+      assert.deepEqual(
+        told.sort((a: number, b: number) => a - b),
+        expected,
+      );
+    }
+  }
+
+  /** What was confirmed stands, what was not asked for to stand is gone, the rest is one of both. */
+  async function assertHeard(on: Entrance, sales: readonly Awaited[]): Promise<number> {
+    let captured = 0;
+    for (const { body, answered, confirmed, asked } of sales) {
+      const now = await ended(on, String(body['clientTransactionId']));
+      const told = `${now['state']} of ${answered?.status} ${confirmed?.status} ${asked}`;
+      if (confirmed?.status === 200) assert.equal(now['state'], 'Captured', told);
+      else if (!asked) assert.match(String(now['state']), /^(?:Reversed|Unknown|Failed)$/, told);
+      else assert.match(String(now['state']), /^(?:Captured|Reversed|Unknown|Failed)$/, told);
+      captured += Number(now['capturedAmount'] ?? 0);
+    }
+    return captured;
+  }
+
+  const atHost = () => platform.host.ledger().totals.reduce((all, each) => all + each.captured, 0);
+
+  test(`${kills} kills while they upload and confirm (seed ${seed})`, {
+    timeout: limitMs,
+  }, async () => {
+    const memory: OfflineSale[] = [];
+    const awaited: Awaited[] = [];
+    const numbers = [1, 1];
+    for (let round = 0; round < kills; round += 1) {
+      const on = await platform.entrance();
+      for (let count = 0; count < perRound; count += 1) {
+        const terminal = below(2);
+        const sequence = numbers[terminal] ?? 1;
+        numbers[terminal] = sequence + (next() < 0.1 ? 2 + below(3) : 1);
+        const amount = amounts[below(amounts.length)] ?? 2222;
+        const body = await offlineSale(terminal, sequence, amount);
+        memory.push({ terminal, sequence, body });
+      }
+      const sales = Array.from({ length: perRound }, (): Awaited => {
+        const body = keyedSale({ amount: 1111, confirmWithinSeconds });
+        return { body, asked: false };
+      });
+      awaited.push(...sales);
+      const mixed = memory.toSorted(() => next() - 0.5).slice(0, perRound * 2);
+      const work = [
+        ...mixed.map((each) => untilKilled(upload(on, each))),
+        ...sales.map((each) => untilKilled(sellAndConfirm(on, each))),
+      ];
+      await new Promise((resolve) => setTimeout(resolve, next() * 400));
+      await platform.server.kill();
+      await Promise.all(work);
+      await platform.server.start();
+    }
+    const on = await platform.entrance();
+    for (const { body } of memory) assertUploaded(await sell(on, body));
+    const offline = await assertOnce(on, memory);
+    await assertGaps(on, memory);
+    const confirmed = await assertHeard(on, awaited);
+    assert.equal(atHost(), offline + confirmed);
+    await platform.agree();
+    tell(`${memory.length} offline sales, ${awaited.length} to confirm, ${kills} kills`);
+  });
+
+  for (const [round, failPoint] of failPoints.entries()) {
+    test(`and at the fail point ${failPoint}: the message goes out again, and counts once`, {
+      timeout: limitMs,
+    }, async () => {
+      const { server } = platform;
+      const before = atHost();
+      const body = await offlineSale(1, 900 + round, 5555);
+      await server.stop();
+      await server.start({ SWITCHYARD_FAIL_POINT: failPoint });
+      const answer = await sell(await platform.entrance(), body);
+      assert.equal(answer.body.state, 'Stored', answer.text);
+      await server.ended();
+      if (failPoint === 'after-intent') assert.equal(atHost(), before, 'nothing has left');
+      await server.start();
+      const now = await ended(await platform.entrance(), answer.body.transactionId);
+      assert.deepEqual([now['state'], atHost() - before], ['Captured', 5555]);
+      const types = (now['events'] as { type: string }[]).map(({ type }) => type.split('.')[1]);
+      assert.deepEqual(types, ['stored', 'sent', 'captured']);
+      await platform.agree();
+    });
+  }
+});

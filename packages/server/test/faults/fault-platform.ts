@@ -1,0 +1,119 @@
+// A platform of its own under load, for tests that take something away from it: itself, its database, its disk.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
+import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
+import { assertAgreement, type Book } from '../payments/ledger/ledger-invariants.ts';
+import { scanFolder } from '../support/card-data/leak-scan.ts';
+import { freePorts } from '../support/free-ports.ts';
+import type { Client } from '../support/https-client.ts';
+import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { linkIsUp, tokenOf } from './load-during-faults.ts';
+
+export type FaultPlatform = {
+  readonly server: ServerProcess;
+  readonly host: AcquirerHost;
+  /** Where the platform keeps its data. */
+  readonly dataDir: string;
+  /** A client of the server that runs now, with a token, once the link is up. */
+  entrance(): Promise<{ client: Client; token: string }>;
+  /** Where the embedded database can be reached at this moment. */
+  databaseUrl(): Promise<string>;
+  /** The process id of the embedded database at this moment. */
+  postmaster(): Promise<number>;
+  /** Our books, the replay of the events and the host's ledger are one. */
+  agree(): Promise<readonly Book[]>;
+  stop(): Promise<void>;
+};
+
+export type FaultPlatformOptions = {
+  /** A database that is not the platform's own. */
+  readonly databaseUrl?: string;
+  readonly through?: (dataDir: string) => readonly string[];
+  readonly settings?: Record<string, string>;
+};
+
+export const faultTimeoutMs = 1000;
+
+export async function faultPlatform(options: FaultPlatformOptions = {}): Promise<FaultPlatform> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-fault-'));
+  const dataDir = join(directory, 'data');
+  const ports = await freePorts(3);
+  const host = await startAcquirerHost({
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir: join(directory, 'ledger'),
+    lateMs: faultTimeoutMs * 3,
+    slowMs: 500,
+  });
+  const own = options.databaseUrl === undefined;
+  const server = serverProcess(
+    {
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_PORT: String(ports[0]),
+      SWITCHYARD_DEVICE_PORT: String(ports[1]),
+      SWITCHYARD_METRICS_PORT: String(ports[2]),
+      SWITCHYARD_ACQUIRER_PORT: String(host.port),
+      SWITCHYARD_SIMULATORS: 'off',
+      SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(faultTimeoutMs),
+      SWITCHYARD_LOG_LEVEL: 'warn',
+      ...(own ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
+      ...options.settings,
+    },
+    { through: options.through?.(dataDir) ?? [] },
+  );
+
+  /** Lines of postmaster.pid: id, data, start, port, socket directory; as the server sees its files. */
+  async function pidFile(): Promise<string[]> {
+    const file = `/proc/${server.pid()}/root${join(dataDir, 'postgres', 'data', 'postmaster.pid')}`;
+    return (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  }
+
+  async function databaseUrl(): Promise<string> {
+    if (options.databaseUrl !== undefined) return options.databaseUrl;
+    const [, , , port = '', socketDir = ''] = await pidFile();
+    // What lies on a file system of the server alone is reached through its process.
+    const from = options.through === undefined ? '' : `/proc/${server.pid()}/root`;
+    const host = `${from}${socketDir}`;
+    const query = new URLSearchParams({ host, port, user: 'switchyard' });
+    return `postgresql:///postgres?${query}&sslmode=disable`;
+  }
+
+  async function withDatabase<Result>(work: (of: Database) => Promise<Result>): Promise<Result> {
+    const log = createLog({ logLevel: 'silent', instanceName: 'fault-platform' });
+    const database = openDatabase({ url: await databaseUrl(), log, connections: 2 });
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  }
+
+  return {
+    server,
+    host,
+    dataDir,
+    databaseUrl,
+    async entrance() {
+      const client = await server.client();
+      const token = await tokenOf(server, client);
+      await linkIsUp(client, token);
+      return { client, token };
+    },
+    async postmaster() {
+      const [pid = ''] = await pidFile();
+      return Number(pid);
+    },
+    async agree() {
+      const { organizationId } = await server.facts();
+      return withDatabase((database) => assertAgreement({ organizationId, host, database }));
+    },
+    async stop() {
+      await server.stop();
+      await host.stop();
+      scanFolder(directory);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

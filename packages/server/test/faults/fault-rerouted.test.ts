@@ -1,0 +1,189 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
+// kill -9 of a server whose sale was going another way: one acquirer at most has seen it, and nobody's money is held.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
+import { testCopyUrl } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import type { Answer, Client } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { until } from '../support/wait-for-result.ts';
+import { type FaultPlatform, faultPlatform, faultTimeoutMs } from './fault-platform.ts';
+import { faultSize } from './fault-size.ts';
+import { base, settled } from './load-during-faults.ts';
+
+const rounds = faultSize({ small: 1, full: 5 });
+const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+const unknownKey = 'A'.repeat(43);
+
+describe('a server that is killed while a sale goes another way', { concurrency: false }, () => {
+  let platform: FaultPlatform;
+  let ledgerDir: string;
+  let platformKey: string;
+  let link: Record<string, unknown>;
+  let bank: HttpAcquirer | undefined;
+  /** Amounts that no other sale has, by which the ledgers find them. */
+  let amount = 60_000_000;
+
+  async function asAcquirer(client: Client, method: string, path: string, body?: unknown) {
+    const { userDomainId, applications } = await platform.server.facts();
+    const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
+    const token = await client.token(userDomainId, clientId, clientSecret);
+    const answer = await client.call(method, path, {
+      token,
+      ...defined({ body }),
+    });
+    assert.ok(answer.status < 300, answer.text);
+    return answer.body;
+  }
+
+  const startBank = (port: number) =>
+    startHttpAcquirer({
+      host: '127.0.0.1',
+      port,
+      path: '/switchyard',
+      ledgerDir,
+      platformKeys: [platformKey],
+      lateMs: faultTimeoutMs * 3,
+      slowMs: 300,
+    });
+
+  /** A bank in front of the host: its contract has a rule that fits every sale. */
+  before(async () => {
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    await platform.server.start();
+    ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-rerouted-'));
+    const { client } = await platform.entrance();
+    const httpJson = { path: '/switchyard', acquirerKeys: [unknownKey] };
+    const made = await asAcquirer(client, 'POST', '/provisioning/v2/acquirer-links', {
+      name: 'bank',
+      adapter: 'HttpJson',
+      host: '127.0.0.1',
+      port: 1,
+      tls: false,
+      institutionId: '100001',
+      status: 'Disabled',
+      httpJson,
+    });
+    platformKey = made.signingKeys.current.x;
+    // It comes back at the same one: nobody else may be given it meanwhile.
+    const [port = 0] = await freePorts(1);
+    bank = await startBank(port);
+    const { publicKey } = bank;
+    link = {
+      ...made,
+      port,
+      status: 'Enabled',
+      httpJson: { ...httpJson, acquirerKeys: [publicKey] },
+    };
+    const path = `/provisioning/v2/acquirer-links/${made.acquirerLinkId}`;
+    await asAcquirer(client, 'PUT', path, link);
+    const { applications } = await platform.server.facts();
+    const merchantId = applications['merchant']?.merchantId ?? '';
+    const contracts = `/provisioning/v2/merchants/${merchantId}/acquirer-contracts`;
+    await asAcquirer(client, 'POST', contracts, {
+      acquirerLink: made.acquirerLinkId,
+      acquirerMerchantId: 'BANK00000000001',
+      terminalIdRange: { from: 'BANK0001', to: 'BANK9999' },
+      currencies: ['EUR'],
+      captureModes: ['Immediate', 'Deferred'],
+      routing: [{}],
+      clearCardData: 'Allowed',
+    });
+  });
+
+  after(async () => {
+    await platform.stop();
+    await bank?.stop();
+    await rm(ledgerDir, { recursive: true, force: true });
+  });
+
+  /** The bank's and the host's: a sale that finds no second way never comes to the fail point. */
+  const linksAreUp = (client: Client) =>
+    until(
+      async () => {
+        const { items } = await asAcquirer(client, 'GET', '/payment/v1/acquirer-links');
+        const links = items as { name: string; available: boolean }[];
+        const up = links.filter(({ available }) => available).map(({ name }) => name);
+        return up.length > 1 && up.includes('bank') ? true : undefined;
+      },
+      'the bank and the host',
+      60_000,
+    );
+
+  /** The bank goes as the sale comes; the server dies at the fail point of its second way. */
+  async function soldInto(failPoint: string, sale: Record<string, unknown>): Promise<Answer> {
+    const { server } = platform;
+    await server.stop();
+    await server.start({ SWITCHYARD_FAIL_POINT: failPoint });
+    const { client, token } = await platform.entrance();
+    await linksAreUp(client);
+    const port = bank?.port ?? 0;
+    await bank?.stop();
+    bank = undefined;
+    // By then the server has heard that its connections to the bank are gone: it makes a new one.
+    for (let turn = 0; turn < 3; turn += 1) {
+      await client.call('GET', `${base}/technical/isAvailable`, { token });
+    }
+    await assert.rejects(client.call('POST', `${base}/process`, { token, body: sale }));
+    await server.ended();
+    bank = await startBank(port);
+    await server.start();
+    const again = await platform.entrance();
+    const clientId = String(sale['clientTransactionId']);
+    await settled(again.client, again.token, { clientId });
+    const replay = await again.client.call('POST', `${base}/process`, {
+      token: again.token,
+      body: sale,
+    });
+    assert.equal(replay.status, 200, replay.text);
+    const path = `${base}/${clientId}`;
+    return again.client.call('GET', path, { token: again.token });
+  }
+
+  /** What each ledger has of sales of this amount. */
+  const seen = () => ({
+    host: platform.host.ledger().originals.filter(({ approved }) => approved === amount),
+    bank: bank?.ledger().originals.filter(({ approved }) => approved === amount) ?? [],
+  });
+
+  // Before the second send nobody has it; behind that the host has, and gives it back.
+  for (const [failPoint, atHost] of [
+    ['after-reroute', 0],
+    ['after-send', 1],
+  ] as const) {
+    test(`at the fail point ${failPoint}: reversed where it went, and nowhere else`, {
+      timeout: limitMs,
+    }, async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        amount += 10_000;
+        const captureMode = round % 2 === 0 ? 'Deferred' : 'Immediate';
+        const { body, text } = await soldInto(failPoint, keyedSale({ amount, captureMode }));
+        assert.deepEqual([body.state, body.capturedAmount], ['Reversed', 0], text);
+        const types = (body.events as { type: string }[]).map(({ type }) => type);
+        assert.deepEqual(types.slice(0, 2), ['transaction.received', 'transaction.rerouted']);
+        const ledgers = seen();
+        assert.equal(ledgers.bank.length, 0, 'the bank has never seen it');
+        assert.equal(ledgers.host.length, atHost);
+        for (const { held, captured } of ledgers.host) assert.deepEqual([held, captured], [0, 0]);
+      }
+      await platform.agree();
+    });
+  }
+
+  test('the next sale is taken by the bank, once', { timeout: limitMs }, async () => {
+    const { client, token } = await platform.entrance();
+    await linksAreUp(client);
+    amount += 10_000;
+    const { body, text } = await client.call('POST', `${base}/process`, {
+      token,
+      body: keyedSale({ amount, captureMode: 'Immediate' }),
+    });
+    assert.equal(body.state, 'Captured', text);
+    assert.deepEqual([seen().bank.length, seen().host.length], [1, 0]);
+  });
+});

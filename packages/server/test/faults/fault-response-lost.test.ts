@@ -1,0 +1,168 @@
+// A connection that is cut somewhere in the answer: whoever asks again gets the answer that was lost.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { connect, createServer, type Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
+import type { Answer } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { random } from './load-during-faults.ts';
+
+const base = '/payment/v1/transactions';
+const rounds = faultSize({ small: 4, full: 60 });
+const atOnce = 8;
+
+/** Bytes of the answer that still come through, by the place where they end. */
+const places: Readonly<Record<string, (next: () => number) => number>> = {
+  'before the first byte': () => 0,
+  'in the head of the first record': () => 3,
+  'in the status line': () => 5 + 12,
+  'among the headers': (next) => 30 + Math.floor(next() * 400),
+  'in the body': (next) => 500 + Math.floor(next() * 900),
+  'late in the body': (next) => 1400 + Math.floor(next() * 1200),
+};
+
+type Relay = { readonly port: number; cutAfter(bytes: number): void; close(): Promise<void> };
+
+/** Lets everything through until it is told to cut what comes back. */
+async function openRelay(to: number): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  let left = Number.POSITIVE_INFINITY;
+  const server = createServer((inner) => {
+    const outer = connect(to, 'localhost');
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => {});
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+    inner.on('data', (chunk: Buffer) => outer.write(chunk));
+    outer.on('data', (chunk: Buffer) => {
+      const through = chunk.subarray(0, Math.min(left, chunk.length));
+      left -= chunk.length;
+      if (through.length > 0) inner.write(through);
+      if (left < 0) inner.end(() => inner.destroy());
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    port: address.port,
+    cutAfter(bytes) {
+      left = bytes;
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Sends one request and reads until the connection is no more. */
+async function lose(on: Scene, path: string, body: unknown, bytes: number): Promise<string> {
+  const { port } = new URL(on.settings.baseUrl);
+  const relay = await openRelay(Number(port));
+  try {
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: relay.port,
+      servername: 'localhost',
+      ca: on.ca,
+    });
+    let text = '';
+    let isAsked = false;
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      // An answer that came whole is not waited for any longer.
+      if (isAsked && isWhole(text)) socket.destroy();
+    });
+    await new Promise((resolve, reject) => {
+      socket.once('secureConnect', resolve);
+      socket.once('error', reject);
+    });
+    const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.on('error', () => {});
+    // What the server says of its own accord behind the handshake has come by the first answer.
+    socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    text = '';
+    isAsked = true;
+    relay.cutAfter(bytes);
+    const raw = JSON.stringify(body);
+    const head = [
+      `POST ${base}${path} HTTP/1.1`,
+      'host: localhost',
+      `authorization: Bearer ${on.shop.token}`,
+      'content-type: application/json',
+      `content-length: ${Buffer.byteLength(raw)}`,
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${raw}`);
+    await over;
+    return text;
+  } finally {
+    await relay.close();
+  }
+}
+
+/** Whether an answer came whole: then nothing was lost. */
+function isWhole(text: string): boolean {
+  const [head = '', body] = text.split('\r\n\r\n');
+  const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);
+  return body !== undefined && body.length >= length;
+}
+
+const ask = (on: Scene, path: string, body: unknown): Promise<Answer> =>
+  on.client.call('POST', base + path, { token: on.shop.token, body });
+
+describe(`an answer that is cut (seed ${seed})`, { concurrency: false }, () => {
+  test('a sale and a refund are told again as they were, and done once', {
+    timeout: 300_000,
+  }, async () => {
+    const on = await scene();
+    const next = random(seed);
+    const cuts = Array.from({ length: rounds }, () => Object.entries(places)).flat();
+    let lost = 0;
+    const one = async ([place, bytesOf]: (typeof cuts)[number]) => {
+      const sale = keyedSale({ amount: 1000 + Math.floor(next() * 5000) });
+      const id = String(sale['clientTransactionId']);
+      if (!isWhole(await lose(on, '/process', sale, bytesOf(next)))) lost += 1;
+      const again = await ask(on, '/process', sale);
+      assert.deepEqual(
+        [again.status, again.body.state],
+        [200, 'Captured'],
+        `${place} ${again.text}`,
+      );
+      const third = await ask(on, '/process', sale);
+      assert.equal(third.headers['idempotent-replayed'], 'true', place);
+      assert.deepEqual(third.body, again.body, place);
+      const refund = { amount: 100, clientOperationId: randomUUID() };
+      if (!isWhole(await lose(on, `/${id}/refund`, refund, bytesOf(next)))) lost += 1;
+      const back = await ask(on, `/${id}/refund`, refund);
+      assert.deepEqual(
+        [back.status, back.body.refundedAmount],
+        [200, 100],
+        `${place} ${back.text}`,
+      );
+    };
+    const lane = async () => {
+      for (let cut = cuts.pop(); cut !== undefined; cut = cuts.pop()) await one(cut);
+    };
+    await Promise.all(Array.from({ length: atOnce }, lane));
+    const books = await assertAgreement(on);
+    const all = rounds * Object.keys(places).length;
+    assert.equal(books.length, all);
+    for (const { position } of books) assert.equal(position.refunded, 100);
+    assert.ok(lost > all, `${lost} of ${all * 2} answers were lost`);
+    tell(`${lost} of ${all * 2} answers lost`);
+  });
+});

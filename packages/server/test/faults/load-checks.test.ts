@@ -1,0 +1,66 @@
+// The check of the fault tests is itself held to what it must see: a sale that became another than it was answered.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Answer, Client } from '../support/https-client.ts';
+import { assertEnds, type Sale } from './load-during-faults.ts';
+
+const transactionId = 't1';
+const answer = (status: number, body: unknown): Answer => ({
+  status,
+  body,
+  headers: {},
+  text: JSON.stringify(body),
+});
+
+const told = (state: string): Sale => {
+  const capturedAmount = state === 'Captured' ? 1500 : 0;
+  return { clientId: 'c1', answered: answer(200, { transactionId, state, capturedAmount }) };
+};
+const untold: Sale = { clientId: 'c1' };
+
+/** A platform that has one sale, and says this of it. */
+function ends(sale: Sale, state: string, capturedAmount: number, mayFail = false) {
+  const answeredState = sale.answered?.body.state ?? state;
+  const now = { transactionId, state, answeredState, capturedAmount, operations: [] };
+  const client: Client = {
+    call: async () => (state === 'Unknown' ? answer(404, {}) : answer(200, now)),
+    token: async () => '',
+    close: () => {},
+  };
+  return assertEnds({ client, token: '', sales: [sale], mayFail });
+}
+
+describe('what the fault tests hold a sale to', () => {
+  test('it stays as it was answered, and may be refunded', async () => {
+    const { counts, captured } = await ends(told('Captured'), 'Captured', 1500);
+    assert.deepEqual([counts, captured], [{ Captured: 1 }, 1500]);
+    await ends(told('Captured'), 'PartiallyRefunded', 1500);
+    await ends(told('Declined'), 'Declined', 0);
+    await ends(told('Reversing'), 'Reversed', 0);
+    await ends(told('Failed'), 'Failed', 0);
+  });
+
+  test('one that was taken back, or taken behind a decline, is seen', async () => {
+    await assert.rejects(ends(told('Captured'), 'Reversed', 0), /Captured, then Reversed/);
+    await assert.rejects(ends(told('Captured'), 'Captured', 0), /was answered Captured/);
+    await assert.rejects(ends(told('Captured'), 'Captured', 1499), /was answered Captured/);
+    await assert.rejects(ends(told('Captured'), 'Unknown', 0), /Captured, then Unknown/);
+    await assert.rejects(ends(told('Reversing'), 'Captured', 1500), /Reversing, then Captured/);
+    await assert.rejects(ends(told('Declined'), 'Captured', 1500), /Declined, then Captured/);
+    await assert.rejects(ends(told('Declined'), 'Declined', 1500), /was answered Declined/);
+  });
+
+  test('one that nobody was told of is taken whole, taken back or unknown', async () => {
+    for (const [state, captured] of [
+      ['Captured', 1500],
+      ['Reversed', 0],
+      ['Unknown', 0],
+    ] as const) {
+      await ends(untold, state, captured);
+    }
+    for (const state of ['Authorized', 'Declined', 'Cancelled', 'PartiallyRefunded', 'Failed']) {
+      await assert.rejects(ends(untold, state, 0), new RegExp(`no answer, then ${state}`));
+    }
+    await ends(untold, 'Failed', 0, true);
+  });
+});

@@ -1,0 +1,168 @@
+// Tills that sell and refund until their server is gone, and what must be true of it afterwards.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AcquirerHost } from '@switchyard/simulators';
+import type { Answer, Client } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import type { ServerProcess } from '../support/processes/server-process.ts';
+import { until } from '../support/wait-for-result.ts';
+import { faultSize } from './fault-size.ts';
+
+export const base = '/payment/v1/transactions';
+
+/** A small generator with a seed, so that a failure can be run again. */
+export function random(seed: number): () => number {
+  let state = seed + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+export type Sale = { clientId: string; answered?: Answer; refundAnswered?: Answer };
+
+export async function tokenOf(server: ServerProcess, client: Client): Promise<string> {
+  const { userDomainId, applications } = await server.facts();
+  const merchant = applications['merchant'];
+  assert.ok(merchant);
+  return client.token(userDomainId, merchant.clientId, merchant.clientSecret);
+}
+
+export const linkIsUp = (client: Client, token: string) =>
+  until(async () => {
+    const path = `${base}/technical/isAvailable`;
+    const { body } = await client.call('GET', path, { token });
+    return body.available === true ? true : undefined;
+  }, 'the link');
+
+type Till = {
+  server: ServerProcess;
+  client: Client;
+  token: string;
+  sales: Sale[];
+  next: () => number;
+  /** Now and then a sale that the host does not answer, of a card whose reversals it loses. */
+  fails?: boolean;
+  /** Goes on through errors until this says no; else it stops at the first lost connection. */
+  goOn?: () => boolean;
+};
+
+/** By the simulator's published table. */
+const unanswered = {
+  amount: 9091,
+  instrument: { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } },
+};
+const oneUnansweredIn = 40;
+/** A till that is told to come again later does not do so at once. */
+const busyPauseMs = 50;
+/**
+ * A link sends in order, and waits seconds at each message that the host loses: many kills leave many. A
+ * repetition that five processes died over comes a minute after the lease of the last one.
+ */
+const endLimitMs = faultSize({ small: 100_000, full: 600_000 });
+
+/** Sells, and now and then refunds. */
+export async function till(of: Till): Promise<void> {
+  const { server, client, token, sales, next, goOn, fails = false } = of;
+  const { devices } = await server.facts();
+  do {
+    const sale: Sale = { clientId: randomUUID() };
+    sales.push(sale);
+    try {
+      const device = devices[Math.floor(next() * 2)];
+      sale.answered = await client.call('POST', `${base}/process`, {
+        token,
+        body: keyedSale({
+          clientTransactionId: sale.clientId,
+          amount: 1000 + Math.floor(next() * 5000),
+          deviceId: device?.logicalDeviceId,
+          ...(fails && next() < 1 / oneUnansweredIn ? unanswered : {}),
+        }),
+      });
+      if (sale.answered.status === 503) await pause(busyPauseMs);
+      if (sale.answered.body?.state === 'Captured' && next() < 0.2) {
+        sale.refundAnswered = await client.call('POST', `${base}/${sale.clientId}/refund`, {
+          token,
+          body: { amount: 100, clientOperationId: sale.clientId },
+        });
+      }
+    } catch {
+      if (goOn === undefined) return;
+    }
+  } while (goOn === undefined || goOn());
+}
+
+/** A sale once nothing about it is under way any more; `Unknown` where it was never stored. */
+export async function settled(client: Client, token: string, sale: Pick<Sale, 'clientId'>) {
+  let last = '';
+  const look = async () => {
+    const { status, body, text } = await client.call('GET', `${base}/${sale.clientId}`, { token });
+    if (status === 404) return { state: 'Unknown' } as Record<string, unknown>;
+    assert.equal(status, 200, text);
+    last = text;
+    const pending = body.operations.some((each: { status: string }) => each.status === 'Pending');
+    return ['Received', 'Reversing'].includes(body.state) || pending ? undefined : body;
+  };
+  return until(look, `the end of ${sale.clientId}`, endLimitMs).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${last}`, { cause: error });
+  });
+}
+
+/** What was taken stays taken, and what was not is not: the ends of a sale by the state it was answered with. */
+const endsOf: Readonly<Record<string, readonly string[]>> = {
+  Captured: ['Captured', 'PartiallyRefunded'],
+  Declined: ['Declined'],
+  Failed: ['Failed'],
+  Reversing: ['Reversed'],
+  Reversed: ['Reversed'],
+};
+/** Nobody was told of it: taken whole, taken back, or never stored. */
+const untoldEnds = ['Captured', 'Reversed', 'Unknown'];
+
+type Ends = {
+  client: Client;
+  token: string;
+  sales: readonly Sale[];
+  /** A sale that waits for its database until its time is over is not sent, and ends so. */
+  mayFail?: boolean;
+};
+
+/** Every acknowledged sale is there once and as it was answered, and every other one has ended. */
+export async function assertEnds({ client, token, sales, mayFail = false }: Ends) {
+  const counts: Record<string, number> = {};
+  const sums = { captured: 0, refunded: 0 };
+  const untold = mayFail ? [...untoldEnds, 'Failed'] : untoldEnds;
+  for (const sale of sales) {
+    const { clientId, answered, refundAnswered } = sale;
+    const now = await settled(client, token, sale);
+    const state = String(now['state']);
+    counts[state] = (counts[state] ?? 0) + 1;
+    const captured = Number(now['capturedAmount'] ?? 0);
+    sums.captured += captured;
+    sums.refunded += Number(now['refundedAmount'] ?? 0);
+    const told = answered?.status === 200 ? answered.body : undefined;
+    const ends = told === undefined ? untold : endsOf[told.state];
+    assert.ok(ends?.includes(state), `${clientId}: ${told?.state ?? 'no answer'}, then ${state}`);
+    if (told !== undefined) {
+      assert.equal(now['transactionId'], told.transactionId, 'an answered sale is there');
+      assert.equal(now['answeredState'], told.state);
+      const stays = told.state === 'Captured' ? told.capturedAmount : 0;
+      assert.equal(captured, stays, `${clientId} was answered ${told.state}`);
+    }
+    if (refundAnswered?.status === 200) assert.equal(now['refundedAmount'], 100);
+  }
+  return { counts, ...sums };
+}
+
+/** As every sale has ended, so are the totals of the host. */
+export async function assertNothingLost(of: Ends & { host: AcquirerHost }) {
+  const { counts, captured, refunded } = await assertEnds(of);
+  const { totals } = of.host.ledger();
+  const sum = (name: 'captured' | 'refunded' | 'openHolds') =>
+    totals.reduce((all, each) => all + each[name], 0);
+  assert.equal(captured, sum('captured'), `captured ${JSON.stringify(counts)}`);
+  assert.equal(refunded, sum('refunded'), 'refunded');
+  assert.equal(sum('openHolds'), 0);
+  return counts;
+}

@@ -1,0 +1,378 @@
+// An organisation acts in one below it by ?organizationId=, in every room that arranges a house and in no other.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import type { AuditRecord } from '@switchyard/contract';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { contractBody, merchantBody } from '../support/provisioning/test-provisioning.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { createPerson } from '../support/test-users.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+const organizations = '/provisioning/v2/organizations';
+type Below = { organizationId: string; userDomainId: string; at: string };
+type Items = Record<string, string>[];
+
+describe('acting in an organisation below', () => {
+  let on: Scene;
+  let other: Scene;
+  let below: Below;
+  let ownToken: string;
+  before(async () => {
+    on = await scene();
+    other = await scene();
+    below = await makeBelow();
+    ownToken = await tokenIn(below);
+  });
+
+  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
+    on.client.call(method, path, { token: on.acquirerToken, ...options });
+
+  async function made(path: string, body: object, options: Call = {}): Promise<Answer['body']> {
+    const answer = await call('POST', path, { body, ...options });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body;
+  }
+
+  async function makeBelow(members: object = {}): Promise<Below> {
+    const userDomainId = `s${randomUUID().slice(0, 13)}`;
+    const body = { name: 'Below', userDomainId, ...members };
+    const { organizationId } = await made(organizations, body);
+    return { organizationId, userDomainId, at: `?organizationId=${organizationId}` };
+  }
+
+  /** A token of an application that belongs to the organisation itself. */
+  async function tokenIn({ organizationId, userDomainId }: Below): Promise<string> {
+    const { clientId, clientSecret } = await on.house.identity.createApplication({
+      organizationId,
+      userDomainId,
+      name: 'own',
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: ['AcquirerAdministrator'],
+      securityFlows: ['ClientCredentials'],
+    });
+    return on.client.token(userDomainId, clientId, clientSecret);
+  }
+
+  const usersOf = (domain: string) => `/user-management/v2/user-domains/${domain}/users`;
+  const appsOf = (domain: string) =>
+    `/application-management/v1/user-domains/${domain}/applications`;
+
+  test('it comes with its user domain, in which its own people sign in', async () => {
+    const { organizationId, userDomainId } = below;
+    const read = await call('GET', `${organizations}/${organizationId}`);
+    assert.equal(read.body.userDomainId, userDomainId);
+    const own = await call('GET', organizations, { token: ownToken });
+    assert.deepEqual(
+      (own.body.items as Items).map((item) => [item['organizationId'], item['userDomainId']]),
+      [[organizationId, userDomainId]],
+    );
+    const { headers } = read;
+    const same = await call('PUT', `${organizations}/${organizationId}`, {
+      body: { name: 'Below', userDomainId },
+      headers: { 'if-match': String(headers['etag']) },
+    });
+    assert.deepEqual([same.status, same.body.userDomainId], [200, userDomainId]);
+    const changed = await call('PUT', `${organizations}/${organizationId}`, {
+      body: { name: 'Below', userDomainId: `x${randomUUID().slice(0, 8)}` },
+    });
+    assertRefused(changed, { code: 'field_read_only', pointer: '/userDomainId' });
+  });
+
+  test('a name that is taken makes neither domain nor organisation', async () => {
+    for (const userDomainId of [on.realm, other.realm, 'admin', 'demo']) {
+      const name = `Taken ${randomUUID()}`;
+      const refused = await call('POST', organizations, { body: { name, userDomainId } });
+      assertRefused(refused, { code: 'already_exists', pointer: '/userDomainId' });
+      const { body } = await call('GET', `${organizations}?name=${encodeURIComponent(name)}`);
+      assert.deepEqual(body.items, []);
+    }
+  });
+
+  test('many that are made at once take turns, and one name goes to one of them', async () => {
+    const userDomainId = `s${randomUUID().slice(0, 13)}`;
+    const wanted = Array.from({ length: 24 }, (_, index) => ({
+      name: `At once ${index}`,
+      ...(index % 2 === 0 ? { userDomainId } : {}),
+    }));
+    const answers = await Promise.all(wanted.map((body) => call('POST', organizations, { body })));
+    const counted = Map.groupBy(answers, ({ status }) => status);
+    assert.deepEqual([counted.get(201)?.length, counted.get(409)?.length], [13, 11]);
+  });
+
+  test('one without a user domain has no users and no applications', async () => {
+    const { organizationId } = await made(organizations, { name: 'Without' });
+    const at = `?organizationId=${organizationId}`;
+    for (const domain of [on.realm, below.userDomainId, 'undefined', '%20']) {
+      for (const path of [usersOf(domain), appsOf(domain)]) {
+        assertRefused(await call('GET', `${path}${at}`), { code: 'resource_not_found' }, path);
+      }
+    }
+    for (const path of [usersOf(''), appsOf('')]) {
+      const answer = await call('GET', `${path}${at}`);
+      assert.ok([404, 422].includes(answer.status), answer.text);
+    }
+    assert.equal((await call('GET', `/provisioning/v2/merchants${at}`)).status, 200);
+  });
+
+  test('provisioning: what is made there is there, for its own people too', async () => {
+    const merchant = await made(`/provisioning/v2/merchants${below.at}`, merchantBody('Of below'));
+    assert.equal(merchant.organizationId, below.organizationId);
+    const path = `/provisioning/v2/merchants/${merchant.merchantId}`;
+    assertRefused(await call('GET', path), { code: 'merchant_not_found' });
+    assert.equal((await call('GET', `${path}${below.at}`)).status, 200);
+    assert.equal((await call('GET', path, { token: ownToken })).status, 200);
+    const store = await made(`/provisioning/v2/stores${below.at}`, {
+      merchantId: merchant.merchantId,
+      name: 'Store',
+    });
+    assert.equal(store.organizationId, below.organizationId);
+    const ownMerchant = { merchantId: on.shop.merchantId, name: 'Mixed' };
+    const mixed = await call('POST', `/provisioning/v2/stores${below.at}`, { body: ownMerchant });
+    assertRefused(mixed, { code: 'merchant_not_found' });
+  });
+
+  test('users and groups: in the domain of that organisation, and in no other', async () => {
+    const { organizationId, userDomainId, at } = below;
+    const body = {
+      username: `ann-${randomUUID()}`,
+      entityId: organizationId,
+      scope: organizationId,
+      email: 'ann@below.example',
+      groups: [`${organizationId}_org_admin`],
+    };
+    const user = await made(`${usersOf(userDomainId)}${at}`, body);
+    assert.deepEqual([user.organizationId, user.userDomainId], [organizationId, userDomainId]);
+    const one = `${usersOf(userDomainId)}/${user.userId}`;
+    assert.equal((await call('GET', `${one}${at}`)).status, 200);
+    assert.equal((await call('GET', one, { token: ownToken })).status, 200);
+    const status = { body: { status: 'deactivated' } };
+    assert.equal((await call('PUT', `${one}/status${at}`, status)).body.status, 'deactivated');
+    for (const path of [one, `${usersOf(on.realm)}/${user.userId}`, `${usersOf(on.realm)}${at}`]) {
+      assertRefused(await call('GET', path), { code: 'resource_not_found' });
+    }
+    const own = { ...body, entityId: on.organizationId, scope: on.organizationId, groups: [] };
+    const above = await call('POST', `${usersOf(userDomainId)}${at}`, { body: own });
+    assertRefused(above, { code: 'merchant_not_found' });
+    const groups = await call(
+      'GET',
+      `/user-management/v2/user-domains/${userDomainId}/groups${at}`,
+    );
+    assert.equal(groups.body.items[0].entityId, organizationId);
+  });
+
+  test('applications: with a secret that is good in that domain alone', async () => {
+    const { organizationId, userDomainId, at } = below;
+    const body = {
+      name: 'From above',
+      securityFlows: ['ClientCredentials'],
+      roles: ['Onboarding'],
+    };
+    const { clientId, clientSecret } = await made(`${appsOf(userDomainId)}${at}`, body);
+    const token = await on.client.token(userDomainId, clientId, clientSecret);
+    const list = await call('GET', organizations, { token });
+    assert.deepEqual(
+      (list.body.items as Items).map((item) => item['organizationId']),
+      [organizationId],
+    );
+    const path = `${appsOf(userDomainId)}/${clientId}`;
+    assertRefused(await call('GET', path), { code: 'resource_not_found' });
+    assert.equal((await call('GET', `${path}${at}`)).body.entityId, organizationId);
+  });
+
+  test('the catalogue: subscriptions of that organisation, and activations in it', async () => {
+    const { organizationId, at } = below;
+    const services = '/service-catalog/v1';
+    const declared = { name: 'Tips', domain: 'Payments' };
+    const { serviceId } = await made(`${services}/services${at}`, declared);
+    await call('POST', `${services}/services/${serviceId}/publish${at}`, { body: {} });
+    const offer = { name: 'Offer', serviceIds: [serviceId] };
+    const { packageId } = await made(`${services}/packages${at}`, offer);
+    await made(`${services}/subscriptions${at}`, { packageId });
+    const own = await call('GET', `${services}/subscriptions`, { token: ownToken });
+    assert.equal(own.body.items.length, 1);
+    const above = await call('GET', `${services}/subscriptions`);
+    assert.deepEqual(above.body.items, []);
+    const entity = { serviceId, level: 'Organization', entityId: organizationId };
+    const active = await call('POST', `${services}/activations${at}`, { body: entity });
+    assert.ok(active.status < 300, active.text);
+    const wrong = await call('POST', `${services}/activations`, { body: entity });
+    assert.equal(wrong.status, 404);
+  });
+
+  test('the audit says whose people did it, in the book of that organisation', async () => {
+    const sub = await makeBelow();
+    await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Audited'));
+    const records = async (query: string): Promise<AuditRecord[]> =>
+      (await call('GET', `/audit/v1/records${query}`)).body.items;
+    const [newest] = await records(`${sub.at}&action=merchant.created`);
+    assert.equal(newest?.organizationId, sub.organizationId);
+    assert.equal(newest?.actor.organizationId, on.organizationId);
+    const ours = await records(`?action=merchant.created&entityId=${newest?.entity.id}`);
+    assert.deepEqual(ours, []);
+    const [domain] = await records(`${sub.at}&action=userDomain.created`);
+    assert.equal(domain?.entity.id, sub.userDomainId);
+    const [making] = await records(`?action=organization.created&entityId=${sub.organizationId}`);
+    assert.equal(making?.actor.organizationId, undefined);
+    assert.equal(making?.entity.id, sub.organizationId);
+  });
+
+  test('not upwards, not sideways, not in what is nowhere', async () => {
+    const sibling = await makeBelow();
+    const child = await makeBelow({ parentOrganizationId: below.organizationId });
+    const unseen = [on.organizationId, sibling.organizationId, other.organizationId, randomUUID()];
+    const paths = [
+      '/provisioning/v2/merchants',
+      usersOf(below.userDomainId),
+      appsOf(below.userDomainId),
+      '/service-catalog/v1/subscriptions',
+      '/audit/v1/records',
+    ];
+    for (const path of paths) {
+      for (const id of unseen) {
+        const answer = await call('GET', `${path}?organizationId=${id}`, { token: ownToken });
+        assertRefused(answer, { code: 'organization_not_found' }, `${path} of ${id}`);
+      }
+      const own = await call('GET', `${path}${below.at}`, { token: ownToken });
+      assert.equal(own.status, 200, own.text);
+    }
+    for (const token of [on.acquirerToken, ownToken]) {
+      const deep = await call('GET', `/provisioning/v2/merchants${child.at}`, { token });
+      assert.equal(deep.status, 200, deep.text);
+    }
+    const stranger = { token: other.acquirerToken };
+    const foreign = await call('GET', `/provisioning/v2/merchants${below.at}`, stranger);
+    assertRefused(foreign, { code: 'organization_not_found' });
+  });
+
+  test('one that is moved away is out of reach at once', async () => {
+    const child = await makeBelow({ parentOrganizationId: below.organizationId });
+    const path = `/provisioning/v2/merchants${child.at}`;
+    assert.equal((await call('GET', path, { token: ownToken })).status, 200);
+    const body = { name: 'Moved', parentOrganizationId: on.organizationId };
+    const moved = await call('PUT', `${organizations}/${child.organizationId}`, { body });
+    assert.equal(moved.status, 200, moved.text);
+    const gone = await call('GET', path, { token: ownToken });
+    assertRefused(gone, { code: 'organization_not_found' });
+    assert.equal((await call('GET', path)).status, 200);
+  });
+
+  test('a merchant stays where it is', async () => {
+    const { token } = on.shop;
+    const path = '/provisioning/v2/stores';
+    const refused = await call('GET', `${path}${below.at}`, { token });
+    assertRefused(refused, { code: 'organization_not_found' });
+    const own = await call('GET', `${path}?organizationId=${on.organizationId}`, { token });
+    assert.deepEqual(
+      (own.body.items as Items).map((item) => item['merchantId']),
+      [on.shop.merchantId],
+    );
+  });
+
+  test('nobody pays from above', async () => {
+    const body = { ...keyedSale(), merchantId: on.shop.merchantId };
+    const path = `/payment/v1/transactions/process${below.at}`;
+    const sale = await call('POST', path, { body, token: on.shop.token });
+    assert.equal(sale.status, 200, sale.text);
+    const there = await call('GET', `/payment/v1/transactions/${sale.body.transactionId}`, {
+      token: on.shop.token,
+    });
+    assert.equal(there.status, 200, there.text);
+  });
+
+  test('what is no identifier is refused as any other member, and twice is once too often', async () => {
+    for (const query of [
+      '?organizationId=',
+      '?organizationId=north',
+      `${below.at}&organizationId=x`,
+    ]) {
+      const answer = await call('GET', `/provisioning/v2/merchants${query}`);
+      assertRefused(answer, { code: 'field_invalid', pointer: '?organizationId' }, query);
+    }
+    const upper = `?organizationId=${below.organizationId.toUpperCase()}`;
+    assert.equal((await call('GET', `/provisioning/v2/merchants${upper}`)).status, 200);
+  });
+
+  test('a page of one organisation is no page of another', async () => {
+    for (const name of ['One', 'Two']) {
+      await made(`/provisioning/v2/merchants${below.at}`, merchantBody(name));
+    }
+    const page = await call('GET', `/provisioning/v2/merchants${below.at}&limit=1`);
+    const cursor = page.body.nextCursor;
+    const own = await call('GET', `/provisioning/v2/merchants?limit=1&cursor=${cursor}`);
+    assertRefused(own, { code: 'cursor_invalid' });
+  });
+
+  test('the limits of a caller are the same wherever it acts', async () => {
+    const left = async (path: string) => {
+      const { headers } = await call('GET', path);
+      return Number(/r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
+    };
+    const merchants = '/provisioning/v2/merchants';
+    // Between two calls the window may turn and all be left again; counters of their own would never go down.
+    await eventually('the second call finds less than the first', async () => {
+      const first = await left(merchants);
+      return (await left(`${merchants}${below.at}`)) < first;
+    });
+  });
+
+  test('disabled, it sells nothing and can still be looked after from above', async () => {
+    const sub = await makeBelow();
+    const token = await tokenIn(sub);
+    const path = `${organizations}/${sub.organizationId}`;
+    const off = await call('PUT', path, { body: { name: 'Below', status: 'Disabled' } });
+    assert.deepEqual([off.status, off.body.status], [200, 'Disabled']);
+    const merchant = await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Of disabled'));
+    const names = { merchantId: merchant.merchantId };
+    await assert.rejects(
+      on.house.provisioning.resolve(sub.organizationId, names),
+      /organisation is disabled/,
+    );
+    const back = await call('PUT', path, { token, body: { name: 'Back', status: 'Enabled' } });
+    assertRefused(back, { code: 'field_read_only', pointer: '/status' });
+  });
+
+  test('what is below a disabled one sells nothing either, until that is enabled again', async () => {
+    const sub = await makeBelow();
+    const child = await makeBelow({ parentOrganizationId: sub.organizationId });
+    const { merchantId } = await made(`/provisioning/v2/merchants${child.at}`, merchantBody('Low'));
+    await made(`/provisioning/v2/acquirer-links${child.at}`, {
+      name: 'host',
+      host: '127.0.0.1',
+      port: on.host.port,
+      tls: false,
+      institutionId: '123456',
+    }).then(({ acquirerLinkId }) =>
+      made(
+        `/provisioning/v2/merchants/${merchantId}/acquirer-contracts${child.at}`,
+        contractBody(acquirerLinkId, 'SUB0'),
+      ),
+    );
+    const resolved = () => on.house.provisioning.resolve(child.organizationId, { merchantId });
+    const set = (status: string) =>
+      call('PUT', `${organizations}/${sub.organizationId}`, { body: { name: 'Below', status } });
+    assert.equal((await resolved()).merchant.merchantId, merchantId);
+    assert.equal((await set('Disabled')).status, 200);
+    await assert.rejects(resolved(), /organisation above is disabled/);
+    assert.equal((await set('Enabled')).status, 200);
+    assert.equal((await resolved()).merchant.merchantId, merchantId);
+  });
+
+  test('removed, it lets nobody in any more, and its name stays taken', async () => {
+    const sub = await makeBelow();
+    const token = await tokenIn(sub);
+    const person = await createPerson({ identity: on.house.identity, ...sub });
+    assert.ok(person.user.userId);
+    assert.equal((await call('GET', organizations, { token })).status, 200);
+    const gone = await call('DELETE', `${organizations}/${sub.organizationId}`);
+    assert.equal(gone.status, 204, gone.text);
+    assertRefused(await call('GET', organizations, { token }), { code: 'token_invalid' });
+    const users = await call('GET', `${usersOf(sub.userDomainId)}${sub.at}`);
+    assertRefused(users, { code: 'organization_not_found' });
+    const body = { name: 'Again', userDomainId: sub.userDomainId };
+    assertRefused(await call('POST', organizations, { body }), { code: 'already_exists' });
+  });
+});

@@ -1,0 +1,241 @@
+// Applications with rights to payments: a caller without um.write registers them, a user manager approves them.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { defined, type GroupName } from '@switchyard/contract';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { createPerson, passwordForm } from '../support/test-users.ts';
+
+const base = '/application-management/v1/user-domains';
+
+describe('the approval of applications', () => {
+  let on: Scene;
+  let signInClient: string;
+  let developer: string;
+  let administrator: string;
+  let manager: string;
+  before(async () => {
+    on = await scene();
+    const { clientId } = await on.house.identity.createPublicApplication({
+      organizationId: on.organizationId,
+      userDomainId: on.realm,
+      name: 'Sign-in',
+      roles: [],
+      entityType: 'tenant',
+      entityId: on.organizationId,
+      securityFlows: ['Password'],
+    });
+    signInClient = clientId;
+    developer = await userToken('org_dev');
+    administrator = await userToken('org_admin');
+    manager = await userToken('merchant_manager', on.shop.merchantId);
+  });
+
+  const form = (fields: Record<string, string>) =>
+    on.client.call('POST', `/oauth2/v1/${on.realm}/token`, {
+      raw: new URLSearchParams(fields).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+
+  async function userToken(group: GroupName, merchantId?: string): Promise<string> {
+    const { house, organizationId, realm } = on;
+    const where = { identity: house.identity, organizationId, userDomainId: realm };
+    const person = await createPerson(where, { group, ...defined({ merchantId }) });
+    const { body, text } = await form(passwordForm(person, signInClient));
+    assert.ok(body.access_token, text);
+    return body.access_token;
+  }
+
+  const call = (method: string, path: string, token: string, options: Call = {}) =>
+    on.client.call(method, `${base}/${on.realm}/applications${path}`, { token, ...options });
+
+  const register = (token: string, members: object = {}) =>
+    call('POST', '', token, {
+      body: { name: 'Shop server', roles: ['Merchant'], entityId: on.shop.merchantId, ...members },
+    });
+
+  async function registered(token: string, members: object = {}) {
+    const { status, body, text } = await register(token, members);
+    assert.equal(status, 201, text);
+    return body as { clientId: string; clientSecret: string; status: string };
+  }
+
+  const askToken = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }) =>
+    form({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    });
+
+  function assertWaits(answer: Answer): void {
+    assert.equal(answer.status, 400, answer.text);
+    assert.equal(answer.body.error, 'unauthorized_client');
+    assert.match(answer.body.error_description, /waits for the approval/);
+  }
+
+  const approve = (token: string, clientId: string, headers = {}) =>
+    call('POST', `/${clientId}/approve`, token, { headers });
+
+  const subjectOf = (token: string): string =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub;
+
+  const payingRoles = [
+    'Merchant',
+    'MerchantReadOnly',
+    'MerchantDeveloper',
+    'PointOfSaleTerminal',
+    'Device',
+  ];
+
+  test('a developer registers no application that pays before an administrator approves it', async () => {
+    for (const role of payingRoles) {
+      const made = await registered(developer, { roles: [role] });
+      assert.equal(made.status, 'PendingApproval', role);
+      assertWaits(await askToken(made));
+    }
+    const made = await registered(developer);
+    const listed = await call('GET', '?status=PendingApproval&limit=200', administrator);
+    const found = listed.body.items.map(({ clientId }: { clientId: string }) => clientId);
+    assert.ok(found.includes(made.clientId));
+    const approved = await approve(administrator, made.clientId);
+    assert.deepEqual([approved.status, approved.body.status], [200, 'Enabled'], approved.text);
+    const token = (await askToken(made)).body.access_token;
+    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+      token,
+      body: keyedSale(),
+    });
+    assert.equal(sale.body.state, 'Captured', sale.text);
+    const again = await approve(administrator, made.clientId);
+    assertRefused(again, { code: 'application_state' });
+  });
+
+  test('an application without rights to payments, or of a user manager, waits for no approval', async () => {
+    assert.equal((await registered(developer, { roles: [] })).status, 'Enabled');
+    assert.equal((await registered(developer, { roles: ['ServiceProvider'] })).status, 'Enabled');
+    assert.equal((await registered(administrator)).status, 'Enabled');
+    assert.equal((await registered(on.acquirerToken)).status, 'Enabled');
+  });
+
+  test('a manager approves the applications of the merchant and finds no others', async () => {
+    const own = await registered(developer);
+    const seen = await call('GET', `/${own.clientId}`, manager);
+    assert.equal(seen.body.status, 'PendingApproval', seen.text);
+    const neighbour = await registered(developer, { entityId: on.otherShop.merchantId });
+    const ofTenant = await registered(developer, { entityId: on.organizationId });
+    for (const { clientId } of [neighbour, ofTenant]) {
+      assertRefused(await approve(manager, clientId), { code: 'resource_not_found' });
+      assertRefused(await call('GET', `/${clientId}`, manager), { code: 'resource_not_found' });
+    }
+    assert.equal((await approve(manager, own.clientId)).body.status, 'Enabled');
+    assert.equal((await askToken(own)).status, 200);
+    const byMerchant = await registered(developer, { roles: ['MerchantDeveloper'] });
+    const merchantToken = async () => (await askToken(byMerchant)).body.access_token;
+    assert.equal((await approve(manager, byMerchant.clientId)).status, 200);
+    const second = await register(await merchantToken());
+    assert.equal(second.body.status, 'PendingApproval', second.text);
+  });
+
+  test('a developer approves nothing, also not by a change', async () => {
+    const made = await registered(developer);
+    const { clientId } = made;
+    assertRefused(await approve(developer, clientId), { code: 'permission_denied' });
+    const replace = (token: string, members: object) =>
+      call('PUT', `/${clientId}`, token, {
+        body: { name: 'Other', roles: ['Merchant'], ...members },
+      });
+    for (const status of [undefined, 'Enabled', 'PendingApproval']) {
+      const changed = await replace(developer, defined({ status }));
+      assert.equal(changed.body.status, 'PendingApproval', changed.text);
+    }
+    assert.equal((await replace(developer, { status: 'Disabled' })).body.status, 'Disabled');
+    assert.equal((await replace(developer, {})).body.status, 'PendingApproval');
+    assertWaits(await askToken(made));
+    const byAdministrator = await replace(administrator, { description: 'Edited.' });
+    assert.equal(byAdministrator.body.status, 'PendingApproval', 'an edit is no approval');
+  });
+
+  test('rights that a developer adds to an application wait for approval', async () => {
+    const made = await registered(developer, { roles: [] });
+    assert.equal((await askToken(made)).status, 200);
+    const path = `/${made.clientId}`;
+    const put = (body: object) =>
+      call('PUT', path, developer, { body: { name: 'Server', ...body } });
+    assert.equal((await put({ roles: ['Device'] })).body.status, 'PendingApproval');
+    assertWaits(await askToken(made));
+    assert.equal((await approve(administrator, made.clientId)).status, 200);
+    assert.equal((await put({ roles: ['Device'], description: 'x' })).body.status, 'Enabled');
+    assert.equal((await put({ roles: ['Device', 'Merchant'] })).body.status, 'PendingApproval');
+    const page = await registered(administrator, {
+      securityFlows: ['AuthorizationCode'],
+      redirectUris: ['https://shop.example/back'],
+      webOrigins: ['https://shop.example'],
+    });
+    const forItself = await call('PUT', `/${page.clientId}`, developer, {
+      body: {
+        name: 'Page',
+        roles: ['Merchant'],
+        securityFlows: ['AuthorizationCode', 'ClientCredentials'],
+        redirectUris: ['https://shop.example/back'],
+        webOrigins: ['https://shop.example'],
+      },
+    });
+    assert.equal(forItself.body.status, 'PendingApproval', forItself.text);
+  });
+
+  test('a developer takes no secret of an application that pays', async () => {
+    const ofOthers = await registered(administrator);
+    const renewed = await call('POST', `/${ofOthers.clientId}/secret`, developer);
+    assertRefused(renewed, { code: 'permission_denied' });
+    assert.equal((await askToken(ofOthers)).status, 200, 'the secret is still the old one');
+    const pending = await registered(developer);
+    const { body } = await call('POST', `/${pending.clientId}/secret`, developer);
+    assertWaits(await askToken({ ...pending, clientSecret: body.clientSecret }));
+    const byManager = await call('POST', `/${ofOthers.clientId}/secret`, manager);
+    assert.equal(byManager.status, 200, byManager.text);
+  });
+
+  test('what was changed after it was read is not approved', async () => {
+    const made = await registered(developer);
+    const read = await call('GET', `/${made.clientId}`, administrator);
+    await call('PUT', `/${made.clientId}`, developer, {
+      body: { name: 'Shop server', roles: ['Merchant', 'Device'] },
+    });
+    const headers = { 'if-match': String(read.headers['etag']) };
+    assertRefused(await approve(administrator, made.clientId, headers), {
+      code: 'precondition_failed',
+    });
+    assertWaits(await askToken(made));
+  });
+
+  test('the platform alone makes an application wait', async () => {
+    assertRefused(await register(administrator, { status: 'PendingApproval' }), {
+      code: 'field_invalid',
+      pointer: '/status',
+    });
+    const made = await registered(administrator);
+    const changed = await call('PUT', `/${made.clientId}`, administrator, {
+      body: { name: 'x', status: 'PendingApproval' },
+    });
+    assertRefused(changed, { code: 'field_invalid', pointer: '/status' });
+  });
+
+  test('the audit has who registered and who approved', async () => {
+    const made = await registered(developer);
+    await approve(administrator, made.clientId);
+    const { body } = await on.client.call(
+      'GET',
+      `/audit/v1/records?entityType=application&entityId=${made.clientId}`,
+      { token: on.acquirerToken },
+    );
+    type Entry = { action: string; actor: { subject: string }; after: { status: string } };
+    const entries = (body.items as Entry[])
+      .map(({ action, after, actor }) => [action, after.status, actor.subject])
+      .sort();
+    assert.deepEqual(entries, [
+      ['application.approved', 'Enabled', subjectOf(administrator)],
+      ['application.created', 'PendingApproval', subjectOf(developer)],
+    ]);
+  });
+});

@@ -1,0 +1,400 @@
+// The chapter on applications, over TLS: registered, listed, changed, given new secrets, removed.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { groupPermissions } from '@switchyard/contract';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { forgedToken } from '../support/signed-access-tokens.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+const base = '/application-management/v1/user-domains';
+
+describe('applications', () => {
+  let on: Scene;
+  let other: Scene;
+  before(async () => {
+    on = await scene();
+    other = await scene();
+  });
+
+  const call = (method: string, path: string, options: Call = {}, realm = on.realm) =>
+    on.client.call(method, `${base}/${realm}/applications${path}`, {
+      token: on.acquirerToken,
+      ...options,
+    });
+
+  async function register(members: object = {}, options: Call = {}): Promise<Answer> {
+    const answer = await call('POST', '', { body: { name: 'Till 7', ...members }, ...options });
+    assert.equal(answer.status, 201, answer.text);
+    return answer;
+  }
+
+  /** Whether a token of this application is good for anything. */
+  async function isGood(token: string): Promise<boolean> {
+    const { status } = await on.client.call('GET', '/provisioning/v2/merchants', { token });
+    return status !== 401;
+  }
+
+  async function tokenStatus(clientId: string, clientSecret: string): Promise<number> {
+    const form = {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    };
+    const answer = await on.client.call('POST', `/oauth2/v1/${on.realm}/token`, {
+      raw: new URLSearchParams(form).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    return answer.status;
+  }
+
+  test('one is registered with its name alone, read, and gets tokens with its secret', async () => {
+    const { body, headers } = await register();
+    const { clientId, clientSecret, createdAt, updatedAt, secretChangedAt, ...facts } = body;
+    assert.deepEqual(facts, {
+      userDomainId: on.realm,
+      organizationId: on.organizationId,
+      name: 'Till 7',
+      type: 'Application',
+      clientType: 'Confidential',
+      securityFlows: ['ClientCredentials'],
+      redirectUris: [],
+      webOrigins: [],
+      services: [],
+      roles: [],
+      entityId: on.organizationId,
+      callbackError: 'Rfc6749',
+      accessTokenType: 'JWT',
+      status: 'Enabled',
+    });
+    assert.match(clientSecret, /^[\w-]{43}$/);
+    assert.deepEqual([updatedAt, secretChangedAt], [createdAt, createdAt]);
+    assert.equal(headers['location'], `${base}/${on.realm}/applications/${clientId}`);
+    assert.equal(headers['etag'], '"1"');
+    assert.equal(headers['cache-control'], 'no-store');
+    const read = await call('GET', `/${clientId}`);
+    const { clientSecret: _secret, ...shown } = body;
+    assert.deepEqual(read.body, shown, 'the secret is shown once');
+    assert.equal(await isGood(await on.client.token(on.realm, clientId, clientSecret)), true);
+  });
+
+  test('every member comes back; roles and services by identifier or by title', async () => {
+    const members = {
+      clientId: `back-office.${on.realm}`,
+      name: 'Back office',
+      description: 'Signs clerks in.',
+      type: 'CloudApiApplication',
+      securityFlows: ['ClientCredentials', 'AuthorizationCode', 'Password'],
+      redirectUris: ['https://shop.example/callback', 'http://localhost:3000/callback'],
+      webOrigins: ['https://shop.example'],
+      services: ['Retail API', 'Loyalty'],
+      roles: ['Point-of-sale Terminal', 'MerchantReadOnly'],
+      entityId: on.shop.merchantId,
+      storeId: on.shop.storeId,
+      callbackError: 'HttpCode',
+      accessTokenSeconds: 900,
+      accessTokenAlgorithm: 'RS256',
+      accessTokenType: 'at+jwt',
+      status: 'Disabled',
+    };
+    const { body } = await register(members);
+    const expected = {
+      ...members,
+      services: ['RetailApi', 'Loyalty'],
+      roles: ['PointOfSaleTerminal', 'MerchantReadOnly'],
+    };
+    for (const [member, value] of Object.entries(expected)) {
+      assert.deepEqual(body[member], value, member);
+    }
+    assert.equal(await tokenStatus(body.clientId, body.clientSecret), 401, 'it is disabled');
+    assertRefused(await call('POST', '', { body: members }), { code: 'already_exists' });
+  });
+
+  test('tells when it last got a token or came with one, and takes that back unchanged', async () => {
+    const { body } = await register({ roles: ['MerchantReadOnly'] });
+    const { clientId, clientSecret } = body;
+    const used = async () => (await call('GET', `/${clientId}`)).body.lastUsedAt;
+    assert.equal(await used(), undefined);
+    const begun = Date.now();
+    const token = await on.client.token(on.realm, clientId, clientSecret);
+    const first = await used();
+    assert.ok(Date.parse(first) >= begun, 'a token is a use');
+    await eventually('the clock goes on', async () => Date.now() > Date.parse(first));
+    assert.equal(await isGood(token), true);
+    const second = await used();
+    assert.ok(Date.parse(second) > Date.parse(first), 'so is what is done with it');
+    const listed = await call('GET', `?name=Till 7&limit=200`);
+    const items = listed.body.items as { clientId: string; lastUsedAt?: string }[];
+    assert.equal(items.find((item) => item.clientId === clientId)?.lastUsedAt, second);
+    const { body: standing } = await call('GET', `/${clientId}`);
+    const old = { ...standing, lastUsedAt: first, description: 'Seen before.' };
+    const replaced = await call('PUT', `/${clientId}`, { body: old });
+    assert.equal(replaced.status, 200, replaced.text);
+    assert.equal(replaced.body.lastUsedAt, second, 'nobody sets it');
+    await call('DELETE', `/${clientId}`);
+  });
+
+  test('a public one has no secret, and none can be made for it', async () => {
+    const { body } = await register({ clientType: 'Public', securityFlows: ['Password'] });
+    assert.equal(body.clientType, 'Public');
+    assert.equal('clientSecret' in body || 'secretChangedAt' in body, false);
+    const renewed = await call('POST', `/${body.clientId}/secret`);
+    assertRefused(renewed, { code: 'resource_not_found' });
+    const confidential = { name: 'x', clientType: 'Confidential' };
+    const changed = await call('PUT', `/${body.clientId}`, { body: confidential });
+    assertRefused(changed, { code: 'field_read_only', pointer: '/clientType' });
+  });
+
+  test('a tag guards the replacement; what is left out takes its default', async () => {
+    const { body } = await register({ description: 'First', roles: ['Merchant'] });
+    const { clientSecret, ...read } = body;
+    const path = `/${body.clientId}`;
+    const first = { headers: { 'if-match': '"1"' } };
+    const changed = await call('PUT', path, { body: { ...read, name: 'Till 8' }, ...first });
+    assert.equal(changed.status, 200, changed.text);
+    assert.deepEqual([changed.body.name, changed.body.description], ['Till 8', 'First']);
+    assert.equal(changed.headers['etag'], '"2"');
+    const stale = await call('PUT', path, { body: { name: 'Till 9' }, ...first });
+    assertRefused(stale, { code: 'precondition_failed' });
+    assertRefused(await call('DELETE', path, first), { code: 'precondition_failed' });
+    const bare = await call('PUT', path, { body: { name: 'Till 9' } });
+    assert.deepEqual([bare.body.description, bare.body.roles], [undefined, []]);
+    assert.equal(await tokenStatus(body.clientId, clientSecret), 200, 'the secret stays');
+    for (const [member, value] of [
+      ['clientId', 'another'],
+      ['entityId', on.shop.merchantId],
+      ['storeId', on.shop.storeId],
+      ['userDomainId', 'another'],
+      ['createdAt', '2020-01-01T00:00:00.000Z'],
+    ]) {
+      const answer = await call('PUT', path, { body: { name: 'x', [String(member)]: value } });
+      assertRefused(answer, { code: 'field_read_only', pointer: `/${member}` });
+    }
+  });
+
+  test('a change of its rights is in the next token', async () => {
+    const { body } = await register({ roles: ['MerchantReadOnly'] });
+    const permissionsNow = async () => {
+      const token = await on.client.token(on.realm, body.clientId, body.clientSecret);
+      return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).permissions;
+    };
+    assert.deepEqual(await permissionsNow(), ['prov.read', 'pay.read', 'rep.read']);
+    await call('PUT', `/${body.clientId}`, { body: { name: 'x', roles: ['ServiceProvider'] } });
+    assert.ok((await permissionsNow()).includes('spi.events'));
+  });
+
+  test('a renewed secret kills the old one at once, and issued tokens live on', async () => {
+    const { body } = await register({ roles: ['MerchantReadOnly'] });
+    const { clientId, clientSecret } = body;
+    const token = await on.client.token(on.realm, clientId, clientSecret);
+    const renewed = await call('POST', `/${clientId}/secret`);
+    assert.equal(renewed.status, 200, renewed.text);
+    assert.deepEqual(Object.keys(renewed.body), ['clientId', 'clientSecret']);
+    assert.equal(renewed.headers['cache-control'], 'no-store');
+    assert.equal(await tokenStatus(clientId, clientSecret), 401);
+    assert.equal(await tokenStatus(clientId, renewed.body.clientSecret), 200);
+    assert.equal(await isGood(token), true);
+    assert.equal((await call('GET', `/${clientId}`)).headers['etag'], '"2"');
+  });
+
+  test('disabled or deleted, it gets no token, and those that it has are dead', async () => {
+    const { body } = await register();
+    const { clientId, clientSecret } = body;
+    const token = await on.client.token(on.realm, clientId, clientSecret);
+    await call('PUT', `/${clientId}`, { body: { name: 'x', status: 'Disabled' } });
+    assert.equal(await isGood(token), false);
+    assert.equal(await tokenStatus(clientId, clientSecret), 401);
+    await call('PUT', `/${clientId}`, { body: { name: 'x' } });
+    assert.equal(await isGood(token), true);
+    assert.equal((await call('DELETE', `/${clientId}`)).status, 204);
+    assert.equal(await isGood(token), false);
+    assert.equal(await tokenStatus(clientId, clientSecret), 401);
+    for (const [method, rest, options] of [
+      ['GET', '', {}],
+      ['PUT', '', { body: { name: 'x' } }],
+      ['DELETE', '', {}],
+      ['POST', '/secret', {}],
+    ] as const) {
+      const answer = await call(method, `/${clientId}${rest}`, options);
+      assertRefused(answer, { code: 'resource_not_found' }, method);
+    }
+    const again = { name: 'Somebody else', clientId };
+    assertRefused(await call('POST', '', { body: again }), { code: 'already_exists' });
+    const [row] = await (await testDatabase()).query<{ secret_hash: Buffer | null }>(
+      'SELECT secret_hash FROM applications WHERE organization_id = $1 AND client_id = $2',
+      [on.organizationId, clientId],
+    );
+    assert.equal(row?.secret_hash, null);
+  });
+
+  test('the list is paged, filtered, and stable while others are added', async () => {
+    const prefix = `Listed ${randomUUID()}`;
+    const clients: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      const { body } = await register({ name: `${prefix} ${name}`, entityId: on.shop.merchantId });
+      clients.push(body.clientId);
+    }
+    const seen: string[] = [];
+    const filter = `name=${encodeURIComponent(prefix.toUpperCase())}&entityId=${on.shop.merchantId}`;
+    for (let cursor = ''; ; ) {
+      const { status, body, text } = await call('GET', `?limit=2&${filter}${cursor}`);
+      assert.equal(status, 200, text);
+      seen.push(...body.items.map(({ clientId }: { clientId: string }) => clientId));
+      assert.ok(body.items.every((item: object) => !('clientSecret' in item)));
+      if (seen.length === 2) await register({ name: `${prefix} f`, clientId: `0-${randomUUID()}` });
+      if (body.nextCursor === null) break;
+      cursor = `&cursor=${body.nextCursor}`;
+    }
+    assert.deepEqual(seen, clients);
+    await register({ name: `${prefix} cloud`, type: 'CloudApiApplication' });
+    const cloud = await call('GET', `?type=CloudApiApplication&name=${prefix}`);
+    assert.equal(cloud.body.items.length, 1);
+    const none = await call('GET', `?status=Disabled&name=${prefix}`);
+    assert.deepEqual(none.body, { items: [], nextCursor: null });
+    assertRefused(await call('GET', '?cursor=nonsense'), { code: 'cursor_invalid' });
+    assertRefused(await call('GET', '?colour=red'), { code: 'field_unknown', pointer: '?colour' });
+  });
+
+  test('faults are told by member, all at once', async () => {
+    const rows: [object, string, string][] = [
+      [{ name: ' ' }, 'field_invalid', '/name'],
+      [{ name: undefined }, 'field_required', '/name'],
+      [{ clientId: 'a b' }, 'field_invalid', '/clientId'],
+      [{ clientSecret: 'mine' }, 'field_unknown', '/clientSecret'],
+      [{ securityFlows: [] }, 'field_invalid', '/securityFlows'],
+      [{ securityFlows: ['Implicit'] }, 'field_invalid', '/securityFlows/0'],
+      [{ roles: ['King'] }, 'field_invalid', '/roles/0'],
+      [{ accessTokenSeconds: 59 }, 'field_invalid', '/accessTokenSeconds'],
+      [{ accessTokenSeconds: 86_401 }, 'field_invalid', '/accessTokenSeconds'],
+      [{ redirectUris: ['http://shop.example/cb'] }, 'field_invalid', '/redirectUris/0'],
+      [{ webOrigins: ['https://shop.example/'] }, 'field_invalid', '/webOrigins/0'],
+      [{ securityFlows: ['AuthorizationCode'] }, 'field_required', '/redirectUris'],
+      [{ clientType: 'Public' }, 'field_invalid', '/securityFlows'],
+    ];
+    for (const [members, code, pointer] of rows) {
+      const answer = await call('POST', '', { body: { name: 'Faulty', ...members } });
+      assertRefused(answer, { code: code as 'field_invalid', pointer }, JSON.stringify(members));
+    }
+    const two = { name: 'x', redirectUris: ['x'], webOrigins: ['y'] };
+    const { body } = await call('POST', '', { body: two });
+    assert.equal(body.errors.length, 2);
+  });
+
+  test('another organisation is not there: neither its domain nor its applications', async () => {
+    const { body } = await register();
+    const theirs = { token: other.acquirerToken };
+    const path = `/${body.clientId}`;
+    const rows: [string, string, Call, string][] = [
+      ['GET', '', {}, on.realm],
+      ['GET', path, {}, on.realm],
+      ['GET', path, {}, other.realm],
+      ['GET', '', {}, 'no-such-realm'],
+      ['POST', '', { body: { name: 'x' } }, on.realm],
+      ['PUT', path, { body: { name: 'x' } }, other.realm],
+      ['DELETE', path, {}, other.realm],
+      ['POST', `${path}/secret`, {}, other.realm],
+    ];
+    for (const [method, rest, options, realm] of rows) {
+      const answer = await call(method, rest, { ...options, ...theirs }, realm);
+      assertRefused(answer, { code: 'resource_not_found' }, `${method} ${rest} ${realm}`);
+    }
+    const foreign = { name: 'x', entityId: other.shop.merchantId };
+    assertRefused(await call('POST', '', { body: foreign }), { code: 'merchant_not_found' });
+    const elsewhere = { name: 'x', entityId: on.shop.merchantId, storeId: on.otherShop.storeId };
+    assertRefused(await call('POST', '', { body: elsewhere }), {
+      code: 'entity_mismatch',
+      pointer: '/storeId',
+    });
+    assert.equal((await call('GET', path)).body.name, 'Till 7');
+  });
+
+  test('a merchant sees and makes what is its own', async () => {
+    const { merchantId } = on.shop;
+    const own = { entityType: 'merchant', entityId: merchantId, merchantId } as const;
+    const roles = ['AcquirerAdministrator'];
+    const token = await on.tokenFor({ name: 'office', ...own, roles });
+    const { body: theirs } = await register({ entityId: on.otherShop.merchantId });
+    const { body: mine } = await register({ roles: ['Merchant'] }, { token });
+    assert.equal(mine.entityId, merchantId);
+    assertRefused(await call('GET', `/${theirs.clientId}`, { token }), {
+      code: 'resource_not_found',
+    });
+    const { body: list } = await call('GET', '?limit=200', { token });
+    assert.ok(list.items.length >= 2);
+    for (const item of list.items) assert.equal(item.entityId, merchantId);
+    const none = await call('GET', `?entityId=${on.otherShop.merchantId}`, { token });
+    assert.deepEqual(none.body.items, []);
+    for (const entityId of [on.organizationId, on.otherShop.merchantId]) {
+      const answer = await call('POST', '', { token, body: { name: 'x', entityId } });
+      assertRefused(answer, { code: 'merchant_not_found' });
+    }
+  });
+
+  test('a developer gives no right to manage, and does not reach for one', async () => {
+    const entityType = 'tenant';
+    const { organizationId: entityId } = on;
+    const token = await forgedToken(on, {
+      permissions: [...groupPermissions.org_dev],
+      um_scope: { entityId, entityType },
+      entityId,
+    });
+    const { body: till } = await register(
+      { roles: ['PointOfSaleTerminal'], entityId: on.shop.merchantId },
+      { token },
+    );
+    assert.equal(till.entityId, on.shop.merchantId);
+    for (const role of ['Onboarding', 'AcquirerAdministrator', 'PlatformOperator']) {
+      const answer = await call('POST', '', { token, body: { name: 'x', roles: [role] } });
+      assertRefused(answer, { code: 'permission_denied' }, role);
+    }
+    const { body: strong } = await register({ roles: ['Onboarding'] });
+    const path = `/${strong.clientId}`;
+    for (const [method, rest, options] of [
+      ['POST', '/secret', {}],
+      ['PUT', '', { body: { name: 'x' } }],
+      ['DELETE', '', {}],
+    ] as const) {
+      const answer = await call(method, path + rest, { token, ...options });
+      assertRefused(answer, { code: 'permission_denied' }, method);
+    }
+    assert.equal((await call('GET', path, { token })).status, 200);
+    const raised = { body: { name: 'x', roles: ['Onboarding'] }, token };
+    assertRefused(await call('PUT', `/${till.clientId}`, raised), { code: 'permission_denied' });
+    const operator = { body: { name: 'x', roles: ['PlatformOperator'] } };
+    assertRefused(await call('POST', '', operator), { code: 'permission_denied' });
+  });
+
+  test('what the devices of a merchant act as is the platform’s to name, and stays', async () => {
+    const { organizationId } = on;
+    const { merchantId: entityId } = on.shop;
+    const clientId = `device-${entityId}`;
+    for (const taken of [clientId, clientId.toUpperCase().replace('DEVICE', 'device')]) {
+      const answer = await call('POST', '', { body: { name: 'x', clientId: taken, entityId } });
+      assertRefused(answer, { code: 'field_invalid' }, taken);
+    }
+    await register({ clientId: 'device-of-a-shop' });
+    await on.house.identity.createPublicApplication({
+      organizationId,
+      userDomainId: on.realm,
+      clientId,
+      entityId,
+      name: 'Devices',
+      roles: ['Device'],
+      entityType: 'merchant',
+      securityFlows: ['ClientCredentials', 'Password'],
+    });
+    assertRefused(await call('DELETE', `/${clientId}`), { code: 'permission_denied' });
+    assert.equal((await call('GET', `/${clientId}`)).status, 200);
+  });
+
+  test('reading needs app.read, changing app.write', async () => {
+    const till = { token: on.shop.token };
+    assertRefused(await call('GET', '', till), { code: 'permission_denied' });
+    const posted = await call('POST', '', { ...till, body: { name: 'x' } });
+    assertRefused(posted, { code: 'permission_denied' });
+    assertRefused(await call('GET', '', { token: 'x' }), { code: 'token_invalid' });
+  });
+});

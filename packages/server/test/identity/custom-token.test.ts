@@ -1,0 +1,357 @@
+// The terminal simulation of the demo, over TLS: from a merchant's user to a sale of one of his devices.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { testDatabase } from '../support/database/test-database.ts';
+import type { Answer } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import { movableClock, openTestRealm } from '../support/test-realm.ts';
+import { createPerson, type Person, passwordForm } from '../support/test-users.ts';
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
+
+type Terminal = {
+  readonly deviceId: string;
+  readonly physicalDeviceId: string;
+  readonly serialNumber: string;
+  readonly tsn: string;
+};
+
+describe('a custom token', () => {
+  let on: Scene;
+  let clientId: string;
+  let manager: Person;
+  let managerToken: string;
+  let terminal: Terminal;
+  let otherTerminal: Terminal;
+
+  const where = () => ({
+    identity: on.house.identity,
+    organizationId: on.organizationId,
+    userDomainId: on.realm,
+  });
+
+  function post(path: string, form: string | Record<string, string>, headers = {}) {
+    const raw = typeof form === 'string' ? form : new URLSearchParams(form).toString();
+    return on.client.call('POST', path, { raw, headers: { ...asForm, ...headers } });
+  }
+  const tokenEndpoint = (form: Record<string, string>) =>
+    post(`/oauth2/v1/${on.realm}/token`, form);
+
+  async function signIn(person: Person, client = clientId): Promise<string> {
+    const answer = await tokenEndpoint(passwordForm(person, client));
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.access_token;
+  }
+
+  function custom(form: string | Record<string, string>, token?: string, realm = on.realm) {
+    const path = `/auth/realms/${realm}/custom-token`;
+    return post(path, form, token === undefined ? {} : { authorization: `Bearer ${token}` });
+  }
+
+  /** Hardware for the first place of a shop. */
+  async function plugIn(shop: Shop): Promise<Terminal> {
+    const { provisioning } = on.house;
+    const scope = { organizationId: on.organizationId };
+    const serialNumber = String(10_000_000 + Math.floor(Math.random() * 89_999_999));
+    const { view } = await provisioning.physicalDevices.create(scope, {
+      serialNumber,
+      make: 'AXIUM',
+      model: 'DX8000',
+      family: 'axium',
+    });
+    const [deviceId = ''] = shop.deviceIds;
+    await provisioning.logicalDevices.link(scope, deviceId, [view.physicalDeviceId]);
+    return {
+      deviceId,
+      physicalDeviceId: view.physicalDeviceId,
+      serialNumber,
+      tsn: `AXIUM_DX8000-${serialNumber}`,
+    };
+  }
+
+  function assertRefused(answer: Answer, status: number, error: string) {
+    assert.deepEqual([answer.status, answer.body?.error], [status, error], answer.text);
+    assert.deepEqual(Object.keys(answer.body).sort(), ['error', 'error_description']);
+    assert.equal(answer.headers['cache-control'], 'no-store');
+    if (status !== 401 && status !== 403) return;
+    assert.match(
+      String(answer.headers['www-authenticate']),
+      new RegExp(`^Bearer error="${error}"`),
+    );
+  }
+
+  before(async () => {
+    on = await scene();
+    clientId = (
+      await on.house.identity.createPublicApplication({
+        ...where(),
+        name: 'Device',
+        entityType: 'tenant',
+        entityId: on.organizationId,
+        roles: [],
+        securityFlows: ['Password'],
+      })
+    ).clientId;
+    manager = await createPerson(where(), { merchantId: on.shop.merchantId });
+    managerToken = await signIn(manager);
+    terminal = await plugIn(on.shop);
+    otherTerminal = await plugIn(on.otherShop);
+  });
+
+  const wanted = (deviceId: string, more: Record<string, string> = {}) => ({
+    device_model: 'AXIUM_DX8000',
+    device_id: deviceId,
+    method: 'api',
+    ...more,
+  });
+
+  async function deviceToken(): Promise<Record<string, string>> {
+    const answer = await custom(wanted(terminal.tsn), managerToken);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body;
+  }
+
+  test('has every member of the token response, and the device in its claims', async () => {
+    const answer = await custom(wanted(terminal.tsn, { method: 'device_flow api' }), managerToken);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.headers['cache-control'], 'no-store');
+    const { access_token, refresh_token, id_token, session_state, ...rest } = answer.body;
+    assert.deepEqual(rest, {
+      token_type: 'Bearer',
+      expires_in: 3600,
+      refresh_expires_in: 28_800,
+      'not-before-policy': 0,
+      scope: 'openid profile email auth',
+    });
+    assert.match(session_state, uuidForm);
+    assert.equal(decodeProtectedHeader(access_token).alg, 'ES256');
+    const claims = decodeJwt(access_token);
+    const { device_type, device_id, method, '2fa': twoFactors, scope, deviceId, storeId } = claims;
+    assert.deepEqual(
+      { device_type, device_id, method, twoFactors, scope, deviceId, storeId },
+      {
+        device_type: 'PublicDevice',
+        device_id: terminal.tsn,
+        method: 'api device_flow',
+        twoFactors: false,
+        scope: 'openid profile email auth',
+        deviceId: terminal.deviceId,
+        storeId: on.shop.storeId,
+      },
+    );
+    assert.deepEqual(
+      [claims.sub, claims['azp'], claims['entityId'], 'cnf' in claims],
+      [manager.user.userId, clientId, on.shop.merchantId, false],
+    );
+    const id = decodeJwt(id_token);
+    assert.deepEqual([id['typ'], id['device_id'], id.sub], ['ID', terminal.tsn, claims.sub]);
+    assert.equal(typeof refresh_token, 'string');
+  });
+
+  test('is given for a device under each of its names', async () => {
+    const { deviceId, physicalDeviceId, serialNumber, tsn } = terminal;
+    for (const name of [deviceId, physicalDeviceId, serialNumber, tsn]) {
+      const { status, body, text } = await custom(wanted(name), managerToken);
+      assert.equal(status, 200, text);
+      const claims = decodeJwt(body.access_token);
+      assert.deepEqual([claims['device_id'], claims['deviceId']], [name, deviceId]);
+    }
+    const [, empty = ''] = on.shop.deviceIds;
+    assert.equal((await custom({ device_id: empty }, managerToken)).status, 200, 'no hardware yet');
+  });
+
+  test('sells for its own device and store, and for no other', async () => {
+    const { access_token: token = '' } = await deviceToken();
+    const sell = (body: object) =>
+      on.client.call('POST', '/payment/v1/transactions/process', { token, body });
+    const sale = await sell(keyedSale());
+    assert.equal(sale.status, 200, sale.text);
+    assert.equal(sale.body.state, 'Captured');
+    const { shop } = on;
+    const { merchantId, storeId } = shop;
+    const own = { merchantId, storeId, deviceId: terminal.deviceId };
+    assert.equal((await sell(keyedSale(own))).status, 200);
+    for (const elsewhere of [
+      { deviceId: shop.deviceIds[1] },
+      { storeId: on.otherShop.storeId },
+      { merchantId: on.otherShop.merchantId },
+    ]) {
+      const { status, body, text } = await sell(keyedSale(elsewhere));
+      assert.deepEqual([status, body.code], [403, 'entity_out_of_scope'], text);
+    }
+  });
+
+  test('has no more rights than a device, nor than its user', async () => {
+    const { access_token: token = '' } = await deviceToken();
+    const people = await on.client.call('GET', '/provisioning/v2/merchants', { token });
+    assert.equal(people.status, 403, 'a manager reads these, a device does not');
+    const supervisor = await createPerson(where(), {
+      merchantId: on.shop.merchantId,
+      group: 'org_supervisor',
+    });
+    const { body } = await custom(wanted(terminal.tsn), await signIn(supervisor));
+    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+      token: body.access_token,
+      body: keyedSale(),
+    });
+    assert.equal(sale.status, 403, 'who may not sell does not by a device');
+  });
+
+  test('tells no more of its user than the token may, and ends with the sign-in that gave that', async () => {
+    const form = { ...passwordForm(manager, clientId), scope: 'openid' };
+    const { body: parent } = await tokenEndpoint(form);
+    const { body } = await custom(wanted(terminal.tsn), parent.access_token);
+    assert.equal(body.scope, 'openid auth');
+    assert.equal('email' in decodeJwt(body.id_token), false);
+    const database = await testDatabase();
+    const soon = new Date(Date.now() + 600_000).toISOString();
+    await database.query(
+      'UPDATE token_families SET ends_at = $3 WHERE organization_id = $1 AND family_id = $2',
+      [on.organizationId, parent.session_state, soon],
+    );
+    const { body: short } = await custom(wanted(terminal.tsn), parent.access_token);
+    assert.ok(short.expires_in <= 600 && short.refresh_expires_in <= 600, JSON.stringify(short));
+  });
+
+  test('is carried on by its refresh token at the realm, device and all', async () => {
+    const first = await deviceToken();
+    const form = { grant_type: 'refresh_token', client_id: clientId };
+    const second = await tokenEndpoint({ ...form, refresh_token: first['refresh_token'] ?? '' });
+    assert.equal(second.status, 200, second.text);
+    assert.equal(second.body.expires_in, 3600);
+    assert.equal(second.body.session_state, first['session_state']);
+    const claims = decodeJwt(second.body.access_token);
+    assert.deepEqual(
+      [claims['deviceId'], claims['device_id'], claims['device_type']],
+      [terminal.deviceId, terminal.tsn, 'PublicDevice'],
+    );
+    const narrow = await tokenEndpoint({
+      ...form,
+      refresh_token: second.body.refresh_token,
+      scope: 'openid',
+    });
+    const narrowClaims = decodeJwt(narrow.body.access_token);
+    assert.equal('device_id' in narrowClaims, false);
+    assert.equal(narrowClaims['deviceId'], terminal.deviceId, 'payments need it in every scope');
+  });
+
+  test('an unknown device, another merchant’s, and one out of use are all the same', async () => {
+    const answers = [
+      await custom(wanted('AXIUM_DX8000-00000000'), managerToken),
+      await custom(wanted(otherTerminal.tsn), managerToken),
+      await custom(wanted(otherTerminal.deviceId), managerToken),
+      await custom(wanted(on.shop.storeId), managerToken),
+      await custom(wanted(`${terminal.tsn}' OR ''='`), managerToken),
+      await custom(wanted('x'.repeat(5000)), managerToken),
+    ];
+    const { provisioning } = on.house;
+    const scope = { organizationId: on.organizationId };
+    const status = (value: 'Enabled' | 'Disabled') =>
+      provisioning.physicalDevices.change(
+        scope,
+        terminal.physicalDeviceId,
+        undefined,
+        async () => ({
+          status: value,
+        }),
+      );
+    await status('Disabled');
+    answers.push(await custom(wanted(terminal.tsn), managerToken));
+    await status('Enabled');
+    for (const answer of answers) assertRefused(answer, 400, 'invalid_grant');
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+  });
+
+  test('needs a device and methods that there are', async () => {
+    for (const form of [
+      {},
+      { device_id: '' },
+      wanted(terminal.tsn, { method: 'magic' }),
+      wanted(terminal.tsn, { method: 'api magic' }),
+      wanted(terminal.tsn, { method: ' ' }),
+      wanted(terminal.tsn, { device_model: 'x'.repeat(65) }),
+      `device_id=${terminal.tsn}&device_id=${terminal.tsn}`,
+      'device_id=%C3%28',
+      'device_id=%00',
+    ]) {
+      assertRefused(await custom(form, managerToken), 400, 'invalid_request');
+    }
+    const large = await custom({ device_id: 'x'.repeat(65_536) }, managerToken);
+    assertRefused(large, 413, 'invalid_request');
+    const json = await on.client.call('POST', `/auth/realms/${on.realm}/custom-token`, {
+      token: managerToken,
+      body: wanted(terminal.tsn),
+    });
+    assertRefused(json, 415, 'invalid_request');
+  });
+
+  test('only a merchant’s user who is signed in gets one', async () => {
+    const bad = wanted('nothing of the sort is looked at');
+    for (const token of [undefined, 'x', 'a.b.c', `${managerToken}x`]) {
+      assertRefused(await custom(bad, token), 401, 'invalid_token');
+    }
+    const basic = await post(`/auth/realms/${on.realm}/custom-token`, bad, {
+      authorization: 'Basic eDp4',
+    });
+    assertRefused(basic, 401, 'invalid_token');
+    const { id_token = '', refresh_token = '', access_token = '' } = await deviceToken();
+    assertRefused(await custom(bad, id_token), 401, 'invalid_token');
+    assertRefused(await custom(bad, refresh_token), 401, 'invalid_token');
+    assertRefused(await custom(bad, access_token), 403, 'insufficient_scope');
+    assertRefused(await custom(bad, on.shop.token), 403, 'insufficient_scope');
+    const admin = await createPerson(where());
+    assertRefused(await custom(bad, await signIn(admin)), 403, 'insufficient_scope');
+    const other = await scene();
+    assertRefused(await custom(bad, managerToken, other.realm), 401, 'invalid_token');
+    assertRefused(await custom(bad, managerToken, 'nowhere'), 404, 'invalid_request');
+  });
+
+  test('an application of one store gives tokens of that store alone', async () => {
+    const { clientId: till } = await on.house.identity.createPublicApplication({
+      ...where(),
+      name: 'Till',
+      entityType: 'merchant',
+      entityId: on.shop.merchantId,
+      storeId: randomUUID(),
+      roles: [],
+      securityFlows: ['Password'],
+    });
+    const token = await signIn(manager, till);
+    assertRefused(await custom(wanted(terminal.tsn), token), 400, 'invalid_grant');
+  });
+
+  test('ends with its user, at once', async () => {
+    const eva = await createPerson(where(), { merchantId: on.shop.merchantId });
+    const token = await signIn(eva);
+    const { body } = await custom(wanted(terminal.tsn), token);
+    await on.house.identity.accounts.setStatus(on.organizationId, eva.user.userId, 'Disabled');
+    assertRefused(await custom(wanted(terminal.tsn), token), 401, 'invalid_token');
+    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+      token: body.access_token,
+      body: keyedSale(),
+    });
+    assert.equal(sale.status, 401);
+    const form = { grant_type: 'refresh_token', client_id: clientId };
+    const next = await tokenEndpoint({ ...form, refresh_token: body.refresh_token });
+    assert.deepEqual([next.status, next.body.error], [400, 'invalid_grant']);
+  });
+});
+
+describe('outside of the demo', () => {
+  for (const environment of ['test', 'production'] as const) {
+    test(`${environment} has no custom tokens`, async (t) => {
+      const realm = await openTestRealm({
+        database: await testDatabase(),
+        clock: movableClock(),
+        environment,
+      });
+      t.after(() => realm.close());
+      const path = `/auth/realms/${realm.userDomainId}/custom-token`;
+      assert.equal((await realm.post(path, { device_id: 'x' })).status, 404);
+    });
+  }
+});

@@ -1,0 +1,377 @@
+// Independent client libraries against the whole platform over TLS, each by its own idea of OpenID Connect.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { type Agent, globalAgent } from 'node:https';
+import { after, before, describe, test } from 'node:test';
+import Keycloak from 'keycloak-connect';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import type { NewApplication } from '../../src/identity/index.ts';
+import {
+  type Browser,
+  createBrowser,
+  fetchOver,
+  overTls,
+} from '../support/browser/cookie-browser.ts';
+import {
+  answerPage,
+  authorizationAddress,
+  callbackOf,
+  signIn,
+} from '../support/browser/sign-in-without-pages.ts';
+import { type TestHouse, testHouse } from '../support/test-platform.ts';
+import { openShop, type Shop } from './keycloak-connect-app.ts';
+
+/** The libraries spell out the part of `fetch` that they use. */
+type Fetch = (address: string, options: object) => Promise<Response>;
+
+const redirectUri = 'https://shop.example/callback';
+
+describe('an independent client', () => {
+  let house: TestHouse;
+  let agent: Agent;
+  let fetchWithCa: typeof fetch;
+  let openBrowser: () => Browser;
+  let userId: string;
+  let username: string;
+  let shop: Shop;
+  const organizationId = randomUUID();
+  const userDomainId = `clients-${randomUUID()}`;
+
+  before(async () => {
+    house = await testHouse();
+    const over = overTls(house.ca);
+    agent = over.agent;
+    fetchWithCa = fetchOver(over.transport);
+    openBrowser = () => createBrowser(house.settings.authUrl, over.transport);
+    const { identity } = house.house;
+    await identity.createUserDomain({ userDomainId, organizationId });
+    username = `ada-${randomUUID()}`;
+    const user = await identity.accounts.create({
+      organizationId,
+      userDomainId,
+      username,
+      entityType: 'tenant',
+      entityId: organizationId,
+      email: 'ada@shop.example',
+      emailVerified: true,
+      givenName: 'Ada',
+      groups: [`${organizationId}_org_admin`],
+      secondFactor: 'Off',
+      password: 'seven tills under one roof',
+    });
+    userId = user.userId;
+    shop = await openShop();
+  });
+  after(async () => {
+    agent.destroy();
+    await shop.close();
+  });
+
+  const issuer = () => new URL(`${house.settings.authUrl}/auth/realms/${userDomainId}`);
+  const identity = () => house.house.identity;
+  const facts = (given: Partial<NewApplication> = {}) => ({
+    organizationId,
+    userDomainId,
+    name: 'Shop',
+    entityType: 'tenant' as const,
+    entityId: organizationId,
+    roles: [],
+    securityFlows: ['AuthorizationCode'] as const,
+    redirectUris: [redirectUri],
+    ...given,
+  });
+
+  test('openid-client: sign-in with PKCE and nonce, userinfo, refresh, revocation, sign-out', async () => {
+    const { clientId, clientSecret } = await identity().createApplication(facts());
+    const configuration = await openid.discovery(issuer(), clientId, clientSecret, undefined, {
+      [openid.customFetch]: fetchWithCa as openid.CustomFetch,
+    });
+    const verifier = openid.randomPKCECodeVerifier();
+    const [nonce, state] = [openid.randomNonce(), openid.randomState()];
+    const address = openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: 'openid email profile',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      nonce,
+      state,
+      max_age: '600',
+    });
+    const browser = openBrowser();
+    const callback = await signIn(identity(), browser, address.href, { userId });
+    const tokens = await openid.authorizationCodeGrant(configuration, callback, {
+      pkceCodeVerifier: verifier,
+      expectedNonce: nonce,
+      expectedState: state,
+      maxAge: 600,
+      idTokenExpected: true,
+    });
+    assert.equal(tokens.claims()?.sub, userId);
+    // The client counts down from 300.
+    const livesFor = Number(tokens.expiresIn());
+    assert.ok(livesFor > 240 && livesFor <= 300, String(livesFor));
+    const info = await openid.fetchUserInfo(configuration, tokens.access_token, userId);
+    assert.equal(info.email, 'ada@shop.example');
+    const refreshed = await openid.refreshTokenGrant(configuration, String(tokens.refresh_token), {
+      scope: 'openid',
+    });
+    assert.equal(refreshed.claims()?.sub, userId);
+    await assert.rejects(
+      openid.refreshTokenGrant(configuration, String(tokens.refresh_token)),
+      (error) => error instanceof openid.ResponseBodyError && error.error === 'invalid_grant',
+    );
+
+    const again = openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: 'openid',
+      state,
+    });
+    const silent = callbackOf(await browser.visit(again));
+    const second = await openid.authorizationCodeGrant(configuration, silent, {
+      expectedState: state,
+    });
+    await openid.tokenRevocation(configuration, String(second.refresh_token));
+    const dead = await openid.tokenIntrospection(configuration, second.access_token);
+    assert.equal(dead.active, false);
+    const leave = openid.buildEndSessionUrl(configuration, {
+      id_token_hint: String(second.id_token),
+      post_logout_redirect_uri: redirectUri,
+      state,
+    });
+    const left = await browser.visit(leave);
+    assert.equal(left.location?.href, `${redirectUri}?state=${state}`);
+    const asked = await browser.visit(address);
+    assert.match(String(asked.location?.pathname), /\/sign-in\//);
+  });
+
+  test('openid-client hears of a denial, and of what it asked wrongly', async () => {
+    const { clientId, clientSecret } = await identity().createApplication(facts());
+    const configuration = await openid.discovery(issuer(), clientId, clientSecret, undefined, {
+      [openid.customFetch]: fetchWithCa as openid.CustomFetch,
+    });
+    const state = openid.randomState();
+    const wanted = { redirect_uri: redirectUri, scope: 'openid', state };
+    const silent = openid.buildAuthorizationUrl(configuration, { ...wanted, prompt: 'none' });
+    const callback = callbackOf(await openBrowser().visit(silent));
+    await assert.rejects(
+      openid.authorizationCodeGrant(configuration, callback, { expectedState: state }),
+      (error) =>
+        error instanceof openid.AuthorizationResponseError && error.error === 'login_required',
+    );
+  });
+
+  test('oauth4webapi: a public client, step by step', async () => {
+    const { clientId } = await identity().createPublicApplication({
+      ...facts({ webOrigins: ['https://shop.example'] }),
+    });
+    const options = { [oauth.customFetch]: fetchWithCa as Fetch };
+    const server = await oauth.processDiscoveryResponse(
+      issuer(),
+      await oauth.discoveryRequest(issuer(), options),
+    );
+    const client: oauth.Client = { client_id: clientId };
+    const verifier = oauth.generateRandomCodeVerifier();
+    const nonce = oauth.generateRandomNonce();
+    const address = new URL(String(server.authorization_endpoint));
+    address.search = String(
+      new URLSearchParams({
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        response_type: 'code',
+        scope: 'openid email',
+        state: 'a-state',
+        nonce,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }),
+    );
+    const callback = await signIn(identity(), openBrowser(), address.href, { userId });
+    const params = oauth.validateAuthResponse(server, client, callback, 'a-state');
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      params,
+      redirectUri,
+      verifier,
+      options,
+    );
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    });
+    assert.equal(oauth.getValidatedIdTokenClaims(tokens)?.sub, userId);
+    await oauth.validateApplicationLevelSignature(server, response, options);
+    const info = await oauth.processUserInfoResponse(
+      server,
+      client,
+      userId,
+      await oauth.userInfoRequest(server, client, tokens.access_token, options),
+    );
+    assert.equal(info.email, 'ada@shop.example');
+    const refreshed = await oauth.processRefreshTokenResponse(
+      server,
+      client,
+      await oauth.refreshTokenGrantRequest(
+        server,
+        client,
+        oauth.None(),
+        String(tokens.refresh_token),
+        options,
+      ),
+    );
+    await oauth.processRevocationResponse(
+      await oauth.revocationRequest(
+        server,
+        client,
+        oauth.None(),
+        String(refreshed.refresh_token),
+        options,
+      ),
+    );
+    const gone = await oauth.refreshTokenGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      String(refreshed.refresh_token),
+      options,
+    );
+    await assert.rejects(
+      oauth.processRefreshTokenResponse(server, client, gone),
+      (error) => error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant',
+    );
+  });
+
+  /** The library asks by the agent of the process, which has to trust the house meanwhile. */
+  async function trusting(work: () => Promise<void>): Promise<void> {
+    const { ca } = globalAgent.options;
+    globalAgent.options.ca = house.ca;
+    try {
+      await work();
+    } finally {
+      globalAgent.destroy();
+      if (ca === undefined) delete globalAgent.options.ca;
+      else globalAgent.options.ca = ca;
+    }
+  }
+
+  const visitShop = (path: string) =>
+    new Promise<{ status: number; location: string; text: string }>((resolve, reject) => {
+      const sent = request(new URL(path, shop.address), (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('end', () => {
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, location: headers.location ?? '', text });
+        });
+      });
+      sent.on('error', reject).end();
+    });
+
+  function keycloakOf(clientId: string, secret: string): Keycloak.Keycloak {
+    const grants = new Map<string, unknown>();
+    const store = {
+      get: (id: string, done: (error: null, found: unknown) => void) => done(null, grants.get(id)),
+      set: (id: string, value: unknown) => void grants.set(id, value),
+    };
+    const made = new Keycloak({ store, scope: 'profile email' }, {
+      realm: userDomainId,
+      'auth-server-url': `${house.settings.authUrl}/auth`,
+      'ssl-required': 'external',
+      resource: clientId,
+      credentials: { secret },
+      'confidential-port': 0,
+    } as unknown as Keycloak.KeycloakConfig);
+    made.redirectToLogin = () => true;
+    return made;
+  }
+
+  test('keycloak-connect: a protected page, its tokens checked, refreshed, and signed out', () =>
+    trusting(async () => {
+      const { clientId, clientSecret } = await identity().createApplication(
+        facts({
+          redirectUris: [`${shop.address}/private?auth_callback=1`],
+          webOrigins: [shop.address],
+          securityFlows: ['AuthorizationCode', 'Password', 'ClientCredentials'],
+        }),
+      );
+      const keycloak = keycloakOf(clientId, clientSecret);
+      shop.protectWith(keycloak);
+      const sent = await visitShop('/private');
+      assert.equal(sent.status, 302);
+      const browser = openBrowser();
+      const asked = await browser.visit(sent.location);
+      const page = asked.location as URL;
+      const returnTo = await answerPage(identity(), browser, page, { userId });
+      const { location } = await browser.visit(String(returnTo));
+      const entered = await visitShop(String(location?.pathname) + String(location?.search));
+      assert.equal(entered.status, 302, entered.text);
+      const seen = await visitShop('/private');
+      assert.equal(seen.text, 'hello');
+      const [greeted] = shop.greeted.slice(-1);
+      assert.equal(greeted?.['preferred_username'], username);
+
+      const left = await visitShop('/logout');
+      const gone = await browser.visit(left.location);
+      assert.equal(gone.location?.href, `${shop.address}/`);
+      const back = await browser.visit((await visitShop('/private')).location);
+      assert.match(String(back.location?.pathname), /\/sign-in\//);
+
+      const manager = keycloak.grantManager;
+      const direct = await manager.obtainDirectly(username, 'seven tills under one roof');
+      const held = direct.access_token as unknown as { token: string; content: { exp: number } };
+      const { token: first } = held;
+      held.content.exp = 0;
+      const fresh = await manager.ensureFreshness(direct);
+      assert.notEqual((fresh.access_token as unknown as { token: string }).token, first);
+      const info = await manager.userInfo<string, { sub: string }>(
+        (direct.access_token as unknown as { token: string }).token,
+      );
+      assert.equal(info.sub, userId);
+      // It knows RS256 alone, which is why the tokens of people have that.
+      await assert.rejects(manager.obtainFromClientCredentials(), /public key signature/);
+    }));
+
+  test('leaves no secret, code or token in the log, not even one in an address', async () => {
+    const { clientId, clientSecret } = await identity().createApplication(facts());
+    const path = `/oauth2/v1/${userDomainId}/auth`;
+    const wanted = { client_id: clientId, redirect_uri: redirectUri };
+    const wrong = `wrong-${randomUUID()}`;
+    const link = authorizationAddress(path, { ...wanted, client_secret: clientSecret });
+    const refused = authorizationAddress(path, { ...wanted, client_secret: wrong });
+    assert.equal((await openBrowser().visit(refused)).status, 401);
+    const browser = openBrowser();
+    const callback = await signIn(identity(), browser, link, { userId });
+    const code = String(callback.searchParams.get('code'));
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uri: redirectUri,
+    };
+    const answers = [];
+    for (const given of [`${code}x`, code, code]) {
+      const seen = await browser.visit(`/oauth2/v1/${userDomainId}/token`, {
+        form: { ...form, code: given },
+      });
+      answers.push(seen);
+    }
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 200, 400],
+    );
+    const tokens = answers[1]?.json() ?? {};
+    const secrets = [clientSecret, wrong, code, ...browser.cookies.map(({ value }) => value)];
+    secrets.push(String(tokens['access_token']), String(tokens['refresh_token']));
+    const log = house.logged.join('');
+    assert.ok(log.includes(clientId), 'it does tell who was refused');
+    for (const secret of secrets) {
+      if (secret !== '') assert.equal(log.includes(secret), false, secret);
+    }
+  });
+});

@@ -1,0 +1,292 @@
+// The chapter on onboarding, over TLS: signed up, approved by the operator, activated by the mailed link.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { codeAt, createPerson } from '../support/test-users.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/onboarding/v1';
+const password = 'nine tills under one long roof';
+
+describe('onboarding', () => {
+  let on: Scene;
+  let operator: string;
+  before(async () => {
+    on = await scene();
+    operator = await on.tokenFor({
+      name: 'operator',
+      entityType: 'tenant',
+      entityId: on.organizationId,
+      roles: ['PlatformOperator'],
+    });
+  });
+
+  const call = (method: string, path: string, options: Call = {}) =>
+    on.client.call(method, `${base}${path}`, options);
+
+  const inputOf = (members: object = {}) => ({
+    organizationName: `Crédit ${randomUUID()}`,
+    persona: 'Acquirer',
+    email: `ann-${randomUUID()}@bank.example`,
+    givenName: 'Ann',
+    familyName: 'Carter',
+    country: 'FR',
+    ...members,
+  });
+
+  async function signUp(members: object = {}): Promise<Answer['body']> {
+    const input = inputOf(members);
+    const answer = await call('POST', '/sign-ups', { body: input });
+    assert.equal(answer.status, 202, answer.text);
+    assert.deepEqual(answer.body, { status: 'Received' });
+    const database = await testDatabase();
+    const [row] = await database.query<{ id: string }>(
+      'SELECT organization_id AS id FROM sign_ups WHERE email = $1 ORDER BY 1 DESC LIMIT 1',
+      [input.email],
+    );
+    assert.ok(row !== undefined);
+    return { ...input, signUpId: row.id };
+  }
+
+  const approve = (signUpId: string) =>
+    call('POST', `/sign-ups/${signUpId}/approve`, { token: operator });
+  const read = async (signUpId: string) =>
+    (await call('GET', `/sign-ups/${signUpId}`, { token: operator })).body;
+
+  /** The mail with a link, unless another one is asked for. */
+  function mailTo(address: string, holds = /\/links\//): Promise<string> {
+    const directory = join(on.settings.dataDir, 'mail');
+    return until(async () => {
+      const names = (await readdir(directory)).filter((name) => name.endsWith('.eml'));
+      const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
+      const found = texts.filter((text) => text.includes(`To: ${address}`));
+      return found.find((text) => holds.test(text.replaceAll(/=\r?\n/g, '')));
+    }, `mail to ${address}`);
+  }
+
+  const linkIn = (mail: string) =>
+    /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
+
+  test('from a form to the first Administrator, with a second factor', async () => {
+    const { signUpId, email, ...facts } = await signUp({ language: 'fr' });
+    const waiting = await read(signUpId);
+    assert.deepEqual(
+      [waiting.status, waiting.organizationName],
+      ['Pending', facts.organizationName],
+    );
+    assert.equal((await approve(signUpId)).body.status, 'Approving');
+    const mail = await mailTo(email);
+    assert.match(mail, /Content-Language: fr/i);
+    const token = linkIn(mail);
+    const short = await call('POST', `/activations/${token}`, { body: { password: 'short' } });
+    assertRefused(short, { code: 'field_invalid', pointer: '/password' });
+    const { status, body } = await call('POST', `/activations/${token}`, { body: { password } });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual([body.organizationId, body.username], [signUpId, email]);
+    assert.match(body.userDomainId, /^credit-[a-z0-9-]+$/);
+    const wrong = await call('POST', `/activations/${token}/otp`, { body: { code: '000000' } });
+    assertRefused(wrong, { code: 'field_invalid', pointer: '/code' });
+    const code = codeAt(body.oneTimePassword.secret, Date.now());
+    const confirmed = await call('POST', `/activations/${token}/otp`, { body: { code } });
+    assert.equal(confirmed.body.recoveryCodes.length, 10, confirmed.text);
+    const again = await call('POST', `/activations/${token}`, { body: { password } });
+    assertRefused(again, { code: 'resource_not_found' });
+    const twice = await call('POST', `/activations/${token}/otp`, { body: { code } });
+    assertRefused(twice, { code: 'resource_not_found' });
+    const user = await on.house.identity.accounts.find(body.organizationId, body.userId);
+    assert.deepEqual(user?.groups, [`${body.organizationId}_org_admin`]);
+    assert.deepEqual([user?.secondFactor, user?.emailVerified], ['On', true]);
+    const records = await (await testDatabase()).query<{ action: string }>(
+      'SELECT action FROM audit_records WHERE organization_id = $1 ORDER BY sequence',
+      [body.organizationId],
+    );
+    const actions = records.map(({ action }) => action);
+    assert.deepEqual(actions.slice(-2), ['userDomain.created', 'user.created']);
+    const done = await until(async () => {
+      const now = await read(signUpId);
+      return now.status === 'Approved' ? now : undefined;
+    }, 'the approval');
+    assert.deepEqual(
+      [done.organizationId, done.userDomainId],
+      [body.organizationId, body.userDomainId],
+    );
+  });
+
+  test('approved twice and at once, it is one organisation; another of the name gets its own domain', async () => {
+    const organizationName = `Twin ${randomUUID().slice(0, 8)}`;
+    const first = await signUp({ organizationName });
+    const second = await signUp({ organizationName });
+    await Promise.all([first, first, second].map(({ signUpId }) => approve(signUpId)));
+    await Promise.all([mailTo(first.email), mailTo(second.email)]);
+    const domains = await Promise.all(
+      [first, second].map(({ signUpId }) =>
+        until(async () => (await read(signUpId)).userDomainId, 'the user domain'),
+      ),
+    );
+    assert.equal(new Set(domains).size, 2);
+    const database = await testDatabase();
+    const users = await database.query('SELECT 1 FROM users WHERE organization_id = $1', [
+      first.signUpId,
+    ]);
+    assert.equal(users.length, 1);
+    const rejected = await call('POST', `/sign-ups/${first.signUpId}/reject`, { token: operator });
+    assertRefused(rejected, { code: 'concurrent_modification' });
+  });
+
+  test('done again from the middle, the work makes nothing twice', async () => {
+    const { signUpId, email } = await signUp();
+    await approve(signUpId);
+    const isApproved = async () => (await read(signUpId)).status === 'Approved' || undefined;
+    await until(isApproved, 'the approval');
+    const { userDomainId } = await read(signUpId);
+    const database = await testDatabase();
+    await database.query(
+      `UPDATE sign_ups SET status = 'Approving', user_domain_id = NULL WHERE organization_id = $1`,
+      [signUpId],
+    );
+    await database.query(
+      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
+       VALUES ($1, $2, 'onboarding.approve', '{}', now(), now())`,
+      [signUpId, randomUUID()],
+    );
+    await until(isApproved, 'the same approval');
+    assert.equal((await read(signUpId)).userDomainId, userDomainId);
+    const users = await database.query<{ email: string }>(
+      'SELECT email FROM users WHERE organization_id = $1',
+      [signUpId],
+    );
+    assert.deepEqual(users, [{ email }]);
+    const links = await database.query('SELECT 1 FROM user_links WHERE organization_id = $1', [
+      signUpId,
+    ]);
+    assert.equal(links.length, 1);
+  });
+
+  test('a rejected one gets a friendly note, and nothing is made', async () => {
+    const { signUpId, email } = await signUp();
+    const answer = await call('POST', `/sign-ups/${signUpId}/reject`, { token: operator });
+    assert.deepEqual([answer.status, answer.body.status], [202, 'Rejected']);
+    const note = await mailTo(email, /Thank you for your interest/);
+    assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
+    assertRefused(await approve(signUpId), { code: 'concurrent_modification' });
+    assert.equal(await on.house.identity.findUserDomain(signUpId), undefined);
+  });
+
+  test('sign-ups belong to the operator alone', async () => {
+    const { signUpId } = await signUp();
+    const elsewhere = await scene();
+    const { user } = await createPerson(
+      {
+        identity: elsewhere.house.identity,
+        organizationId: elsewhere.organizationId,
+        userDomainId: elsewhere.realm,
+      },
+      { password },
+    );
+    const { clientId } = await elsewhere.house.identity.createPublicApplication({
+      organizationId: elsewhere.organizationId,
+      userDomainId: elsewhere.realm,
+      name: 'Device',
+      entityType: 'tenant',
+      entityId: elsewhere.organizationId,
+      roles: [],
+      securityFlows: ['Password'],
+    });
+    const form = { grant_type: 'password', client_id: clientId, username: user.username, password };
+    const { body } = await on.client.call('POST', `/oauth2/v1/${elsewhere.realm}/token`, {
+      raw: new URLSearchParams(form).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    const token = String(body.access_token);
+    assert.deepEqual((await call('GET', '/sign-ups', { token })).body, {
+      items: [],
+      nextCursor: null,
+    });
+    for (const [method, path] of [
+      ['GET', ''],
+      ['POST', '/approve'],
+      ['POST', '/reject'],
+    ] as const) {
+      const answer = await call(method, `/sign-ups/${signUpId}${path}`, { token });
+      assertRefused(answer, { code: 'resource_not_found' }, path);
+      const unknown = await call(method, `/sign-ups/nobody${path}`, { token: operator });
+      assertRefused(unknown, { code: 'resource_not_found' }, path);
+    }
+    const acquirer = await call('GET', '/sign-ups', { token: elsewhere.acquirerToken });
+    assertRefused(acquirer, { code: 'permission_denied' });
+    assert.equal((await read(signUpId)).status, 'Pending');
+  });
+
+  test('an expired link, a foreign one and a faulty form lead nowhere', async () => {
+    const { signUpId, email } = await signUp();
+    await approve(signUpId);
+    const token = linkIn(await mailTo(email));
+    const database = await testDatabase();
+    await database.query(
+      'UPDATE user_links SET expires_at = created_at WHERE organization_id = $1',
+      [signUpId],
+    );
+    for (const link of [token, 'x', 'A'.repeat(43)]) {
+      const answer = await call('POST', `/activations/${link}`, { body: { password } });
+      assertRefused(answer, { code: 'resource_not_found' }, link);
+    }
+    for (const members of [
+      { persona: 'King' },
+      { email: 'ann' },
+      { country: 'France' },
+      { organizationName: ' ' },
+      { isAdmin: true },
+    ]) {
+      const answer = await call('POST', '/sign-ups', { body: inputOf(members) });
+      assertRefused(answer, {
+        code: 'isAdmin' in members ? 'field_unknown' : 'field_invalid',
+        pointer: `/${Object.keys(members)[0]}`,
+      });
+    }
+  });
+
+  test('it hears at once that its sign-up arrived, in its own language, as text and as HTML', async () => {
+    const { email } = await signUp({ language: 'fr-BE' });
+    const mail = await mailTo(email, /Merci d=E2=80=99avoir inscrit/);
+    assert.match(mail, /Content-Language: fr/i);
+    assert.match(mail, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
+    assert.doesNotMatch(mail, /https?:\/\//, 'nothing to follow before it is approved');
+  });
+
+  test('one address waits three times at most, and never hears of it', async () => {
+    const email = `often-${randomUUID()}@bank.example`;
+    for (let tries = 0; tries < 5; tries += 1) await signUp({ email });
+    const database = await testDatabase();
+    const rows = await database.query('SELECT 1 FROM sign_ups WHERE email = $1', [email]);
+    assert.equal(rows.length, 3);
+    // A decision, another suffix and other letter cases change nothing within a day; all at once neither.
+    await database.query(`UPDATE sign_ups SET status = 'Rejected' WHERE email = $1`, [email]);
+    const suffixed = email.toUpperCase().replace('@', '+x@');
+    const send = (address: string) =>
+      call('POST', '/sign-ups', { body: inputOf({ email: address }) });
+    await Promise.all([send(email), send(suffixed)]);
+    const all = 'SELECT 1 FROM sign_ups WHERE recipient = $1';
+    assert.equal((await database.query(all, [email])).length, 3);
+    const other = `at-once-${randomUUID()}@bank.example`;
+    await Promise.all(Array.from({ length: 5 }, () => send(other)));
+    assert.equal((await database.query(all, [other])).length, 3);
+  });
+
+  test('a name that holds a link is refused, and an organisation’s name becomes no link in the mail', async () => {
+    for (const givenName of ['Click http://evil.example', 'evil.example', 'x'.repeat(61)]) {
+      const refused = await call('POST', '/sign-ups', { body: inputOf({ givenName }) });
+      assert.equal(refused.status, 422, refused.text);
+      assert.equal(refused.body.errors[0].pointer, '/givenName');
+    }
+    const organizationName = 'Click http://evil.example';
+    const { email } = await signUp({ organizationName });
+    const mail = await mailTo(email, /Click http evil example/);
+    assert.doesNotMatch(mail, /http:|evil\.example/);
+  });
+});

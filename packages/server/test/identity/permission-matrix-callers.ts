@@ -1,0 +1,139 @@
+// Everybody whom the published table knows: a person of each group, an application of each role, a device.
+import assert from 'node:assert/strict';
+import {
+  type GroupName,
+  groupLevels,
+  groupPermissions,
+  type Permission,
+  type RoleName,
+  rolePermissions,
+} from '@switchyard/contract';
+import { forgedToken } from '../support/signed-access-tokens.ts';
+import type { Scene } from '../support/test-merchant.ts';
+import { createPerson, passwordForm } from '../support/test-users.ts';
+import type { Tenant } from './permission-matrix-organizations.ts';
+
+export type MatrixCaller = {
+  readonly name: string;
+  readonly level: 'tenant' | 'merchant';
+  /** What the table grants, and nothing that was read from the token. */
+  readonly granted: ReadonlySet<Permission>;
+  readonly isDevice: boolean;
+  /** Belongs to an organisation below the one that the others belong to. */
+  readonly isBelow?: boolean;
+  /** The members of a payment that the token decides. */
+  readonly fixed: ReadonlySet<string>;
+  readonly token: string;
+};
+
+const groups = Object.keys(groupPermissions) as GroupName[];
+const roles = Object.keys(rolePermissions) as RoleName[];
+
+/** The operator acts for the platform, never for a merchant. */
+const merchantRoles = roles.filter((role) => role !== 'PlatformOperator');
+const storeRoles: readonly RoleName[] = ['PointOfSaleTerminal'];
+
+async function publicClient({ house, organizationId, realm }: Scene): Promise<string> {
+  const { clientId } = await house.identity.createPublicApplication({
+    organizationId,
+    userDomainId: realm,
+    name: 'Sign-in',
+    roles: [],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['Password'],
+  });
+  return clientId;
+}
+
+/** A person signs in as people do, so that the token is one of a user. */
+async function personOf(on: Scene, group: GroupName, clientId: string): Promise<MatrixCaller> {
+  const isOfMerchant = groupLevels[group] === 'merchant';
+  const { house, organizationId, realm, shop, client } = on;
+  const where = { identity: house.identity, organizationId, userDomainId: realm };
+  const facts = isOfMerchant ? { merchantId: shop.merchantId } : {};
+  const person = await createPerson(where, { ...facts, group });
+  const { body, text } = await client.call('POST', `/oauth2/v1/${realm}/token`, {
+    raw: new URLSearchParams(passwordForm(person, clientId)).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  assert.ok(body.access_token, text);
+  return {
+    name: `group ${group}`,
+    level: isOfMerchant ? 'merchant' : 'tenant',
+    granted: new Set(groupPermissions[group]),
+    isDevice: false,
+    fixed: new Set(isOfMerchant ? ['merchantId'] : []),
+    token: body.access_token,
+  };
+}
+
+async function tenantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
+  const { organizationId: entityId } = on;
+  const token = await on.tokenFor({ name: role, entityType: 'tenant', entityId, roles: [role] });
+  const granted = new Set<Permission>(rolePermissions[role]);
+  const fixed = new Set<string>();
+  return { name: `role ${role}`, level: 'tenant', granted, isDevice: false, fixed, token };
+}
+
+async function merchantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
+  const { merchantId, storeId } = on.shop;
+  const token = await on.tokenFor({
+    name: role,
+    entityType: 'merchant',
+    entityId: merchantId,
+    merchantId,
+    roles: [role],
+    ...(storeRoles.includes(role) ? { storeId } : {}),
+  });
+  const granted = new Set<Permission>(rolePermissions[role]);
+  const fixed = new Set(['merchantId', ...(storeRoles.includes(role) ? ['storeId'] : [])]);
+  const name = `role ${role} of a merchant`;
+  return { name, level: 'merchant', granted, isDevice: false, fixed, token };
+}
+
+/** As the device port would sign it for the first till of the shop. */
+async function device(on: Scene): Promise<MatrixCaller> {
+  const { storeId, deviceIds } = on.shop;
+  const permissions = [...rolePermissions.Device];
+  const token = await forgedToken(on, { permissions, storeId, deviceId: deviceIds[0] });
+  const granted = new Set<Permission>(permissions);
+  const fixed = new Set(['merchantId', 'storeId', 'deviceId']);
+  return { name: 'a device', level: 'merchant', granted, isDevice: true, fixed, token };
+}
+
+/** Its own organisation has another above it, which it can neither see nor change. */
+async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> {
+  const { organizationId = '', userDomainId = '' } = below;
+  const role = 'AcquirerAdministrator';
+  const { clientId, clientSecret } = await on.house.identity.createApplication({
+    organizationId,
+    userDomainId,
+    name: role,
+    roles: [role],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['ClientCredentials'],
+  });
+  return {
+    name: `role ${role} of an organisation below`,
+    level: 'tenant',
+    isDevice: false,
+    granted: new Set<Permission>(rolePermissions[role]),
+    fixed: new Set(),
+    isBelow: true,
+    token: await on.client.token(userDomainId, clientId, clientSecret),
+  };
+}
+
+export async function everybody(ours: Tenant): Promise<readonly MatrixCaller[]> {
+  const { on } = ours;
+  const clientId = await publicClient(on);
+  return [
+    ...(await Promise.all(groups.map((group) => personOf(on, group, clientId)))),
+    ...(await Promise.all(roles.map((role) => tenantRole(on, role)))),
+    ...(await Promise.all(merchantRoles.map((role) => merchantRole(on, role)))),
+    await device(on),
+    await administratorBelow(ours),
+  ];
+}

@@ -1,0 +1,368 @@
+// Two organisations with one thing of every kind, for the permission matrix: whose a thing is decides the answer.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { systemIds } from '../../src/platform/index.ts';
+import { settlementId } from '../../src/reporting/settlements/settlement-id.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { makeRequest } from '../support/provisioning/test-devices.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import { createPerson } from '../support/test-users.ts';
+
+/** Identifiers, by the name of the path parameter or body member that takes them. */
+export type Things = Readonly<Record<string, string>>;
+
+export type Tenant = {
+  readonly on: Scene;
+  /** Of every level: what an organisation and its merchants share. */
+  readonly shared: Things;
+  readonly organization: Things;
+  readonly shop: Things;
+  readonly neighbour: Things;
+  /** Of an organisation below this one, which has a user domain of its own. */
+  readonly below: Things;
+};
+
+const serviceBase = '/service-catalog/v1';
+const declaration = {
+  name: 'QR',
+  domain: 'Payments',
+  parameterSchema: { type: 'object', properties: { greeting: { type: 'string' } } },
+};
+
+/** Ends the test where the platform does not make what is asked for. */
+async function made(on: Scene, path: string, body: unknown, token = on.acquirerToken) {
+  const answer = await on.client.call('POST', path, { token, body });
+  assert.ok(answer.status < 300, `${path}: ${answer.text}`);
+  return answer.body;
+}
+
+async function hardwareOf(on: Scene, { merchantId }: Shop): Promise<Things> {
+  const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
+  const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
+  const { physicalDeviceId } = await made(on, '/provisioning/v2/physical-devices', hardware);
+  const path = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
+  const { csr } = await makeRequest();
+  const { thumbprint } = await made(on, path, { certificateRequest: csr });
+  return { physicalDeviceId, thumbprint, physicalDeviceIds: physicalDeviceId };
+}
+
+async function applicationOf(on: Scene, entityId: string): Promise<string> {
+  const path = `/application-management/v1/user-domains/${on.realm}/applications`;
+  const wanted = { name: 'A till', roles: ['PointOfSaleTerminal'], entityId };
+  return (await made(on, path, wanted)).clientId;
+}
+
+async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promise<Things> {
+  const [deviceId = ''] = deviceIds;
+  const sale = keyedSale({ captureMode: 'Deferred', storeId, deviceId });
+  const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
+  // Its first operation, for what names one by its number.
+  await made(on, `/payment/v1/transactions/${transactionId}/capture`, { amount: 1 }, token);
+  const selection = { storeId, currency: 'JPY' };
+  const all = await made(on, '/payment/v1/transactions/captureall', selection, token);
+  const codes = '/payment/v1/approval-codes';
+  const { approvalCodeId } = await made(on, codes, { name: 'Shift lead' }, token);
+  const { batchId } = all;
+  return { transactionId, batchId, approvalCodeId, deviceId, logicalDeviceId: deviceId };
+}
+
+/** Of a provider that has no server, so that it stays as it is. */
+async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
+  const qrTransactionId = systemIds.uuid();
+  const { merchantId, storeId, deviceIds } = shop;
+  const { organizationId } = on;
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
+       client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
+       refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
+       looks, expires_at, facts, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $1, 'Pending', 'Pending', 100, 'EUR', 0, 0, 0, 0, 0, 1, 0,
+       0, now() + interval '1 day', $8, now(), now())`,
+    [
+      organizationId,
+      qrTransactionId,
+      merchantId,
+      storeId,
+      deviceIds[0],
+      qrTransactionId,
+      serviceId,
+      { paymentType: 'x', paymentScenario: 'x', scenario: 'consumerscan', request: {} },
+    ],
+  );
+  return { qrTransactionId };
+}
+
+/** Of a day that no payment of the run belongs to. */
+async function settlementOf(on: Scene, { merchantId }: Shop): Promise<Things> {
+  const key = { day: '2020-03-01', acquirerLinkId: on.linkId, merchantId, currency: 'EUR' };
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO report_settlements (organization_id, settlement_date, link_id, merchant_id, currency,
+       captures, captured, refunds, refunded, reversals, reversed, pending_captures, pending, updated_at)
+     VALUES ($1, $2, $3, $4, $5, 1, 100, 0, 0, 0, 0, 0, 0, now())`,
+    [on.organizationId, key.day, key.acquirerLinkId, key.merchantId, key.currency],
+  );
+  return { settlementId: settlementId(key) };
+}
+
+/** A terminal in its place, and a message that was sent to it. */
+async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Things> {
+  const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
+  const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
+  const scope = { organizationId: on.organizationId };
+  const { logicalDevices, physicalDevices } = on.house.provisioning;
+  const { view: place } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
+  const { physicalDeviceId, tsn } = (await physicalDevices.create(scope, hardware)).view;
+  const { logicalDeviceId } = place;
+  await logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  const messageServiceId = randomUUID();
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO retail_messages (organization_id, physical_device_id, service_id, sale_id,
+       message_id, merchant_id, store_id, logical_device_id, category, is_published, status,
+       created_at, due_at)
+     VALUES ($1, $2, $3, 'till', $4, $5, $6, $7, 'Payment', false, 'Sent', now(), now())`,
+    [
+      on.organizationId,
+      physicalDeviceId,
+      messageServiceId,
+      randomUUID(),
+      merchantId,
+      storeId,
+      logicalDeviceId,
+    ],
+  );
+  return { tsn, messageServiceId };
+}
+
+function whereOf({ house, organizationId, realm }: Scene) {
+  return { identity: house.identity, organizationId, userDomainId: realm };
+}
+
+/** So that it has a version. */
+async function configure(on: Scene, level: string, entityId: string, serviceId: string) {
+  const path = `/configuration/v1/${level}/${entityId}/services/${serviceId}`;
+  await made(on, path, { values: { greeting: 'Hello' } });
+  return { level, entityId, version: '1' };
+}
+
+async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
+  const { merchantId, storeId, contractId } = shop;
+  const person = await createPerson(whereOf(on), { merchantId, group: 'org_operator' });
+  const activation = { serviceId, level: 'Merchant', entityId: merchantId };
+  const { activationId } = await made(on, `${serviceBase}/activations`, activation);
+  const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
+  const developer = await on.tokenFor({
+    name: 'Developer',
+    entityType: 'merchant',
+    entityId: merchantId,
+    merchantId,
+    roles: ['MerchantDeveloper'],
+  });
+  return {
+    merchantId,
+    storeId,
+    contractId,
+    activationId,
+    pointOfSaleId: till['pointOfSaleId'],
+    ...(await hardwareOf(on, shop)),
+    ...(await paymentsOf(on, shop)),
+    ...(await qrPaymentOf(on, shop, serviceId)),
+    ...(await retailOf(on, shop)),
+    ...(await settlementOf(on, shop)),
+    clientId: await applicationOf(on, merchantId),
+    ...(await webhooksOf(on, developer)),
+    userId: person.user.userId,
+    scope: merchantId,
+    ...(await configure(on, 'merchants', merchantId, serviceId)),
+  };
+}
+
+async function signUpId(): Promise<string> {
+  const id = randomUUID();
+  const database = await testDatabase();
+  // Decided already: whoever may decide hears so, and nothing is made.
+  await database.query(
+    `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
+       family_name, country, status, version, created_at, updated_at, recipient)
+     VALUES ($1, 'Nobody', 'Acquirer', $2, 'Ann', 'Carter', 'FR', 'Approved', 1, now(), now(), $2)`,
+    [id, `${id}@bank.example`],
+  );
+  return id;
+}
+
+/** Settled already: the same decision again changes nothing. */
+async function conflictId(): Promise<string> {
+  const id = randomUUID();
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO terminal_claim_conflicts (conflict_id, serial_number, make, model,
+       holder_organization_id, holder_physical_device_id, holder_method,
+       claimant_organization_id, claimant_physical_device_id, claimant_method, status, decision,
+       created_at, settled_at)
+     VALUES ($1::uuid, $1::text, 'AXIUM', 'DX8000', $1::uuid, $1::uuid, 'Code', $1::uuid,
+       $1::uuid, 'Code', 'Settled', 'KeepHolder',
+       now(), now())`,
+    [id],
+  );
+  return id;
+}
+
+/** Of an import everybody sees his own alone. */
+async function bulkOf(on: Scene): Promise<string> {
+  const bulkId = `import-${randomUUID()}`;
+  const answer = await on.client.call('POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
+    token: on.acquirerToken,
+    raw: JSON.stringify({ type: 'store', operation: 'delete', data: { externalId: 'none' } }),
+    headers: { 'content-type': 'application/jsonl' },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  return bulkId;
+}
+
+/** Made by the platform alone, once captures wait for one. */
+/** An export that runs: there again for whoever deletes it next. */
+export async function putExportBack({ organizationId }: Scene, exportId: string): Promise<void> {
+  await (await testDatabase()).query(
+    `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
+       client_operation_id, report, format, filters, state, rows, bytes, parts, created_at, updated_at,
+       expires_at)
+     VALUES ($1, $2::uuid, $3, $3, $2::text, 'transactions', 'Csv', '{}', 'Running', 0, 0, 0, now(),
+       now(), now() + interval '1 day')
+     ON CONFLICT DO NOTHING`,
+    [organizationId, exportId, '00000000-0000-0000-0000-000000000000'],
+  );
+}
+
+/** An export, and a reconciliation with something to decide. */
+async function reportsOf(on: Scene) {
+  const { organizationId, linkId } = on;
+  const database = await testDatabase();
+  const [exportId, reconciliationId] = [randomUUID(), randomUUID()];
+  await putExportBack(on, exportId);
+  await database.query(
+    `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day, to_day, state,
+       place, lines, last_number, matched, different, missing_here, missing_there, open, balances,
+       created_at)
+     VALUES ($1, $2, $3, '2026-03-01', '2026-03-01', 'Matching', '', 0, 0, 0, 0, 0, 0, 0, '[]', now())`,
+    [organizationId, reconciliationId, linkId],
+  );
+  await database.query(
+    `INSERT INTO reconciliation_items (organization_id, reconciliation_id, number, outcome, differences,
+       retrieval_reference) VALUES ($1, $2, 1, 'MissingHere', '[]', '1')`,
+    [organizationId, reconciliationId],
+  );
+  return { exportId, reconciliationId, number: '1' };
+}
+
+async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string> {
+  const id = randomUUID();
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, previous_sequence,
+       numbering_jumps, institution_id, state, line_count, amounts, accepted, rejected, created_at)
+     VALUES ($1, $2, $3, 1, 0, 0, '123456', 'Made', 1, '{"EUR": "100"}', 0, 0, now())`,
+    [organizationId, id, linkId],
+  );
+  return id;
+}
+
+/** Nobody listens there, which is told at once. */
+async function webhooksOf(on: Scene, token = on.acquirerToken): Promise<Things> {
+  const input = { url: 'http://127.0.0.1:9/hooks', eventTypes: ['endpoint.test'] };
+  const { endpointId } = await made(on, '/webhooks/v1/endpoints', input, token);
+  const path = `/webhooks/v1/endpoints/${endpointId}/test`;
+  const { deliveryId } = await made(on, path, {}, token);
+  return { endpointId, deliveryId };
+}
+
+async function thingsOfOrganization(on: Scene): Promise<Things> {
+  const { organizationId, linkId: acquirerLinkId } = on;
+  const person = await createPerson(whereOf(on), { group: 'org_custcare' });
+  const { serviceId } = await made(on, `${serviceBase}/services`, declaration);
+  await made(on, `${serviceBase}/services/${serviceId}/publish`, {});
+  const offer = { name: 'Offer', serviceIds: [serviceId] };
+  const { packageId } = await made(on, `${serviceBase}/packages`, offer);
+  const { subscriptionId } = await made(on, `${serviceBase}/subscriptions`, { packageId });
+  const activation = { serviceId, level: 'Organization', entityId: organizationId };
+  const { activationId } = await made(on, `${serviceBase}/activations`, activation);
+  return {
+    organizationId,
+    acquirerLinkId,
+    acquirerLink: acquirerLinkId,
+    serviceId,
+    serviceIds: serviceId,
+    packageId,
+    subscriptionId,
+    activationId,
+    clientId: await applicationOf(on, organizationId),
+    userId: person.user.userId,
+    signUpId: await signUpId(),
+    conflictId: await conflictId(),
+    scope: organizationId,
+    ...(await configure(on, 'organizations', organizationId, serviceId)),
+    sequence: '1',
+    bulkId: await bulkOf(on),
+    clearingFileId: await clearingFileOf(on),
+    ...(await reportsOf(on)),
+    ...(await webhooksOf(on)),
+  };
+}
+
+/** Made from above, in the organisation that the parameter names. */
+async function thingsBelow(on: Scene): Promise<Things> {
+  const userDomainId = `s${randomUUID().slice(0, 13)}`;
+  const wanted = { name: 'Below', userDomainId };
+  const { organizationId } = await made(on, '/provisioning/v2/organizations', wanted);
+  const makeThere = (path: string, body: unknown) =>
+    made(on, `${path}?organizationId=${organizationId}`, body);
+  const merchant = { name: 'M', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+  const { merchantId } = await makeThere('/provisioning/v2/merchants', merchant);
+  const { storeId } = await makeThere('/provisioning/v2/stores', { merchantId, name: 'S' });
+  const device = { storeId, name: 'D' };
+  const { logicalDeviceId } = await makeThere('/provisioning/v2/logical-devices', device);
+  const users = `/user-management/v2/user-domains/${userDomainId}/users`;
+  const person = { username: 'ann', entityId: merchantId, scope: merchantId };
+  const { userId } = await makeThere(users, { ...person, email: 'ann@below.example' });
+  const { acquirerLinkId } = await makeThere('/provisioning/v2/acquirer-links', {
+    name: 'closed',
+    host: '127.0.0.1',
+    port: 9,
+    tls: false,
+    institutionId: '123456',
+    status: 'Disabled',
+  });
+  const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
+  const { clientId } = await makeThere(applications, { name: 'A till', entityId: merchantId });
+  return {
+    organizationId,
+    userDomainId,
+    merchantId,
+    storeId,
+    logicalDeviceId,
+    userId,
+    clientId,
+    acquirerLinkId,
+    acquirerLink: acquirerLinkId,
+    entityId: merchantId,
+    scope: merchantId,
+    physicalDeviceIds: organizationId,
+  };
+}
+
+/** An organisation with two merchants, one organisation below it, and something of every kind at each of the three. */
+export async function tenant(): Promise<Tenant> {
+  const on = await scene();
+  const organization = await thingsOfOrganization(on);
+  const serviceId = String(organization['serviceId']);
+  return {
+    on,
+    shared: { userDomainId: on.realm },
+    organization,
+    below: await thingsBelow(on),
+    shop: await thingsOfShop(on, on.shop, serviceId),
+    neighbour: await thingsOfShop(on, on.otherShop, serviceId),
+  };
+}

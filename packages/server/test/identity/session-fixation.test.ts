@@ -1,0 +1,164 @@
+// Session fixation: an attacker prepares a browser, a victim signs in with it, and the attacker's copy stays outside.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { decodeJwt } from 'jose';
+import { follow, openVisitor, sessionCookie, type Visitor } from '../portal/portal-client.ts';
+import {
+  openPortalHouse,
+  type PortalHouse,
+  type PortalRealm,
+} from '../portal/portal-test-platform.ts';
+import type { Seen } from '../support/browser/cookie-browser.ts';
+import { authorizationAddress } from '../support/browser/sign-in-without-pages.ts';
+import { submit } from '../support/browser/test-sign-in-pages.ts';
+import { createPerson, type Person } from '../support/test-users.ts';
+
+const redirectUri = 'https://shop.example/callback';
+const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
+const isShop = ({ hostname }: URL) => hostname === 'shop.example';
+
+describe('a browser that an attacker has prepared', () => {
+  let on: PortalHouse;
+  let realm: PortalRealm;
+  let victim: Person;
+  let attacker: Person;
+  let application: { clientId: string; clientSecret: string };
+  before(async () => {
+    on = await openPortalHouse();
+    realm = await on.newRealm();
+    [victim, attacker] = [await createPerson(realm), await createPerson(realm)];
+    application = await on.house.identity.createApplication({
+      organizationId: realm.organizationId,
+      userDomainId: realm.userDomainId,
+      name: 'Shop',
+      roles: [],
+      entityType: 'tenant',
+      entityId: realm.organizationId,
+      securityFlows: ['AuthorizationCode'],
+      redirectUris: [redirectUri],
+    });
+  });
+  after(() => on.close());
+
+  const visitor = () => openVisitor(on, realm.userDomainId);
+  const plantAll = (from: Visitor, into: Visitor) => {
+    for (const cookie of from.browser.cookies) into.browser.plant(cookie);
+  };
+  const enter = ({ browser }: Visitor, page: Seen, { user, password }: Person) =>
+    submit(browser, page, { username: user.username, password, code: '' });
+  const address = (more: Record<string, string> = {}) =>
+    authorizationAddress(`/oauth2/v1/${realm.userDomainId}/auth`, {
+      client_id: application.clientId,
+      redirect_uri: redirectUri,
+      scope: 'openid',
+      ...more,
+    });
+
+  /** The user for whom a browser gets tokens without a sign-in; undefined if it has to sign in. */
+  async function userOf({ browser }: Visitor): Promise<unknown> {
+    const seen = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
+    const code = seen.location?.searchParams.get('code');
+    if (code == null) {
+      assert.equal(seen.location?.searchParams.get('error'), 'login_required', seen.text);
+      return undefined;
+    }
+    const { clientId, clientSecret } = application;
+    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+    const answer = await browser.visit(`/oauth2/v1/${realm.userDomainId}/token`, {
+      form: { ...form, client_id: clientId, client_secret: clientSecret },
+    });
+    return decodeJwt(String(answer.json()['id_token'])).sub;
+  }
+
+  /** Every address below which the browser has cookies: among them where a sign-in is resumed. */
+  async function visitOwnPaths(from: Visitor): Promise<Seen[]> {
+    const paths = new Set(from.browser.cookies.map(({ path }) => path));
+    return Promise.all([...paths].map((path) => from.browser.visit(path)));
+  }
+
+  function assertOutside(seen: Seen): void {
+    const told = `${seen.url} ${seen.status} ${seen.location}`;
+    assert.equal(seen.location?.searchParams.get('code') ?? null, null, told);
+  }
+
+  test('does not sign the attacker in, before and after the victim goes on', async () => {
+    for (const isFirst of [true, false]) {
+      const [evil, good] = [visitor(), visitor()];
+      const prepared = await evil.toSignIn();
+      plantAll(evil, good);
+      const page = await good.browser.visit(prepared.url);
+      const entered = await enter(good, page, victim);
+      assert.equal(entered.status, 303, entered.text);
+      assert.ok(entered.location !== undefined);
+      const goOn = async () => {
+        const back = await follow(good.browser, entered, isPortalCallback);
+        return good.browser.visit(back.location as URL);
+      };
+      const result = isFirst ? undefined : await goOn();
+      assertOutside(await evil.browser.visit(entered.location));
+      for (const seen of await visitOwnPaths(evil)) assertOutside(seen);
+      assert.equal((result ?? (await goOn())).status, 303);
+      assert.equal((await good.ask('/portal/session')).status, 200);
+      assert.equal((await evil.ask('/portal/session')).status, 401);
+      assert.equal(await userOf(evil), undefined);
+      assert.equal(await userOf(good), victim.user.userId);
+    }
+  });
+
+  test('gets another session of the authorization server at the sign-in', async () => {
+    const sessionsOf = ({ browser }: Visitor) =>
+      browser.cookies.filter(({ name }) => /session/.test(name)).map(({ value }) => value);
+    const [evil, good] = [visitor(), visitor()];
+    await evil.browser.visit(address());
+    const prepared = await follow(evil.browser, await evil.browser.visit(address()), isShop);
+    plantAll(evil, good);
+    const page = await good.browser.visit(prepared.url);
+    const entered = await enter(good, page, victim);
+    const back = await follow(good.browser, entered, isShop);
+    assert.ok(back.location?.searchParams.has('code'), back.text);
+    const before = new Set(sessionsOf(evil));
+    assert.ok(sessionsOf(good).length > 0);
+    for (const session of sessionsOf(good)) assert.ok(!before.has(session));
+    assert.equal(await userOf(evil), undefined);
+  });
+
+  test('that is signed in as the attacker leaves the attacker outside of the victim’s sign-in', async () => {
+    const [evil, good] = [visitor(), visitor()];
+    await evil.signIn(attacker);
+    assert.equal(await userOf(evil), attacker.user.userId);
+    plantAll(evil, good);
+    const asked = await good.browser.visit(address({ prompt: 'login' }));
+    const page = await follow(good.browser, asked);
+    const entered = await enter(good, page, victim);
+    assert.equal(entered.status, 303, entered.text);
+    await follow(good.browser, entered, isShop);
+    assert.notEqual(await userOf(evil), victim.user.userId);
+    const seen = (await evil.ask('/portal/session')).json();
+    assert.doesNotMatch(JSON.stringify(seen), new RegExp(victim.user.userId));
+  });
+
+  test('gets another session of the portal at each sign-in, in place of a planted one', async () => {
+    const evil = visitor();
+    await evil.signIn(attacker);
+    const planted = evil.session();
+    assert.ok(planted !== undefined);
+    const chosen = { ...planted, value: 'a'.repeat(planted.value.length) };
+    const values = [];
+    for (const cookie of [chosen, planted]) {
+      const good = visitor();
+      good.browser.plant(cookie);
+      await good.signIn(victim);
+      const value = good.session()?.value;
+      assert.notEqual(value, cookie.value);
+      values.push(value);
+    }
+    assert.equal(new Set(values).size, 2);
+    for (const cookie of [chosen, planted]) {
+      const browser = visitor();
+      browser.browser.plant(cookie);
+      const seen = await browser.ask('/portal/session');
+      assert.doesNotMatch(seen.text, new RegExp(victim.user.userId), cookie.name);
+    }
+    assert.match(sessionCookie, /^__Host-/);
+  });
+});

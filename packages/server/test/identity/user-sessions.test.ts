@@ -1,0 +1,127 @@
+// Where users are signed in, as their administrators see and end it; and how the platform is doing.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { openVisitor, type Visitor } from '../portal/portal-client.ts';
+import {
+  openPortalHouse,
+  type PortalHouse,
+  type PortalRealm,
+} from '../portal/portal-test-platform.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { createPerson } from '../support/test-users.ts';
+
+type Item = Readonly<Record<string, unknown>>;
+
+describe('what an administrator sees', () => {
+  let on: PortalHouse;
+  let realm: PortalRealm;
+  let admin: Visitor;
+  before(async () => {
+    on = await openPortalHouse();
+    realm = await on.newRealm();
+    admin = openVisitor(on, realm.userDomainId);
+    await admin.signIn(await createPerson(realm));
+  });
+  after(() => on.close());
+
+  const pathOf = (userId: string, more = '') =>
+    `/user-management/v2/user-domains/${realm.userDomainId}/users/${userId}/sessions${more}`;
+  async function listOf(userId: string, query = ''): Promise<Item[]> {
+    const seen = await admin.ask(pathOf(userId) + query);
+    assert.equal(seen.status, 200, seen.text);
+    return seen.json()['items'] as Item[];
+  }
+  const remove = (path: string, by = admin) => by.ask(path, { method: 'DELETE' });
+
+  test('the sessions of a user, each of which can be ended by itself', async () => {
+    const person = await createPerson(realm);
+    const { userId } = person.user;
+    const browsers = [1, 2, 3].map(() => openVisitor(on, realm.userDomainId));
+    for (const browser of browsers) {
+      await browser.signIn(person);
+      on.clock.advance(1_000);
+    }
+    const items = await listOf(userId);
+    assert.equal(items.length, 3);
+    const [newest] = items;
+    assert.equal(newest?.['kind'], 'Browser');
+    assert.deepEqual(newest?.['methods'], ['pwd']);
+    assert.deepEqual(newest?.['clientIds'], ['switchyard-portal']);
+    const times = items.map((item) => String(item['signedInAt']));
+    assert.deepEqual(times, times.toSorted().toReversed());
+    const first = await admin.ask(`${pathOf(userId)}?limit=2`);
+    const { nextCursor } = first.json();
+    assert.equal((first.json()['items'] as Item[]).length, 2);
+    const rest = await listOf(userId, `?limit=2&cursor=${nextCursor}`);
+    assert.deepEqual(rest, items.slice(2));
+    const gone = await remove(pathOf(userId, `?sessionId=${newest?.['sessionId']}`));
+    assert.deepEqual([gone.status, gone.text], [204, '']);
+    const left = await Promise.all(browsers.map(({ ask }) => ask('/portal/session')));
+    assert.deepEqual(
+      left.map(({ status }) => status),
+      [200, 200, 401],
+    );
+    const again = await remove(pathOf(userId, `?sessionId=${newest?.['sessionId']}`));
+    assert.equal(again.status, 404);
+    assert.equal((await remove(pathOf(userId))).status, 204);
+    assert.deepEqual(await listOf(userId), []);
+    assert.equal((await browsers[0]?.ask('/portal/session'))?.status, 401);
+    const told = await admin.ask(`/audit/v1/records?action=user.sessionsEnded&entityId=${userId}`);
+    const records = told.json()['items'] as Item[];
+    assert.deepEqual(
+      records.map((record) => record['after']),
+      [{ all: true }, { sessionId: newest?.['sessionId'] }],
+    );
+  });
+
+  test('no sessions of users beyond its reach, nor of nobody', async () => {
+    const other = await on.newRealm();
+    const stranger = await createPerson(other);
+    for (const userId of [stranger.user.userId, randomUUID()]) {
+      assert.equal((await admin.ask(pathOf(userId))).status, 404);
+      assert.equal((await remove(pathOf(userId))).status, 404);
+      assert.equal((await remove(pathOf(userId, '?sessionId=x'))).status, 404);
+    }
+    const boss = await createPerson(realm);
+    const { merchantId } = (
+      await on.house.provisioning.merchants.create(
+        { organizationId: realm.organizationId },
+        { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' },
+      )
+    ).view;
+    const manager = openVisitor(on, realm.userDomainId);
+    await manager.signIn(await createPerson(realm, { merchantId }));
+    assert.equal((await manager.ask(pathOf(boss.user.userId))).status, 404);
+    assert.equal((await remove(pathOf(boss.user.userId), manager)).status, 404);
+    const clerk = openVisitor(on, realm.userDomainId);
+    await clerk.signIn(await createPerson(realm, { merchantId, group: 'org_operator' }));
+    assert.equal((await clerk.ask(pathOf(boss.user.userId))).status, 403);
+  });
+
+  test('the components of the platform and its own queues, and nobody else’s', async () => {
+    const database = await testDatabase();
+    const stale = async (organizationId: string) =>
+      database.query(
+        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
+         VALUES ($1, gen_random_uuid(), 'nobody.does', '{}', $2, $2)`,
+        [organizationId, new Date(on.clock.now() - 90_000).toISOString()],
+      );
+    await stale((await on.newRealm()).organizationId);
+    const health = async () => (await admin.ask('/health/v1/components')).json();
+    const good = await health();
+    assert.equal(good['status'], 'Up', JSON.stringify(good));
+    assert.deepEqual(good['components'], [{ name: 'database', status: 'Up' }]);
+    const queues = Object(good['queues']);
+    assert.ok(queues.outbox.oldestSeconds < 60);
+    assert.deepEqual(queues.webhooks, { waiting: 0, oldestSeconds: 0 });
+    await stale(realm.organizationId);
+    const late = await health();
+    assert.equal(late['status'], 'Degraded');
+    assert.ok(Object(late['queues']).jobs.oldestSeconds >= 90);
+    await database.query("DELETE FROM jobs WHERE kind = 'nobody.does'");
+    const care = openVisitor(on, realm.userDomainId);
+    await care.signIn(await createPerson(realm, { group: 'org_custcare' }));
+    assert.equal((await care.ask('/health/v1/components')).status, 403);
+  });
+});

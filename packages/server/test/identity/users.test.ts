@@ -1,0 +1,468 @@
+// Whole run: much is made, or waited for, before it shows.
+// The chapter on user management, over TLS: invited, listed, edited, switched off, helped back in.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { defined, type GroupName } from '@switchyard/contract';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { createPerson, newOtpSecret } from '../support/test-users.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/user-management/v2/user-domains';
+const password = 'nine tills under one long roof';
+
+describe('users', () => {
+  let on: Scene;
+  let other: Scene;
+  let merchantId: string;
+  let managerToken: string;
+  before(async () => {
+    on = await scene();
+    other = await scene();
+    ({ merchantId } = on.shop);
+    managerToken = await tokenOf('merchant_manager', merchantId);
+  });
+
+  const call = (method: string, path: string, options: Call = {}, realm = on.realm) =>
+    on.client.call(method, `${base}/${realm}/users${path}`, {
+      token: on.acquirerToken,
+      ...options,
+    });
+
+  const inputOf = (members: object = {}) => ({
+    username: `ann-${randomUUID()}`,
+    entityId: merchantId,
+    scope: merchantId,
+    email: `ann-${randomUUID()}@shop.example`,
+    groups: [`${merchantId}_org_operator`],
+    ...members,
+  });
+
+  async function create(members: object = {}, options: Call = {}): Promise<Answer> {
+    const answer = await call('POST', '', { body: inputOf(members), ...options });
+    assert.equal(answer.status, 201, answer.text);
+    return answer;
+  }
+
+  /** The newest mail to an address, once there are so many. */
+  function mailTo(address: string, count = 1): Promise<string> {
+    const directory = join(on.settings.dataDir, 'mail');
+    return until(async () => {
+      const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+      const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
+      const found = texts.filter((text) => text.includes(`To: ${address}`));
+      return found.length >= count ? found.at(-1) : undefined;
+    }, `mail to ${address}`);
+  }
+
+  const linkIn = (mail: string) =>
+    /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
+
+  const follow = (link: string, organizationId = on.organizationId) =>
+    on.house.identity.accounts.emailLinks.redeem(organizationId, link, password);
+
+  const form = (fields: Record<string, string>, realm = on.realm) =>
+    on.client.call('POST', `/oauth2/v1/${realm}/token`, {
+      raw: new URLSearchParams(fields).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+
+  async function signIn(username: string, secret: string, realm = on.realm): Promise<Answer> {
+    const { clientId } = await on.house.identity.createPublicApplication({
+      organizationId: realm === on.realm ? on.organizationId : other.organizationId,
+      userDomainId: realm,
+      name: 'Device',
+      entityType: 'tenant',
+      entityId: realm === on.realm ? on.organizationId : other.organizationId,
+      roles: [],
+      securityFlows: ['Password'],
+    });
+    const grant = { grant_type: 'password', client_id: clientId, username, password: secret };
+    return form(grant, realm);
+  }
+
+  /** A token of a new person of this group. */
+  async function tokenOf(group: GroupName, ofMerchant?: string): Promise<string> {
+    const where = {
+      identity: on.house.identity,
+      organizationId: on.organizationId,
+      userDomainId: on.realm,
+    };
+    const facts = defined({ merchantId: ofMerchant });
+    const person = await createPerson(where, { ...facts, group });
+    const { body } = await signIn(person.user.username, person.password);
+    return String(body.access_token);
+  }
+
+  const auditOf = async (userId: string): Promise<string[]> => {
+    const database = await testDatabase();
+    const rows = await database.query<{ action: string }>(
+      `SELECT action FROM audit_records WHERE organization_id = $1 AND entity_id = $2
+       ORDER BY sequence`,
+      [on.organizationId, userId],
+    );
+    return rows.map(({ action }) => action);
+  };
+
+  test('one is created, mailed a link that is good once, and signs in with his own password', async () => {
+    const input = inputOf({
+      givenName: 'Ann',
+      familyName: 'Carter',
+      phoneNumber: '+33639980010',
+      address: { street_address: '1 rue X', country: 'FR' },
+      locale: 'fr-FR',
+      zoneinfo: 'Europe/Paris',
+      datetimeFormat: 'dd/MM/yyyy HH:mm',
+    });
+    const { body, headers } = await create(input);
+    const { userId, createdAt, updatedAt, ...facts } = body;
+    assert.deepEqual(facts, {
+      ...input,
+      userDomainId: on.realm,
+      organizationId: on.organizationId,
+      emailVerified: false,
+      status: 'activated',
+      secondFactor: 'Off',
+    });
+    assert.equal(updatedAt, createdAt);
+    assert.equal(headers['location'], `${base}/${on.realm}/users/${userId}`);
+    assert.equal(headers['etag'], '"1"');
+    assert.deepEqual((await call('GET', `/${userId}`)).body, body);
+    const mail = await mailTo(input.email);
+    assert.match(mail, /Content-Language: fr/i);
+    assert.match(mail, /text\/html/);
+    const link = linkIn(mail);
+    assert.equal((await follow(link))?.userId, userId);
+    assert.equal(await follow(link), undefined, 'a link is good once');
+    assert.equal((await signIn(input.username, password)).status, 200);
+    assert.equal((await call('GET', `/${userId}`)).body.emailVerified, true);
+    assert.deepEqual(await auditOf(userId), ['user.created']);
+  });
+
+  test('the link is one of 24 hours', async () => {
+    const { body } = await create();
+    const database = await testDatabase();
+    const rows = await database.query<{ hours: number; purpose: string }>(
+      `SELECT extract(epoch FROM expires_at - created_at)::int / 3600 AS hours, purpose
+       FROM user_links WHERE organization_id = $1 AND user_id = $2`,
+      [on.organizationId, body.userId],
+    );
+    assert.deepEqual(rows, [{ hours: 24, purpose: 'activate' }]);
+    const link = linkIn(await mailTo(body.email));
+    await database.query(
+      `UPDATE user_links SET expires_at = created_at WHERE organization_id = $1 AND user_id = $2`,
+      [on.organizationId, body.userId],
+    );
+    assert.equal(await follow(link), undefined, 'an expired link lets nobody in');
+  });
+
+  test('they are listed by entity, name and status, in pages', async () => {
+    const head = `page-${randomUUID().slice(0, 8)}`;
+    const names = ['a', 'b', 'c'].map((tail) => `${head}-${tail}`);
+    const made = await Promise.all(names.map((username) => create({ username })));
+    const ofOrganization = { entityId: on.organizationId, scope: merchantId, groups: [] };
+    await create({ username: `${head}-d`, ...ofOrganization });
+    const namesOf = ({ body }: Answer) =>
+      body.items.map(({ username }: { username: string }) => username);
+    const first = await call('GET', `?username=${head.toUpperCase()}&limit=2`);
+    assert.deepEqual(namesOf(first), names.slice(0, 2));
+    const cursor = String(first.body.nextCursor);
+    const rest = await call('GET', `?username=${head.toUpperCase()}&limit=2&cursor=${cursor}`);
+    assert.deepEqual(namesOf(rest), [names[2], `${head}-d`]);
+    assert.equal(rest.body.nextCursor, null);
+    const of = await call('GET', `?username=${head}&entityId=${merchantId}`);
+    assert.deepEqual(namesOf(of), names);
+    await call('PUT', `/${made[1]?.body.userId}/status`, { body: { status: 'deactivated' } });
+    const off = await call('GET', `?username=${head}&status=deactivated`);
+    assert.deepEqual(namesOf(off), [names[1]]);
+    assert.deepEqual(namesOf(await call('GET', '?username=100%25_')), []);
+    assertRefused(await call('GET', `?limit=2&cursor=${cursor}`), { code: 'cursor_invalid' });
+    assertRefused(await call('GET', '?status=Enabled'), { code: 'field_invalid' });
+  });
+
+  test('an edit replaces the profile, and read-only members are refused by name', async () => {
+    const { body: user } = await create({ givenName: 'Ann', locale: 'en-GB' });
+    const path = `/${user.userId}`;
+    const edited = await call('PUT', path, {
+      body: { ...user, familyName: 'Carter', locale: undefined },
+      headers: { 'if-match': '"1"' },
+    });
+    assert.equal(edited.status, 200, edited.text);
+    assert.equal(edited.headers['etag'], '"2"');
+    const { locale: _locale, updatedAt: _at, ...kept } = user;
+    assert.deepEqual(edited.body, {
+      ...kept,
+      familyName: 'Carter',
+      updatedAt: edited.body.updatedAt,
+    });
+    const stale = { body: { givenName: 'Eve' }, headers: { 'if-match': '"1"' } };
+    assertRefused(await call('PUT', path, stale), { code: 'precondition_failed' });
+    for (const [member, value] of [
+      ['username', 'somebody-else'],
+      ['entityId', on.otherShop.merchantId],
+      ['scope', on.organizationId],
+      ['userId', randomUUID()],
+      ['status', 'deactivated'],
+    ] as const) {
+      const refused = await call('PUT', path, { body: { [member]: value } });
+      assertRefused(refused, { code: 'field_read_only', pointer: `/${member}` }, member);
+    }
+    assertRefused(await call('PUT', path, { body: { nickname: 'x' } }), { code: 'field_unknown' });
+    assert.deepEqual(await auditOf(user.userId), ['user.created', 'user.updated']);
+  });
+
+  test('a changed address takes effect once the link sent to it is followed', async () => {
+    const { body: user } = await create();
+    await follow(linkIn(await mailTo(user.email)));
+    const email = `new-${randomUUID()}@shop.example`;
+    const edited = await call('PUT', `/${user.userId}`, { body: { email } });
+    assert.deepEqual([edited.body.email, edited.body.pendingEmail], [user.email, email]);
+    const again = await call('PUT', `/${user.userId}`, { body: { email, givenName: 'Ann' } });
+    assert.equal(again.body.pendingEmail, email);
+    await follow(linkIn(await mailTo(email)));
+    const { body: moved } = await call('GET', `/${user.userId}`);
+    assert.deepEqual([moved.email, moved.pendingEmail], [email, undefined]);
+    assert.match(await mailTo(user.email, 2), /Your email address was changed/);
+  });
+
+  test('whoever never signed in is invited anew at the changed address', async () => {
+    const { body: user } = await create();
+    const old = linkIn(await mailTo(user.email));
+    const email = `right-${randomUUID()}@shop.example`;
+    await call('PUT', `/${user.userId}`, { body: { email } });
+    const link = linkIn(await mailTo(email));
+    assert.equal(await follow(old), undefined, 'the mail to the wrong address is worth nothing');
+    assert.equal((await follow(link))?.email, email);
+    const { body: moved } = await call('GET', `/${user.userId}`);
+    assert.deepEqual([moved.email, moved.emailVerified], [email, true]);
+  });
+
+  test('deactivated, a user is out at once, and comes back when activated', async () => {
+    const { body: user } = await create({ groups: [`${merchantId}_org_supervisor`] });
+    await follow(linkIn(await mailTo(user.email)));
+    const { body: tokens } = await signIn(user.username, password);
+    const token = String(tokens.access_token);
+    const look = () => on.client.call('GET', '/provisioning/v2/merchants', { token });
+    assert.equal((await look()).status, 200);
+    const path = `/${user.userId}/status`;
+    const off = await call('PUT', path, { body: { status: 'deactivated' } });
+    assert.deepEqual([off.status, off.body.status], [200, 'deactivated']);
+    assert.equal((await look()).status, 401);
+    assert.equal((await signIn(user.username, password)).body.error, 'invalid_grant');
+    const reset = await call('POST', `/${user.userId}/reset-password`);
+    assertRefused(reset, { code: 'user_deactivated' });
+    assert.equal((await call('PUT', path, { body: { status: 'activated' } })).status, 200);
+    assert.equal((await signIn(user.username, password)).status, 200);
+    assertRefused(await call('PUT', path, { body: { status: 'Enabled' } }), {
+      code: 'field_invalid',
+      pointer: '/status',
+    });
+    assert.deepEqual(await auditOf(user.userId), [
+      'user.created',
+      'user.deactivated',
+      'user.activated',
+    ]);
+  });
+
+  test('a reset mails a link to a new password, some times an hour', async () => {
+    const { body: user } = await create();
+    await follow(linkIn(await mailTo(user.email)));
+    const reset = () => call('POST', `/${user.userId}/reset-password`);
+    assert.equal((await reset()).status, 202);
+    const link = linkIn(await mailTo(user.email, 2));
+    assert.equal(
+      (await signIn(user.username, password)).status,
+      200,
+      'the old one lasts till then',
+    );
+    const newer = 'ten tills under one longer roof';
+    const { accounts } = on.house.identity;
+    await accounts.emailLinks.redeem(on.organizationId, link, newer);
+    assert.equal((await signIn(user.username, newer)).status, 200);
+    assert.equal((await signIn(user.username, password)).status, 400);
+    await reset();
+    await reset();
+    assertRefused(await reset(), { code: 'rate_limited' });
+  });
+
+  test('a lost phone: the second factor of somebody else is removed, and he hears of it', async () => {
+    const where = {
+      identity: on.house.identity,
+      organizationId: on.organizationId,
+      userDomainId: on.realm,
+    };
+    const email = `phone-${randomUUID()}@shop.example`;
+    const facts = { merchantId, email, secondFactor: 'On', otpSecret: newOtpSecret() } as const;
+    const { user } = await createPerson(where, facts);
+    const path = `/${user.userId}/reset-second-factor`;
+    const answer = await call('POST', path, { token: managerToken });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.body.secondFactor, 'Required');
+    assert.match(await mailTo(email), /Your second factor was removed/);
+    const database = await testDatabase();
+    const left = await database.query(
+      'SELECT 1 FROM user_one_time_passwords WHERE organization_id = $1 AND user_id = $2',
+      [on.organizationId, user.userId],
+    );
+    assert.deepEqual(left, []);
+    assert.deepEqual(await auditOf(user.userId), ['user.secondFactorReset']);
+  });
+
+  test('names, groups, scopes and profiles that make no sense are refused by member', async () => {
+    const { body: taken } = await create();
+    const cases: [object, Parameters<typeof assertRefused>[1]][] = [
+      [
+        { username: taken.username.toUpperCase() },
+        { code: 'already_exists', pointer: '/username' },
+      ],
+      [{ username: 'a b' }, { code: 'field_invalid', pointer: '/username' }],
+      [{ email: 'ann' }, { code: 'field_invalid', pointer: '/email' }],
+      [
+        { email: 'a@b.example\r\nBcc: eve@x.example' },
+        { code: 'field_invalid', pointer: '/email' },
+      ],
+      [{ phoneNumber: '0639980010' }, { code: 'field_invalid', pointer: '/phoneNumber' }],
+      [{ locale: 'french' }, { code: 'field_invalid', pointer: '/locale' }],
+      [{ zoneinfo: 'Mars/Base' }, { code: 'field_invalid', pointer: '/zoneinfo' }],
+      [{ scope: undefined }, { code: 'field_required', pointer: '/scope' }],
+      [{ entityId: undefined }, { code: 'field_required', pointer: '/entityId' }],
+      [{ groups: [`${merchantId}_org_admin`] }, { code: 'field_invalid', pointer: '/groups' }],
+      [
+        { groups: [`${on.organizationId}_org_custcare`] },
+        { code: 'field_invalid', pointer: '/groups' },
+      ],
+      [
+        { groups: [`${on.otherShop.merchantId}_org_operator`] },
+        { code: 'field_invalid', pointer: '/groups' },
+      ],
+      [
+        { entityId: on.organizationId, groups: [`${on.organizationId}_merchant_manager`] },
+        { code: 'field_invalid', pointer: '/groups' },
+      ],
+      [{ scope: on.organizationId }, { code: 'entity_mismatch', pointer: '/scope' }],
+      [{ scope: on.otherShop.merchantId }, { code: 'entity_mismatch', pointer: '/scope' }],
+      [{ entityId: other.shop.merchantId }, { code: 'merchant_not_found' }],
+      [{ entityId: other.organizationId }, { code: 'merchant_not_found' }],
+      [
+        { entityId: on.organizationId, scope: other.shop.merchantId, groups: [] },
+        { code: 'merchant_not_found' },
+      ],
+      [{ isAdmin: true }, { code: 'field_unknown', pointer: '/isAdmin' }],
+    ];
+    for (const [members, expected] of cases) {
+      const answer = await call('POST', '', { body: inputOf(members) });
+      assertRefused(answer, expected, JSON.stringify(members));
+    }
+  });
+
+  test('another organisation is not there: neither its domain nor its users', async () => {
+    const { body: user } = await create();
+    const token = other.acquirerToken;
+    const asks: [string, string, unknown][] = [
+      ['GET', `/${user.userId}`, undefined],
+      ['PUT', `/${user.userId}`, {}],
+      ['PUT', `/${user.userId}/status`, { status: 'deactivated' }],
+      ['POST', `/${user.userId}/reset-password`, undefined],
+      ['POST', `/${user.userId}/reset-second-factor`, undefined],
+    ];
+    for (const [method, path, body] of asks) {
+      const ask = defined({ body });
+      for (const realm of [on.realm, other.realm, 'nowhere']) {
+        const answer = await call(method, path, { token, ...ask }, realm);
+        assertRefused(answer, { code: 'resource_not_found' }, `${method} ${path} ${realm}`);
+      }
+      const unknown = path.replace(user.userId, 'nobody');
+      assertRefused(await call(method, unknown, ask), { code: 'resource_not_found' }, unknown);
+    }
+    const list = await call('GET', '', { token });
+    assertRefused(list, { code: 'resource_not_found' });
+    const made = await call('POST', '', { token, body: inputOf() });
+    assertRefused(made, { code: 'resource_not_found' });
+  });
+
+  test('a manager has to do with the users of his merchant alone', async () => {
+    const { body: own } = await create({}, { token: managerToken });
+    const foreign = { entityId: on.otherShop.merchantId, scope: on.otherShop.merchantId };
+    const { body: theirs } = await create({ ...foreign, groups: [] });
+    const { body: above } = await create({
+      entityId: on.organizationId,
+      scope: on.organizationId,
+      groups: [],
+    });
+    const token = managerToken;
+    const { body: list } = await call('GET', '?limit=200', { token });
+    const ids = list.items.map(({ userId }: { userId: string }) => userId);
+    assert.ok(ids.includes(own.userId));
+    assert.ok(!ids.includes(theirs.userId) && !ids.includes(above.userId));
+    const elsewhere = await call('GET', `?entityId=${on.otherShop.merchantId}`, { token });
+    assert.deepEqual(elsewhere.body.items, []);
+    for (const { userId } of [theirs, above]) {
+      assertRefused(await call('GET', `/${userId}`, { token }), { code: 'resource_not_found' });
+      const edit = await call('PUT', `/${userId}`, { token, body: {} });
+      assertRefused(edit, { code: 'resource_not_found' });
+    }
+    for (const members of [foreign, { entityId: on.organizationId, scope: on.organizationId }]) {
+      const body = inputOf({ ...members, groups: [] });
+      const made = await call('POST', '', { token, body });
+      assertRefused(made, { code: 'merchant_not_found' });
+    }
+  });
+
+  test('nobody gives rights that he has not, nor reaches for who has them', async () => {
+    const { body: admin } = await create({
+      entityId: on.organizationId,
+      scope: on.organizationId,
+      groups: [`${on.organizationId}_org_admin`],
+    });
+    const token = await on.tokenFor({
+      name: 'onboarding',
+      entityType: 'tenant',
+      entityId: on.organizationId,
+      roles: ['Onboarding'],
+    });
+    const body = inputOf({
+      entityId: on.organizationId,
+      scope: on.organizationId,
+      groups: [`${on.organizationId}_org_admin`],
+    });
+    assertRefused(await call('POST', '', { token, body }), { code: 'permission_denied' });
+    const { body: plain } = await create(
+      { entityId: on.organizationId, scope: on.organizationId, groups: [] },
+      { token },
+    );
+    const groups = [`${on.organizationId}_org_dev`];
+    const raised = await call('PUT', `/${plain.userId}`, { token, body: { groups } });
+    assertRefused(raised, { code: 'permission_denied' });
+    const asks: [string, string, unknown][] = [
+      ['PUT', '', { email: 'eve@x.example' }],
+      ['PUT', '/status', { status: 'deactivated' }],
+      ['POST', '/reset-password', undefined],
+      ['POST', '/reset-second-factor', undefined],
+    ];
+    for (const [method, path, sent] of asks) {
+      const ask = sent === undefined ? { token } : { token, body: sent };
+      const answer = await call(method, `/${admin.userId}${path}`, ask);
+      assertRefused(answer, { code: 'permission_denied' }, path);
+    }
+    await create({ groups: [`${merchantId}_merchant_manager`] }, { token });
+    await create({ groups: [`${merchantId}_merchant_dev`] }, { token });
+    const operator = await tokenOf('org_operator', merchantId);
+    assertRefused(await call('GET', '', { token: operator }), { code: 'permission_denied' });
+  });
+
+  test('an administrator gives every group of his organisation and its merchants', async () => {
+    const token = await tokenOf('org_admin');
+    for (const group of ['org_admin', 'org_custcare', 'org_dfo', 'org_dev']) {
+      const at = { entityId: on.organizationId, scope: on.organizationId };
+      await create({ ...at, groups: [`${on.organizationId}_${group}`] }, { token });
+    }
+    for (const group of ['merchant_manager', 'merchant_dev', 'org_supervisor', 'org_operator']) {
+      await create({ groups: [`${merchantId}_${group}`] }, { token });
+    }
+  });
+});

@@ -1,0 +1,221 @@
+// Our books and the host's: random walks with every fault end in agreement, and I1 to I9 hold.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import fc from 'fast-check';
+import { plainAmount } from '../../support/amounts-without-host-faults.ts';
+import { assertAnyRefusal } from '../../support/assert-problem-response.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene, scene } from '../../support/test-merchant.ts';
+import { testLateMs } from '../../support/test-platform.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { assertVerbs } from '../operations/allowed-operations-check.ts';
+import { assertAgreement, settled } from './ledger-invariants.ts';
+
+const base = '/payment/v1/transactions';
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
+const walksTogether = 25;
+const worldsAtOnce = 4;
+
+type Step = {
+  verb: 'capture' | 'refund' | 'void' | 'reverse' | 'byweb' | 'status' | 'saleAgain';
+  /** Of what is allowed, percent; more than 100 asks for too much. */
+  part: number;
+  /** The last four digits of the amount that make the host fail, or 0. */
+  trouble: number;
+  final: boolean;
+  /** Whether an answer that is still to come is waited for. */
+  waits: boolean;
+};
+type Walk = {
+  mode: 'Immediate' | 'Deferred';
+  amount: number;
+  trouble: number;
+  currency: string;
+  partialApproval: boolean;
+  card: string;
+  steps: Step[];
+};
+
+const late = 9092;
+/** No answer, a late one, two, a garbled one, declines, a smaller approval, a slow one. */
+const quiet = [9091, late, 9094, 9095, 9010, 9051, 9005, 9098];
+/** The link is cut, for everybody who uses it. */
+const cut = 9093;
+const troubles = (more: readonly number[]) =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constantFrom(...quiet, ...more) },
+  );
+const cards = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom('4111111111111111', '5555555555554444') },
+  // Its reversals are lost twice.
+  { weight: 1, arbitrary: fc.constant('4000000000004202') },
+);
+const verbs = [
+  'capture',
+  'capture',
+  'capture',
+  'refund',
+  'refund',
+  'void',
+  'void',
+  'reverse',
+  'byweb',
+  'status',
+  'saleAgain',
+];
+const stepWith = (more: readonly number[]) =>
+  fc.record<Step>({
+    verb: fc.constantFrom(...(verbs as Step['verb'][])),
+    part: fc.oneof(fc.constantFrom(50, 100), fc.integer({ min: 1, max: 110 })),
+    trouble: troubles(more),
+    final: fc.boolean(),
+    waits: fc.boolean(),
+  });
+const walkWith = (more: readonly number[]) =>
+  fc.record<Walk>({
+    mode: fc.constantFrom('Immediate', 'Deferred', 'Deferred'),
+    amount: fc.integer({ min: 1, max: 50 }).map((tens) => tens * 10_000),
+    trouble: troubles(more),
+    currency: fc.constantFrom('EUR', 'USD', 'JPY'),
+    partialApproval: fc.boolean(),
+    card: cards,
+    steps: fc.array(stepWith(more), { minLength: 1, maxLength: 5 }),
+  });
+
+/** Refused for the link's sake, before or after the intent was stored. */
+const wasNotSent = ({ status, body }: Answer) =>
+  (status === 503 && body.code === 'acquirer_unavailable') ||
+  (status === 502 && body.code === 'not_sent');
+
+type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
+type Told = { operation: string; allowed: boolean; maxAmount: number };
+
+/** A sale that is answered late is reversed once more then; where the link is cut, its answer may be lost with it. */
+async function lateAnswerTaken(call: Call, id: string, mayBeLost: boolean): Promise<void> {
+  const lostAt = Date.now() + testLateMs;
+  await until(async () => {
+    const { body } = await call('GET', `/${id}`);
+    const types = (body.events as { type: string }[]).map(({ type }) => type);
+    const answered = types.indexOf('transaction.late_response');
+    if (answered < 0) return mayBeLost && Date.now() > lostAt ? true : undefined;
+    return types.lastIndexOf('transaction.reversed') > answered ? true : undefined;
+  }, `${id} to be answered late`);
+}
+
+async function takeWalk(on: Scene, of: Walk, mayBeCut: boolean): Promise<void> {
+  const { token } = on.shop;
+  const sale = keyedSale({
+    amount: of.amount + of.trouble,
+    currency: of.currency,
+    captureMode: of.mode,
+    partialApproval: of.partialApproval,
+    instrument: { card: { number: of.card, expiryMonth: 12, expiryYear: 2030 } },
+  });
+  const id = sale['clientTransactionId'];
+  const call: Call = (method, path, body) =>
+    on.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
+  const first = await call('POST', '/process', sale);
+  // While a fault has the link down nothing is stored, or what is stored was never sent: there is
+  // nothing to walk on.
+  if (wasNotSent(first)) return;
+  assert.equal(first.status, 200, first.text);
+  for (const each of of.steps) {
+    if (each.verb === 'status') {
+      assert.equal((await call('GET', `/${id}`)).status, 200);
+      continue;
+    }
+    if (each.verb === 'saleAgain') {
+      const again = await call('POST', '/process', sale);
+      assert.ok(again.status === 200 || wasNotSent(again), again.text);
+      continue;
+    }
+    const answer = await tryStep(call, String(id), each);
+    if (answer.status === 202 && each.waits) await call('GET', `/${id}?wait=10`);
+  }
+  if (of.trouble === late) await lateAnswerTaken(call, String(id), mayBeCut);
+}
+
+const requests = {
+  capture: ['capture', 'Capture', {}],
+  refund: ['refund', 'Refund', {}],
+  void: ['cancel', 'Cancel', { cancelReason: 'Functional' }],
+  reverse: ['cancel', 'Reversal', { cancelReason: 'Technical' }],
+  byweb: ['refundbyweb', '', {}],
+} as const;
+
+async function tryStep(
+  call: Call,
+  id: string,
+  { verb, part, trouble, final }: Step,
+): Promise<Answer> {
+  assert.ok(verb !== 'status' && verb !== 'saleAgain');
+  const { body: allowed } = await call('GET', `/${id}/allowedoperations`);
+  const [path, operation, members] = requests[verb];
+  const told: Told =
+    (allowed.operations as Told[]).find((each) => each.operation === operation) ?? allowed;
+  const share = Math.ceil((told.maxAmount * part) / 100);
+  const isTroubled = trouble > 0 && trouble <= told.maxAmount;
+  const amount = isTroubled ? trouble : plainAmount(Math.max(1, share));
+  const answer = await call('POST', `/${id}/${path}`, {
+    ...members,
+    ...(verb === 'reverse' ? {} : { amount }),
+    ...(verb === 'capture' && final ? { final } : {}),
+    clientOperationId: randomUUID(),
+  });
+  if (answer.status > 202 && !wasNotSent(answer)) assertAnyRefusal(answer, `${verb} ${amount}`);
+  return answer;
+}
+
+describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
+  test('random walks with every fault end in agreement', { timeout: 300_000 }, async () => {
+    const terms = fc.record({ multipleCapture: fc.boolean(), partialCancel: fc.boolean() });
+    const many = (more: readonly number[]) =>
+      fc.array(walkWith(more), { minLength: walksTogether, maxLength: walksTogether });
+    const no = fc.constant(false);
+    // All at once: what takes long here is waiting for answers that do not come.
+    const worlds = [
+      ...fc.sample(fc.tuple(terms, many([]), no), { seed, numRuns: worldsAtOnce - 1 }),
+      ...fc.sample(fc.tuple(terms, many([cut]), fc.constant(true)), { seed, numRuns: 1 }),
+    ];
+    const states = await Promise.all(
+      worlds.map(async ([of, walks, mayBeCut]) => {
+        const on = await scene(of);
+        await Promise.all(walks.map((each) => takeWalk(on, each, mayBeCut)));
+        const books = await assertAgreement(on);
+        // One of each state, to the end.
+        const one = new Map(books.map((book) => [book.state, book.transactionId]));
+        await Promise.all([...one.values()].map((id) => assertVerbs(on, on.shop.token, id)));
+        await assertAgreement(on);
+        return books.map(({ state }) => state);
+      }),
+    );
+    const met = new Set(states.flat());
+    assert.ok(met.size >= 5, `too little was met: ${[...met]}`);
+  });
+
+  test('what is allowed is what is done, through every state', async () => {
+    for (const terms of [{}, { multipleCapture: false, partialCancel: false }]) {
+      const on = await scene(terms);
+      const sales = await Promise.all(
+        [
+          { captureMode: 'Deferred' },
+          { captureMode: 'Immediate' },
+          { amount: 9051 },
+          { amount: 9010, partialApproval: true, captureMode: 'Deferred' },
+        ].map(async (members) => {
+          const body = keyedSale({ amount: 10_000, ...members });
+          return on.client.call('POST', `${base}/process`, { token: on.shop.token, body });
+        }),
+      );
+      await Promise.all(
+        sales.map(({ body }) => assertVerbs(on, on.shop.token, body.transactionId)),
+      );
+      await settled(on);
+      await assertAgreement(on);
+    }
+  });
+});

@@ -1,0 +1,346 @@
+// Holds the books of an organisation to the invariants I1 to I9, and to what the acquirer's host says.
+import assert from 'node:assert/strict';
+import { eventDefinitions } from '@switchyard/contract';
+import { numericOf } from '@switchyard/money';
+import { Check } from 'typebox/value';
+import {
+  applyPositionChanges,
+  deriveState,
+  isApprovedPhase,
+  type Position,
+  remainingAuthorized,
+  zeroAmounts,
+} from '../../../src/payments/transaction/state-machine.ts';
+import type { EventData, OperationDetails } from '../../../src/payments/transaction/transaction.ts';
+import type { Database } from '../../../src/platform/index.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+
+type Event = { sequence: number; type: string; data: EventData };
+type Operation = {
+  operationNumber: number;
+  operationId: string;
+  kind: 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
+  status: string;
+  amount: number;
+  details: OperationDetails;
+};
+export type Book = {
+  transactionId: string;
+  merchantId: string;
+  contractId: string;
+  state: string;
+  currency: string;
+  amount: number;
+  overCapture: number;
+  version: number;
+  operationCount: number;
+  position: Position;
+  events: Event[];
+  operations: Operation[];
+};
+
+const settleLimitMs = 120_000;
+const toldMax = 60;
+
+/** Whose books; `database` where they are not in the shared one. */
+export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Database };
+
+const databaseOf = async ({ database }: Keeper): Promise<Database> =>
+  database ?? (await testDatabase());
+
+/** What is under way: payments, operations on them with their jobs, captures of all. */
+const selectOpen = `SELECT json_build_object('transaction', transaction_id, 'state', state,
+    'phase', phase, 'amount', amount, 'updatedAt', updated_at) AS open
+  FROM transactions WHERE organization_id = $1
+    AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'AwaitingConfirmation')
+  UNION ALL SELECT json_build_object('transaction', transaction_id, 'operationNumber', operation_number,
+    'kind', kind, 'status', status, 'amount', amount, 'updatedAt', updated_at)
+  FROM operations WHERE organization_id = $1 AND status IN ('Sent', 'Pending')
+  UNION ALL SELECT json_build_object('batch', batch_id, 'updatedAt', updated_at)
+  FROM capture_batches WHERE organization_id = $1 AND state = 'Running'`;
+
+const selectLeads = `SELECT json_build_object('job', kind, 'payload', payload, 'dueAt', due_at,
+    'attempts', attempts, 'leaseUntil', lease_until, 'error', last_error) AS open
+  FROM jobs WHERE organization_id = $1
+  UNION ALL SELECT json_build_object('transaction', transaction_id, 'event', type, 'at', at,
+    'sequence', sequence) FROM transaction_events
+  WHERE organization_id = $1 AND transaction_id = ANY($2)`;
+
+type Open = { open: { transaction?: string } };
+
+/** Waits until nothing is under way any more; tells what is, with its jobs and events, where that takes too long. */
+export async function settled(on: Keeper): Promise<void> {
+  const database = await databaseOf(on);
+  const { organizationId } = on;
+  let open: Open[] = [];
+  const isSettled = async () => {
+    open = await database.query<Open>(selectOpen, [organizationId]);
+    return open.length === 0 ? true : undefined;
+  };
+  const left = async () => {
+    const ids = open.flatMap(({ open: { transaction } }) => transaction ?? []);
+    const leads = await database.query<Open>(selectLeads, [organizationId, ids]);
+    const told = [...open, ...leads].slice(0, toldMax).map((row) => JSON.stringify(row.open));
+    return `everything to be settled:\n${told.join('\n')}`;
+  };
+  await until(isSettled, left, settleLimitMs);
+}
+
+/** Every transaction of an organisation as the database holds it. */
+export async function booksOf(on: Keeper): Promise<Book[]> {
+  const database = await databaseOf(on);
+  const rows = await database.query<Omit<Book, 'position'> & Position>(
+    `SELECT transaction_id AS "transactionId", merchant_id AS "merchantId",
+      contract_id AS "contractId", state, currency, amount, over_capture_allowance AS "overCapture", version,
+      operation_count AS "operationCount", phase, authorized, captured, cancelled, refunded,
+      capture_reserved AS "captureReserved", cancel_reserved AS "cancelReserved",
+      refund_reserved AS "refundReserved",
+      (SELECT json_agg(json_build_object('sequence', sequence, 'type', type, 'data', data)
+        ORDER BY sequence) FROM transaction_events e WHERE e.organization_id = t.organization_id
+        AND e.transaction_id = t.transaction_id) AS events,
+      coalesce((SELECT json_agg(json_build_object('operationNumber', operation_number, 'operationId', operation_id,
+        'kind', kind, 'status', status, 'amount', amount, 'details', details) ORDER BY operation_number)
+        FROM operations o WHERE o.organization_id = t.organization_id
+        AND o.transaction_id = t.transaction_id), '[]') AS operations
+    FROM transactions t WHERE organization_id = $1`,
+    [on.organizationId],
+  );
+  return rows.map(({ phase, authorized, captured, cancelled, refunded, ...row }) => {
+    const { captureReserved, cancelReserved, refundReserved, ...rest } = row;
+    const reserved = { captureReserved, cancelReserved, refundReserved };
+    const position = { phase, authorized, captured, cancelled, refunded, ...reserved };
+    return { ...rest, position };
+  });
+}
+
+/** I1 and I2. */
+function assertBounds({ position, overCapture, transactionId }: Book, at: Position): void {
+  const { authorized, captured, cancelled, refunded } = at;
+  const { captureReserved, cancelReserved, refundReserved } = at;
+  const told = `${transactionId} ${JSON.stringify(at)} of ${JSON.stringify(position)}`;
+  assert.ok(refunded >= 0 && refundReserved >= 0, told);
+  assert.ok(refunded + refundReserved <= captured, `I1 ${told}`);
+  const taken = captured + captureReserved + cancelled + cancelReserved;
+  assert.ok(taken <= authorized + overCapture, `I2 ${told}`);
+}
+
+/** I4 and I7: events without gap, whose changes give what is stored. */
+function assertReplay(book: Book): void {
+  const { events, transactionId } = book;
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    events.map((_, index) => index + 1),
+    `I4 ${transactionId}`,
+  );
+  assert.equal(book.version, events.length, `I4 ${transactionId}`);
+  let position: Position = { phase: 'Received', ...zeroAmounts };
+  for (const { data, type } of events) {
+    position = applyPositionChanges(position, data.changes);
+    assertBounds(book, position);
+    assert.equal(data.state, deriveState(position), `I7 ${transactionId} ${type}`);
+  }
+  assert.deepEqual(position, book.position, `I7 ${transactionId}`);
+  assert.equal(book.state, deriveState(position), `I7 ${transactionId}`);
+}
+
+const terminal = new Set(['Succeeded', 'Declined', 'Failed']);
+
+/** I6: an operation ends once, and its row says how. */
+function assertEnds({ events, operations, operationCount, transactionId }: Book): void {
+  assert.deepEqual(
+    operations.map(({ operationNumber }) => operationNumber),
+    operations.map((_, index) => index + 1),
+    transactionId,
+  );
+  assert.equal(operationCount, operations.length, transactionId);
+  for (const { operationId, status } of operations) {
+    const told = events
+      .map(({ data }) => data.operation)
+      .filter((each) => each?.operationId === operationId)
+      .map((each) => String(each?.status));
+    const ends = told.filter((each) => terminal.has(each));
+    assert.ok(ends.length <= 1, `I6 ${transactionId} ${told}`);
+    assert.equal(told.at(-1), status, `I6 ${transactionId} ${told}`);
+  }
+}
+
+type Sums = { captured: number; refunded: number; cancelled: number };
+
+const approvals: ReadonlySet<string> = new Set(['Approved', 'AwaitingConfirmation']);
+
+/** What the sale and its operations add up to, without a look at the stored amounts. */
+function sumsOf({ events, operations, position }: Book): Sums {
+  const sums: Sums = { captured: 0, refunded: 0, cancelled: 0 };
+  const facts = events[0]?.data.context;
+  const approval = events.find(({ data }) => approvals.has(data.changes.phase ?? ''))?.data;
+  const isSale = facts?.kind === 'Sale' || facts?.kind === 'OfflineSale';
+  if (isSale) sums.captured += approval?.amount ?? 0;
+  for (const { kind, status, amount, details } of operations) {
+    if (status !== 'Succeeded') continue;
+    if (kind === 'Capture') sums.captured += amount;
+    if (kind === 'Capture') sums.cancelled += details.releasedAmount ?? 0;
+    if (kind === 'Refund') sums.refunded += amount;
+    // What was never known to be approved leaves nothing to cancel.
+    if (position.authorized === 0 || (kind !== 'Cancel' && kind !== 'Reversal')) continue;
+    sums.cancelled += amount;
+    // An unconfirmed sale gives back what was captured with it.
+    if (kind === 'Reversal' && isSale) sums.captured -= amount;
+  }
+  return sums;
+}
+
+function assertSums(book: Book): void {
+  const { captured, refunded, cancelled } = book.position;
+  assert.deepEqual(sumsOf(book), { captured, refunded, cancelled }, `sums ${book.transactionId}`);
+  const open = book.operations.filter(({ status }) => !terminal.has(status));
+  const sum = (kind: string) =>
+    open.reduce((all, each) => all + (each.kind === kind ? each.amount : 0), 0);
+  const released = open.reduce((all, { details }) => all + (details.releasedAmount ?? 0), 0);
+  assert.equal(book.position.captureReserved, sum('Capture'), book.transactionId);
+  assert.equal(book.position.cancelReserved, sum('Cancel') + released, book.transactionId);
+  assert.equal(book.position.refundReserved, sum('Refund'), book.transactionId);
+}
+
+/** I5: what operations debit is what transactions credit, in each currency. */
+function assertDoubleEntry(books: readonly Book[]): void {
+  const balances = new Map<string, number>();
+  const post = (currency: string, account: string, amount: number) => {
+    for (const key of [`${currency} ${account}`, `${currency} all`]) {
+      balances.set(key, (balances.get(key) ?? 0) + amount);
+    }
+  };
+  for (const book of books) {
+    const { currency, position } = book;
+    const { captured, refunded } = sumsOf(book);
+    post(currency, 'acquirer', captured - refunded);
+    post(currency, 'merchant', -(position.captured - position.refunded));
+  }
+  for (const [key, balance] of balances) {
+    if (key.endsWith(' all')) assert.equal(balance, 0, `I5 ${key}`);
+  }
+}
+
+/** One message of a merchant has one set of numbers, so that the host can tell them apart. */
+function assertReferences(books: readonly Book[]): void {
+  const seen = new Set<string>();
+  for (const { contractId, events, operations } of books) {
+    const references = operations.map(({ details }) => details.reference);
+    const sale = events[0]?.data.context?.reference;
+    for (const each of sale === undefined ? references : [sale, ...references]) {
+      const key = `${contractId} ${each.terminalId} ${each.stan} ${each.transmittedAt.slice(0, 4)}`;
+      assert.ok(!seen.has(key), `a trace number twice: ${key}`);
+      seen.add(key);
+    }
+  }
+}
+
+/** Kinds of the outbox that are events of transactions; other rooms have theirs. */
+const ofTransactions = "(o.kind LIKE 'transaction.%' OR o.kind LIKE 'offline.%')";
+
+/** Events of transactions that were not published, or more than once, or published and never stored. */
+const selectUnlike = `SELECT e.type, e.sequence, f.type AS told, count(*)::int AS times FROM (
+    SELECT * FROM transaction_events
+    WHERE organization_id = $1 AND type <> 'transaction.received') e
+  FULL JOIN (SELECT * FROM feed_events WHERE organization_id = $1
+      AND (type LIKE 'transaction.%' OR type LIKE 'offline.%')) f
+    ON f.subject_id = e.transaction_id::text AND f.sequence = e.sequence AND f.type = e.type
+  GROUP BY e.transaction_id, e.type, e.sequence, f.subject_id, f.type
+  HAVING count(*) <> 1 OR e.type IS NULL OR f.type IS NULL`;
+
+type Unlike = { readonly type: string | null; readonly told: string | null };
+
+/** I8 as far as a reader sees: what waits in the outbox is an event, and all of it is published, once. */
+async function assertOutbox(on: Keeper): Promise<void> {
+  const { organizationId } = on;
+  const database = await databaseOf(on);
+  const isEmptied = async () => {
+    const strays = await database.query(
+      `SELECT 1 FROM outbox o LEFT JOIN transaction_events e
+          ON e.organization_id = o.organization_id AND e.transaction_id = o.subject_id
+            AND e.sequence = o.sequence AND e.type = o.kind
+        WHERE o.organization_id = $1 AND ${ofTransactions} AND e.sequence IS NULL`,
+      [organizationId],
+    );
+    assert.equal(strays.length, 0, 'I8');
+    const [row] = await database.query<{ left: number }>(
+      'SELECT count(*)::int AS left FROM outbox WHERE organization_id = $1',
+      [organizationId],
+    );
+    return row?.left === 0 ? true : undefined;
+  };
+  let unlike: readonly Unlike[] = [];
+  const isTold = async () => {
+    await until(isEmptied, 'the outbox to be emptied', settleLimitMs);
+    unlike = await database.query<Unlike>(selectUnlike, [organizationId]);
+    // Committed since the outbox was seen empty: still to be published.
+    return unlike.some(({ told }) => told === null) ? undefined : true;
+  };
+  const left = () => `events to be published: ${JSON.stringify(unlike)}`;
+  await until(isTold, left, settleLimitMs);
+  assert.deepEqual(unlike, [], 'I8: each event is published once');
+  await assertPublished(database, organizationId);
+}
+
+/** What was published is what the catalogue says, and its positions have no gap. */
+async function assertPublished(database: Pick<Database, 'query'>, organizationId: string) {
+  const told = await database.query<{ position: number; type: string; body: string }>(
+    'SELECT position, type, body FROM feed_events WHERE organization_id = $1 ORDER BY position',
+    [organizationId],
+  );
+  for (const { type, body } of told) {
+    const definition = eventDefinitions.get(type);
+    assert.ok(definition, `${type} is not in the catalogue`);
+    const { data, ...head } = JSON.parse(body);
+    assert.equal(head.type, type);
+    assert.ok(Check(definition.data, data), body);
+  }
+}
+
+/** Our totals of each merchant and currency are the host's. */
+async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book[]) {
+  const database = await databaseOf(on);
+  const contracts = await database.query<{ contractId: string; merchantNumber: string }>(
+    `SELECT contract_id AS "contractId", acquirer_merchant_id AS "merchantNumber"
+      FROM acquirer_contracts WHERE organization_id = $1`,
+    [on.organizationId],
+  );
+  const numbers = new Map(contracts.map((each) => [each.contractId, each.merchantNumber]));
+  type Totals = { captured: number; refunded: number; openHolds: number };
+  const nothing = (): Totals => ({ captured: 0, refunded: 0, openHolds: 0 });
+  const ours = new Map<string, Totals>();
+  for (const { contractId, currency, position } of books) {
+    const key = `${numbers.get(contractId)} ${currency}`;
+    const totals = ours.get(key) ?? nothing();
+    totals.captured += position.captured;
+    totals.refunded += position.refunded;
+    if (isApprovedPhase(position)) totals.openHolds += remainingAuthorized(position);
+    ours.set(key, totals);
+  }
+  const theirs = on.host.ledger().totals;
+  for (const [key, totals] of ours) {
+    const [merchant, currency = ''] = key.split(' ');
+    const found = theirs.find(
+      (each) => each.merchant === merchant && each.currency === numericOf(currency),
+    );
+    const { captured, refunded, openHolds } = found ?? nothing();
+    assert.deepEqual(totals, { captured, refunded, openHolds }, `the host's totals of ${key}`);
+  }
+}
+
+/** Waits until all is settled, then checks everything that can be checked without a call. */
+export async function assertAgreement(on: Keeper & Pick<Scene, 'host'>): Promise<readonly Book[]> {
+  await settled(on);
+  const books = await booksOf(on);
+  for (const book of books) {
+    assertReplay(book);
+    assertEnds(book);
+    assertSums(book);
+  }
+  assertDoubleEntry(books);
+  assertReferences(books);
+  await assertOutbox(on);
+  await assertHost(on, books);
+  return books;
+}

@@ -1,0 +1,100 @@
+// However many offline sales of one device arrive at once, and whatever counts them: no more are taken than may be.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { rowsOf } from '../../support/assert-problem-response.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import type { Answer } from '../../support/https-client.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { ago, gapsOf, hourMs, type Members, upload } from './offline-uploads.ts';
+
+const { scene, agree } = bookkeeping();
+
+const atOnce = 50;
+const maxCount = 7;
+const offlineLimits = { maxAgeHours: 72, maxCount };
+
+/** All of them within one span of 24 hours. */
+const all = (on: Scene, one: (at: number) => [Members, Members]): Promise<Answer[]> =>
+  Promise.all(
+    Array.from({ length: atOnce }, (_, at) => {
+      const [data, members] = one(at);
+      const authorizedAt = ago(hourMs + at * 1000);
+      return upload(on, { authorizedAt, ...data }, { amount: 1000 + at, ...members });
+    }),
+  );
+
+async function uploadsOf(on: Scene) {
+  const database = await testDatabase();
+  return database.query<{ sequence_scope: string; terminal_sequence: number }>(
+    'SELECT sequence_scope, terminal_sequence FROM offline_uploads WHERE organization_id = $1',
+    [on.organizationId],
+  );
+}
+
+async function assertCounted(on: Scene, answers: readonly Answer[]): Promise<void> {
+  const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
+  const count = (wanted: string) => outcomes.filter((each) => each === wanted).length;
+  assert.deepEqual(
+    [count('Stored'), count('offline_limit_exceeded')],
+    [maxCount, atOnce - maxCount],
+    outcomes.join(),
+  );
+  const { transactions } = await rowsOf(on.organizationId);
+  assert.deepEqual([transactions, (await uploadsOf(on)).length], [maxCount, maxCount]);
+}
+
+describe('offline sales of one device that arrive at once', { concurrency: 4 }, () => {
+  test('are counted together, although each piece of its hardware counts for itself', async () => {
+    const on = await scene({ offlineLimits });
+    const answers = await all(on, (at) => [
+      { serialNumber: String(10_000_001 + at), terminalSequence: 1 },
+      {},
+    ]);
+    await assertCounted(on, answers);
+  });
+
+  test('are counted together where two of its counters are uploaded side by side', async () => {
+    const on = await scene({ offlineLimits });
+    const answers = await all(on, (at) => [
+      { serialNumber: at % 2 === 0 ? '10000001' : '10000002', terminalSequence: 1 + (at >> 1) },
+      {},
+    ]);
+    await assertCounted(on, answers);
+    // What was refused was not counted either: the gaps are those between what was taken.
+    const taken = await uploadsOf(on);
+    const missing = ['10000001', '10000002'].reduce((sum, scope) => {
+      const numbers = taken
+        .filter((each) => each.sequence_scope === scope)
+        .map((each) => each.terminal_sequence);
+      if (numbers.length === 0) return sum;
+      return sum + Math.max(...numbers) - Math.min(...numbers) + 1 - numbers.length;
+    }, 0);
+    const { items } = await gapsOf(on);
+    assert.equal(
+      items.reduce((sum, each) => sum + Number(each['missing']), 0),
+      missing,
+    );
+  });
+
+  test('are counted together without a device, by their contract', async () => {
+    const on = await scene({ offlineLimits });
+    const answers = await all(on, (at) => [{ terminalSequence: 1 + at }, { deviceId: undefined }]);
+    await assertCounted(on, answers);
+  });
+
+  test('do not wait for those of other devices, nor count for them', async () => {
+    const on = await scene({ offlineLimits });
+    const [first, second] = on.shop.deviceIds;
+    const answers = await all(on, (at) => [
+      { terminalSequence: 1 + at },
+      { deviceId: at % 2 === 0 ? first : second },
+    ]);
+    const stored = answers.filter(({ body }) => body.state === 'Stored');
+    const of = (deviceId: string | undefined) =>
+      stored.filter(({ body }) => body.deviceId === deviceId).length;
+    assert.deepEqual([of(first), of(second)], [maxCount, maxCount]);
+  });
+});
+
+test('the books of both sides agree', agree);

@@ -1,0 +1,98 @@
+// What the tests of offline sales share: uploads, the tap before the host, and the report of gaps.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { type AcquirerTap, acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { testHouse } from '../../support/test-platform.ts';
+import { until } from '../../support/wait-for-result.ts';
+
+export const base = '/payment/v1/transactions';
+export const hourMs = 3_600_000;
+
+export type Members = Record<string, unknown>;
+export type Tapped = Scene & { tap: AcquirerTap };
+
+type MakeScene = (terms: Members, on: { acquirerPort: number }) => Promise<Scene>;
+
+/** A scene whose link runs through a tap of its own. */
+export async function tapped(
+  t: TestContext,
+  scene: MakeScene,
+  terms: Members = {},
+): Promise<Tapped> {
+  const tap = await acquirerTap((await testHouse()).host.port);
+  t.after(tap.close);
+  return { ...(await scene(terms, { acquirerPort: tap.port })), tap };
+}
+
+export function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
+  const options = { token: on.shop.token, ...defined({ body }) };
+  return on.client.call(method, base + path, options);
+}
+
+export const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+
+export const offlineData = (members: Members = {}) => ({
+  authorizedAt: ago(hourMs),
+  authorizationCode: '9A01B2',
+  terminalSequence: 1,
+  reason: 'NoConnection',
+  ...members,
+});
+
+/** @param of members of offlineData */
+export const offlineSale = (on: Scene, of: Members = {}, members: Members = {}) =>
+  keyedSale({
+    deviceId: on.shop.deviceIds[0],
+    offlineTransaction: true,
+    offlineData: offlineData(of),
+    ...members,
+  });
+
+export const upload = (on: Scene, of: Members = {}, members: Members = {}) =>
+  call(on, 'POST', '/process', offlineSale(on, of, members));
+
+export async function stored(on: Scene, of: Members = {}, members: Members = {}) {
+  const answer = await upload(on, of, members);
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.headers['idempotent-replayed'], undefined);
+  return answer.body;
+}
+
+export const inState = (on: Scene, id: string, state: string) =>
+  until(async () => {
+    const { body } = await call(on, 'GET', `/${id}`);
+    return body.state === state ? body : undefined;
+  }, `${id} to be ${state}`);
+
+export const typesOf = ({ events }: { events: { type: string }[] }) =>
+  events.map(({ type }) => type.replace('transaction.', ''));
+
+export function originalsOf(on: Scene, rrn: string) {
+  const { originals } = on.host.ledger();
+  return originals.filter((each) => each.rrn === rrn && each.merchant === on.shop.merchantNumber);
+}
+
+export async function gapsOf(on: Scene, query = '', token = on.shop.token) {
+  const { status, body, text } = await on.client.call('GET', `/payment/v1/offline-gaps${query}`, {
+    token,
+  });
+  assert.equal(status, 200, text);
+  return body as { items: Members[]; nextCursor: string | null };
+}
+
+export const missingOf = async (on: Scene, query = '') =>
+  (await gapsOf(on, query)).items
+    .map(({ firstMissing, lastMissing }) => [Number(firstMissing), Number(lastMissing)])
+    .sort(([a = 0], [b = 0]) => a - b);
+
+export async function linkDown(on: Tapped): Promise<void> {
+  await on.tap.close();
+  await until(async () => {
+    const { body } = await call(on, 'GET', '/technical/isAvailable');
+    return body.available === false ? true : undefined;
+  }, 'the link to be down');
+}

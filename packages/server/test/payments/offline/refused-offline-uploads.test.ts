@@ -1,0 +1,179 @@
+// What of offline sales is refused: limits, members, times, chips that have not approved.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
+import { chipData } from '../../support/card-data/chip-data.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import {
+  ago,
+  call,
+  hourMs,
+  type Members,
+  missingOf,
+  offlineData,
+  offlineSale,
+  stored,
+  upload,
+} from './offline-uploads.ts';
+
+const { scene, agree } = bookkeeping();
+
+describe('what of offline sales is refused', { concurrency: 4 }, () => {
+  test('limits of amount, currency, age and count, and a replay whatever they are', async () => {
+    const offlineLimits = { maxAmounts: { EUR: 2000 }, maxAgeHours: 24, maxCount: 2 };
+    const on = await scene({ offlineLimits });
+    const before = await rowsOf(on.organizationId);
+    const above = await upload(on, {}, { amount: 2001 });
+    assertRefused(above, { code: 'offline_limit_exceeded', pointer: '/amount' });
+    assert.equal(above.body.maxAmount, 2000);
+    const dollars = await upload(on, {}, { currency: 'USD', amount: 1 });
+    assertRefused(dollars, { code: 'offline_limit_exceeded', pointer: '/amount' });
+    const old = await upload(on, { authorizedAt: ago(25 * hourMs) });
+    assertRefused(old, { code: 'offline_too_old', pointer: '/offlineData/authorizedAt' });
+    assert.deepEqual(await rowsOf(on.organizationId), before);
+    const body = offlineSale(on, { authorizedAt: ago(2 * hourMs) });
+    const first = await call(on, 'POST', '/process', body);
+    assert.equal(first.body.state, 'Stored', first.text);
+    await stored(on, { terminalSequence: 2 });
+    const third = await upload(on, { terminalSequence: 3 });
+    const pointer = '/offlineData/terminalSequence';
+    assertRefused(third, { code: 'offline_limit_exceeded', pointer });
+    assert.deepEqual(await missingOf(on), [], 'what was refused was not counted');
+    const { organizationId, shop } = on;
+    await on.house.provisioning.acquirerContracts.change(
+      { organizationId },
+      shop.contractId,
+      undefined,
+      async () => ({ offline_limits: { maxAmounts: { EUR: 1 }, maxAgeHours: 1, maxCount: 0 } }),
+    );
+    const again = await call(on, 'POST', '/process', body);
+    assert.equal(again.body.transactionId, first.body.transactionId, again.text);
+    const renamed = await call(on, 'POST', '/process', {
+      ...body,
+      clientTransactionId: randomUUID(),
+    });
+    assertRefused(renamed, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
+    assert.equal(renamed.body.transaction.transactionId, first.body.transactionId);
+    const none = await upload(on, { authorizedAt: ago(1000), terminalSequence: 4 }, { amount: 1 });
+    assertRefused(none, { code: 'offline_limit_exceeded', pointer });
+  });
+
+  test('the count binds in every span of 24 hours, in whatever order uploads come', async () => {
+    const offlineLimits = { maxAgeHours: 72, maxCount: 2 };
+    for (const hours of [
+      [3, 2, 1],
+      [1, 2, 3],
+      [1, 3, 2],
+      [1, 20, 10],
+    ]) {
+      const on = await scene({ offlineLimits });
+      const sold = (hoursAgo: number | undefined, terminalSequence: number) =>
+        upload(on, { authorizedAt: ago((hoursAgo ?? 0) * hourMs), terminalSequence });
+      assert.equal((await sold(hours[0], 1)).body.state, 'Stored');
+      assert.equal((await sold(hours[1], 2)).body.state, 'Stored');
+      const third = await sold(hours[2], 3);
+      assert.equal(third.body.code, 'offline_limit_exceeded', JSON.stringify(hours));
+      assert.equal((await sold(30, 3)).body.state, 'Stored', JSON.stringify(hours));
+    }
+    const on = await scene({ offlineLimits });
+    for (const [at, hoursAgo] of [1, 30, 31, 60].entries()) {
+      const authorizedAt = ago(hoursAgo * hourMs);
+      const { body, text } = await upload(on, { authorizedAt, terminalSequence: at + 1 });
+      assert.equal(body.state, 'Stored', text);
+    }
+  });
+
+  test('members that are missing, wrong, or ask for what cannot be any more', async () => {
+    const on = await scene();
+    const before = await rowsOf(on.organizationId);
+    const wrong: [Members, string, string][] = [
+      [{ offlineData: undefined }, 'field_required', '/offlineData'],
+      [{ offlineTransaction: false }, 'field_invalid', '/offlineData'],
+      [{ offlineTransaction: undefined }, 'field_invalid', '/offlineData'],
+      [{ offlineTransaction: 'true' }, 'field_invalid', '/offlineTransaction'],
+      [{ captureMode: 'Deferred' }, 'field_invalid', '/captureMode'],
+      [{ partialApproval: true }, 'field_invalid', '/partialApproval'],
+      [{ confirmWithinSeconds: 30 }, 'field_invalid', '/confirmWithinSeconds'],
+      [{ stepUpOf: 'another' }, 'field_invalid', '/stepUpOf'],
+      [
+        { orderChannel: 'MailOrder', zipCode: '12345', houseNumber: '1' },
+        'field_invalid',
+        '/orderChannel',
+      ],
+      [{ offlineData: offlineData({ surplus: 1 }) }, 'field_unknown', '/offlineData/surplus'],
+    ];
+    const data: [Members, string][] = [
+      [{ authorizedAt: undefined }, 'authorizedAt'],
+      [{ authorizedAt: 'yesterday' }, 'authorizedAt'],
+      [{ authorizedAt: new Date(Date.now() + hourMs).toISOString() }, 'authorizedAt'],
+      [{ authorizationCode: undefined }, 'authorizationCode'],
+      [{ authorizationCode: '1234567' }, 'authorizationCode'],
+      [{ authorizationCode: '' }, 'authorizationCode'],
+      [{ terminalSequence: undefined }, 'terminalSequence'],
+      [{ terminalSequence: -1 }, 'terminalSequence'],
+      [{ terminalSequence: 100_000_000 }, 'terminalSequence'],
+      [{ terminalSequence: '1' }, 'terminalSequence'],
+      [{ reason: 'Because' }, 'reason'],
+      [{ reason: undefined }, 'reason'],
+      [{ serialNumber: 'no-dash' }, 'serialNumber'],
+    ];
+    for (const [members, code, pointer] of wrong) {
+      const answer = await upload(on, {}, members);
+      assert.equal(answer.body.code, code, answer.text);
+      assert.equal(answer.body.errors[0].pointer, pointer, answer.text);
+    }
+    for (const [members, name] of data) {
+      const answer = await upload(on, members);
+      assert.match(answer.body.code, /^field_(?:invalid|required)$/, answer.text);
+      assert.equal(answer.body.errors[0].pointer, `/offlineData/${name}`, answer.text);
+    }
+    assert.deepEqual(await rowsOf(on.organizationId), before);
+  });
+
+  test('time: a card that was good then is good, a notAfter counts from now', async () => {
+    const on = await scene({ offlineLimits: { maxAgeHours: 8760, maxCount: 100 } });
+    const expired = (expiryYear: number) => ({
+      instrument: { card: { number: '4111111111111111', expiryMonth: 1, expiryYear } },
+    });
+    const year = new Date().getUTCFullYear();
+    const late = await upload(on, {}, expired(year - 1));
+    assertRefused(late, { code: 'card_expired_input', pointer: '/instrument' });
+    const monthsAgo = new Date(Date.now() - 300 * 24 * hourMs);
+    const card = {
+      number: '4111111111111111',
+      expiryMonth: monthsAgo.getUTCMonth() + 1,
+      expiryYear: monthsAgo.getUTCFullYear(),
+    };
+    const then = { authorizedAt: monthsAgo.toISOString() };
+    const good = await stored(on, then, { instrument: { card } });
+    assert.equal(good.state, 'Stored');
+    const body = offlineSale(on, { terminalSequence: 2 }, { notAfter: ago(1) });
+    assertRefused(await call(on, 'POST', '/process', body), { code: 'too_late' });
+    const soon = new Date(Date.now() + 30_000).toISOString();
+    await stored(on, { terminalSequence: 2 }, { notAfter: soon });
+  });
+
+  test('a chip that has not approved the sale itself', async () => {
+    const on = await scene();
+    for (const cryptogram of ['80', '00', undefined]) {
+      const emvData = chipData('5413330089010012', { '9F27': cryptogram });
+      const answer = await upload(on, {}, { entryMode: 'ContactChip', instrument: { emvData } });
+      assertRefused(answer, { code: 'emv_data_mismatch', pointer: '/instrument/emvData' });
+    }
+    const emvData = chipData('5413330089010012', { '9F27': '40' });
+    await stored(on, {}, { entryMode: 'ContactlessChip', instrument: { emvData } });
+  });
+
+  test('what the contract does not hold', async () => {
+    const on = await scene({ captureModes: ['Deferred'], defaultCaptureMode: 'Deferred' });
+    assertRefused(await upload(on), { code: 'capture_mode_not_supported' });
+    const closed = await scene({ clearCardData: 'Refused' });
+    assertRefused(await upload(closed), { code: 'clear_card_data_refused' });
+    const other = await scene({ currencies: ['EUR'] });
+    const yen = await upload(other, {}, { currency: 'JPY' });
+    assertRefused(yen, { code: 'currency_not_supported', pointer: '/currency' });
+  });
+});
+
+test('the books of both sides agree', agree);

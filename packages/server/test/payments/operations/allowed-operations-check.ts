@@ -1,0 +1,122 @@
+// I9: what `allowedoperations` says is what each verb does, told by trying them.
+import assert from 'node:assert/strict';
+import { defined, type ErrorCode } from '@switchyard/contract';
+import { plainAmount } from '../../support/amounts-without-host-faults.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import type { Answer } from '../../support/https-client.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+
+const base = '/payment/v1/transactions';
+
+type Told = {
+  operation: 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
+  allowed: boolean;
+  maxAmount: number;
+  reason?: ErrorCode;
+};
+
+const verbOf = {
+  Capture: ['capture', {}],
+  Refund: ['refund', {}],
+  Cancel: ['cancel', { cancelReason: 'Functional' }],
+  Reversal: ['cancel', { cancelReason: 'Technical' }],
+} as const;
+
+const exceeded = {
+  Capture: 'capture_amount_exceeded',
+  Refund: 'refund_amount_exceeded',
+  Cancel: 'cancel_amount_exceeded',
+  Reversal: 'partial_reversal_not_supported',
+} as const;
+
+/** A reversal of what holds nothing any more is no fault: it succeeds and does nothing. */
+const nothingToReverse = new Set(['Declined', 'Failed', 'Cancelled', 'Reversed']);
+
+/** An answer that comes late is told as an event at any time, and changes nothing else. */
+function unmoved({ events, updatedAt: _updatedAt, ...rest }: Record<string, unknown>) {
+  const told = events as { type: string }[];
+  return { ...rest, types: told.map(({ type }) => type).filter((type) => !/late/.test(type)) };
+}
+
+/**
+ * Tries every verb on a transaction with nothing under way: first what must be refused, then what
+ * may be done, until nothing is left to do.
+ */
+export async function assertVerbs(on: Scene, token: string, id: string): Promise<void> {
+  const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    on.client.call(method, `${base}/${id}${path}`, {
+      token,
+      ...defined({ body }),
+    });
+
+  async function refusedAsTold(told: Told, state: string, all: readonly Told[]): Promise<void> {
+    const [verb, members] = verbOf[told.operation];
+    const name = `${told.operation} of ${state} ${id}`;
+    if (told.allowed) {
+      const amount = told.maxAmount + 1;
+      const answer = await call('POST', `/${verb}`, { ...members, amount });
+      assertRefused(answer, { code: exceeded[told.operation], pointer: '/amount' }, name);
+      assert.equal(answer.body.maxAmount, told.maxAmount, name);
+      assert.deepEqual(answer.body.allowedOperations, all, name);
+      return;
+    }
+    const answer = await call('POST', `/${verb}`, members);
+    if (told.operation === 'Reversal' && nothingToReverse.has(state)) {
+      assert.equal(answer.status, 200, `${name} ${answer.text}`);
+      assert.equal(answer.body.operation, undefined, name);
+      return;
+    }
+    assert.ok(told.reason, name);
+    assertRefused(answer, { code: told.reason }, name);
+    assert.equal(answer.body.transaction.state, state, name);
+    assert.deepEqual(answer.body.allowedOperations, all, name);
+  }
+
+  async function byWebAsTold(allowed: Record<string, unknown>, state: string): Promise<void> {
+    const all = allowed['operations'] as Told[];
+    // Where neither can be, the reason is that of the refund once there was one.
+    const isOver = state === 'Refunded';
+    const operation = (allowed['operation'] ?? (isOver ? 'Refund' : 'Cancel')) as
+      | 'Refund'
+      | 'Cancel';
+    const own = all.find((each) => each.operation === operation);
+    assert.equal(allowed['allowed'], own?.allowed);
+    assert.equal(allowed['maxAmount'], own?.maxAmount);
+    assert.equal(allowed['reason'], own?.reason);
+    const amount = Number(allowed['maxAmount']) + 1;
+    const answer = await call('POST', '/refundbyweb', allowed['allowed'] ? { amount } : {});
+    const code = allowed['allowed'] ? exceeded[operation] : (allowed['reason'] as ErrorCode);
+    assertRefused(answer, { code }, `by web of ${state} ${id}`);
+  }
+
+  for (;;) {
+    const { body: allowed } = await call('GET', '/allowedoperations');
+    const { body: before } = await call('GET', '');
+    const all = allowed.operations as Told[];
+    assert.deepEqual(
+      all.map(({ operation }) => operation),
+      ['Capture', 'Refund', 'Cancel', 'Reversal'],
+    );
+    try {
+      for (const told of all) await refusedAsTold(told, before.state, all);
+      await byWebAsTold(allowed, before.state);
+    } catch (error) {
+      // The host's late approval has moved it meanwhile: then all that was told is old.
+      const { body: moved } = await call('GET', '');
+      if (moved.state === before.state) throw error;
+      continue;
+    }
+    const { body: now } = await call('GET', '');
+    assert.deepEqual(unmoved(now), unmoved(before), 'a refusal left a trace');
+    const next = all.find((each) => each.allowed && each.operation !== 'Reversal');
+    if (next === undefined) return;
+    const [verb, members] = verbOf[next.operation];
+    // A part first, so that the states in between are met too.
+    const isPart =
+      next.operation !== 'Cancel' && next.maxAmount > 1 && before.operations.length < 2;
+    const amount = plainAmount(isPart ? Math.floor(next.maxAmount / 2) : next.maxAmount);
+    const done = await call('POST', `/${verb}`, { ...members, amount });
+    assert.equal(done.status, 200, `${next.operation} of ${before.state}: ${done.text}`);
+    assert.equal(done.body.operation.status, 'Succeeded', done.text);
+  }
+}

@@ -1,0 +1,142 @@
+// A one-time approval code is used exactly when its refund is stored, wherever the database fails.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  type AttachedAcquirer,
+  attachHttpAcquirer,
+  termsOn,
+  untilAvailable,
+} from '../../support/acquirers/test-http-acquirer.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import {
+  type DatabaseWire,
+  databaseWire,
+  type Moment,
+} from '../../support/database/breaking-database-connection.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import {
+  type SecondProcess,
+  secondProcess,
+} from '../../support/processes/second-server-process.ts';
+import { scene as plainScene, type Scene, type Shop } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+const sales = '/payment/v1/transactions';
+const codes = '/payment/v1/approval-codes';
+const useCode = 'UPDATE approval_codes SET uses = uses + 1';
+const freeCode = 'UPDATE approval_codes SET uses = uses - 1';
+
+let on: Scene;
+let bank: AttachedAcquirer;
+let bankShop: Shop;
+let wire: DatabaseWire;
+/** Its connections to the database break; the test house keeps its own. */
+let broken: SecondProcess;
+
+before(async () => {
+  on = await scene();
+  const other = await plainScene();
+  bank = await attachHttpAcquirer(other, 'bank');
+  bankShop = await other.newShop(termsOn(bank.linkId));
+  wire = await databaseWire();
+  broken = await secondProcess(on, { database: wire.database });
+  await untilBankIsReady();
+});
+
+after(async () => {
+  await broken.stop();
+  await wire.close();
+});
+
+async function untilBankIsReady(): Promise<void> {
+  bank.server.setReady(true);
+  await untilAvailable({ ...on, client: broken.client }, bankShop.token);
+}
+
+type Members = Record<string, unknown>;
+
+async function saleAndCode(shop = on.shop) {
+  const call = (method: string, path: string, body?: Members, client = broken.client) =>
+    client.call(method, path, { token: shop.token, ...defined({ body }) });
+  const sale = await call('POST', `${sales}/process`, keyedSale());
+  assert.equal(sale.status, 200, sale.text);
+  const code = await call('POST', codes, { name: 'Shift lead', oneTime: true });
+  return {
+    approvalCode: code.body.code as string,
+    refund: (body: Members) => call('POST', `${sales}/${sale.body.transactionId}/refund`, body),
+    async statusAndUses() {
+      const path = `${codes}/${code.body.approvalCodeId}`;
+      const { status, uses } = (await call('GET', path, undefined, on.client)).body;
+      return [status, uses];
+    },
+  };
+}
+
+for (const moment of ['before the statement', 'before COMMIT'] as const satisfies Moment[]) {
+  test(`a code of a refund that the database loses ${moment} is free for the next refund`, async () => {
+    const { approvalCode, refund, statusAndUses } = await saleAndCode();
+    wire.breakAt(moment, useCode);
+    const lost = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
+    assert.ok(wire.hasBroken());
+    assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+    assert.deepEqual(await statusAndUses(), ['Active', 0]);
+    const other = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
+    assert.equal(other.status, 200, other.text);
+    assert.deepEqual(await statusAndUses(), ['Used', 1]);
+  });
+}
+
+test('a code of a refund whose COMMIT is done but not confirmed is used once, by that refund', async () => {
+  const { approvalCode, refund, statusAndUses } = await saleAndCode();
+  const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
+  wire.breakAt('after COMMIT', useCode);
+  const lost = await refund(body);
+  assert.ok(wire.hasBroken());
+  assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+  assert.deepEqual(await statusAndUses(), ['Used', 1]);
+  const other = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
+  assertRefused(other, { code: 'approval_code_used', pointer: '/approvalCode' });
+  const done = await until(async () => {
+    const again = await refund(body);
+    return again.body.operation?.status === 'Succeeded' ? again : undefined;
+  }, 'the refund to be sent after all');
+  assert.equal(done.body.refundedAmount, 100);
+  assert.deepEqual(await statusAndUses(), ['Used', 1]);
+});
+
+test('a code of a refund that was not sent is free once that is stored, whatever the answer', async () => {
+  const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
+  const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
+  bank.server.setReady(false);
+  wire.breakAt('after COMMIT', freeCode);
+  const lost = await refund(body);
+  assert.ok(wire.hasBroken());
+  assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+  assert.deepEqual(await statusAndUses(), ['Active', 0]);
+  assert.equal((await refund(body)).body.code, 'not_sent');
+  assert.deepEqual(await statusAndUses(), ['Active', 0]);
+  await untilBankIsReady();
+});
+
+test('a code stays used while its refund is stored, and the refund is sent later', async () => {
+  const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
+  const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
+  bank.server.setReady(false);
+  wire.breakAt('before COMMIT', freeCode);
+  const lost = await refund(body);
+  assert.ok(wire.hasBroken());
+  assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+  assert.deepEqual(await statusAndUses(), ['Used', 1]);
+  await untilBankIsReady();
+  await until(async () => {
+    const { operation } = (await refund(body)).body;
+    return operation?.status === 'Succeeded' ? true : undefined;
+  }, 'the refund to be sent after all');
+  assert.deepEqual(await statusAndUses(), ['Used', 1]);
+});
+
+test('all of this ends in agreement with the host', agree);

@@ -1,0 +1,398 @@
+// Approval codes: a supervisor makes them, a terminal sends them with a refund or a cancel.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { maxFailedAttempts } from '../../../src/payments/approvals/check-approval-code.ts';
+import {
+  attachHttpAcquirer,
+  termsOn,
+  untilAvailable,
+} from '../../support/acquirers/test-http-acquirer.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { scene as plainScene, type Scene, type Shop } from '../../support/test-merchant.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+const sales = '/payment/v1/transactions';
+const codes = '/payment/v1/approval-codes';
+
+type Members = Record<string, unknown>;
+
+async function opened(required = true) {
+  const on = await scene();
+  if (required) {
+    const { organizationId, realm } = on;
+    const input = { name: realm, approvalCodeRequired: true };
+    await on.house.provisioning.organizations.replace({ organizationId }, organizationId, input);
+  }
+  const call = (method: string, path: string, body?: Members, token = on.shop.token) =>
+    on.client.call(method, path, { token, ...defined({ body }) });
+  const sold = async (members: Members = {}) =>
+    (await call('POST', `${sales}/process`, keyedSale(members))).body.transactionId as string;
+  const make = async (members: Members = {}, token?: string) => {
+    const answer = await call('POST', codes, { name: 'Shift lead', ...members }, token);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body as { approvalCodeId: string; code: string; status: string };
+  };
+  const refund = (id: string, members: Members = {}, token?: string) =>
+    call('POST', `${sales}/${id}/refund`, members, token);
+  return { ...on, call, sold, make, refund };
+}
+
+/** A till of the organisation, whose tries are counted apart. */
+const tillOf = (on: Scene, shop: Shop) =>
+  on.tokenFor({
+    name: 'another till',
+    entityType: 'merchant',
+    entityId: shop.merchantId,
+    merchantId: shop.merchantId,
+    roles: ['Merchant'],
+  });
+
+const wrongFor = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, '0');
+
+test('where it is required, refund and void need a code, and a reversal or a web refund does not', async () => {
+  const { call, sold, make, refund } = await opened();
+  const id = await sold();
+  const without = await refund(id);
+  assert.equal(without.status, 422);
+  assert.equal(without.body.code, 'approval_code_required');
+  assert.equal(without.body.outcome, 'NotProcessed');
+  assert.equal(without.body.errors[0].pointer, '/approvalCode');
+  const { code, approvalCodeId } = await make();
+  assert.match(code, /^\d{8}$/);
+  const done = await refund(id, { amount: 100, approvalCode: code });
+  assert.equal(done.status, 200, done.text);
+  assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
+  assert.equal(done.body.refundedAmount, 100);
+  const web = await call('POST', `${sales}/${id}/refundbyweb`, { amount: 100 });
+  assert.equal(web.body.refundedAmount, 200, web.text);
+
+  const held = await sold({ captureMode: 'Deferred' });
+  const cancel = (members: Members) => call('POST', `${sales}/${held}/cancel`, members);
+  const refused = await cancel({ cancelReason: 'Functional', amount: 1 });
+  assert.equal(refused.body.code, 'approval_code_required');
+  const voided = await cancel({ cancelReason: 'Functional', amount: 1, approvalCode: code });
+  assert.equal(voided.body.cancelledAmount, 1, voided.text);
+  const reversed = await cancel({ cancelReason: 'Technical' });
+  assert.equal(reversed.status, 200, reversed.text);
+  const other = await sold({ captureMode: 'Deferred' });
+  const captured = await call('POST', `${sales}/${other}/capture`, {});
+  assert.equal(captured.body.state, 'Captured', 'a capture takes no money back');
+  const used = await call('GET', `${codes}/${approvalCodeId}`);
+  assert.equal(used.body.uses, 2);
+  assert.ok(used.body.lastUsedAt);
+});
+
+test('where it is not required, a code that is sent is checked all the same', async () => {
+  const { call, sold, make, refund } = await opened(false);
+  const id = await sold();
+  const { code } = await make();
+  assert.equal((await refund(id, { amount: 1 })).status, 200);
+  const wrong = await refund(id, { amount: 1, approvalCode: wrongFor(code) });
+  assert.equal(wrong.status, 422);
+  assert.equal(wrong.body.code, 'approval_code_invalid');
+  assert.ok(!wrong.text.includes(wrongFor(code)), 'a code is not told again');
+  const held = await sold({ captureMode: 'Deferred' });
+  const capture = await call('POST', `${sales}/${held}/capture`, { approvalCode: wrongFor(code) });
+  assert.equal(capture.body.code, 'approval_code_invalid');
+  const right = await call('POST', `${sales}/${held}/capture`, { approvalCode: code });
+  assert.equal(right.body.state, 'Captured', right.text);
+});
+
+test('of six refunds at once a one-time code approves one, the others answer approval_code_used, and no code is locked', async () => {
+  const { sold, make, refund, call } = await opened();
+  const ids = await Promise.all(Array.from({ length: maxFailedAttempts + 1 }, () => sold()));
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const answers = await Promise.all(ids.map((id) => refund(id, { approvalCode: code })));
+  const refused = answers.filter(({ status }) => status !== 200);
+  assert.equal(refused.length, maxFailedAttempts);
+  for (const answer of refused) {
+    assertRefused(answer, { code: 'approval_code_used', pointer: '/approvalCode' });
+  }
+  const { body } = await call('GET', `${codes}/${approvalCodeId}`);
+  assert.deepEqual([body.status, body.uses], ['Used', 1]);
+  const open = ids.find((_, index) => answers[index]?.status !== 200) as string;
+  const other = await make();
+  assert.equal((await refund(open, { approvalCode: other.code })).status, 200);
+});
+
+test('the same refund again is answered without a second use, and its code is not part of it', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const body = { amount: 100, clientOperationId: randomUUID() };
+  const first = await refund(id, { ...body, approvalCode: code });
+  assert.equal(first.status, 200, first.text);
+  for (const again of [{ approvalCode: code }, {}]) {
+    const second = await refund(id, { ...body, ...again });
+    assert.equal(second.status, 200, second.text);
+    assert.equal(second.headers['idempotent-replayed'], 'true');
+  }
+  assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
+});
+
+test('what is refused for another reason leaves a one-time code to be used', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const tooMuch = await refund(id, { amount: 99_999, approvalCode: code });
+  assert.equal(tooMuch.body.code, 'refund_amount_exceeded');
+  const held = await sold({ captureMode: 'Deferred' });
+  assert.equal((await refund(held, { approvalCode: code })).body.code, 'not_captured');
+  assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.status, 'Active');
+  assert.equal((await refund(id, { approvalCode: code })).status, 200);
+});
+
+test('a code that approved what was never sent approves the next try, and that one alone', async () => {
+  const on = await plainScene();
+  const bank = await attachHttpAcquirer(on, 'bank');
+  const shop = await on.newShop(termsOn(bank.linkId));
+  await untilAvailable(on, shop.token);
+  const call = (method: string, path: string, body?: Members) =>
+    on.client.call(method, path, { token: shop.token, ...defined({ body }) });
+  const sale = await call('POST', `${sales}/process`, keyedSale());
+  const refunds = `${sales}/${sale.body.transactionId}/refund`;
+  const made = await call('POST', codes, { name: 'Shift lead', oneTime: true });
+  const { code: approvalCode, approvalCodeId } = made.body;
+  const standing = async () => (await call('GET', `${codes}/${approvalCodeId}`)).body;
+  bank.server.setReady(false);
+  const unsent = { amount: 100, clientOperationId: randomUUID(), approvalCode };
+  for (const time of ['at once', 'again']) {
+    const refused = await call('POST', refunds, unsent);
+    assert.equal(refused.body.code, 'not_sent', `${time}: ${refused.text}`);
+    const { status, uses } = await standing();
+    assert.deepEqual([status, uses], ['Active', 0], time);
+  }
+  const atOnce = { amount: 100, clientOperationId: randomUUID() };
+  const all = await Promise.all(Array.from({ length: 10 }, () => call('POST', refunds, atOnce)));
+  for (const refused of all) {
+    assert.deepEqual([refused.status, refused.body.code], [502, 'not_sent'], refused.text);
+  }
+  const { operations } = (await call('GET', `${sales}/${sale.body.transactionId}`)).body;
+  const unavailable = { category: 'TechnicalFailure', reason: 'AcquirerUnavailable' };
+  for (const { status, response } of operations) {
+    assert.deepEqual([status, response], ['Failed', unavailable], 'no word of the adapter');
+  }
+  bank.server.setReady(true);
+  await untilAvailable(on, shop.token);
+  const done = await call('POST', refunds, { amount: 100, approvalCode });
+  assert.equal(done.status, 200, done.text);
+  assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
+  // What has come to nothing is told once more, and frees no code that another one has used.
+  assert.equal((await call('POST', refunds, unsent)).body.code, 'not_sent');
+  const { status, uses } = await standing();
+  assert.deepEqual([status, uses], ['Used', 1]);
+  const other = await call('POST', refunds, { amount: 100, approvalCode });
+  assert.equal(other.body.code, 'approval_code_used');
+});
+
+test('limits of amount, time, place, and revocation are the same refusal, and none of them locks codes', async () => {
+  const on = await opened();
+  const { sold, make, refund, call, otherShop } = on;
+  const id = await sold();
+  const small = await make({ maxAmount: 100, currency: 'EUR' });
+  const dollars = await make({ maxAmount: 100_000, currency: 'USD' });
+  const elsewhere = await make({}, otherShop.token);
+  const revoked = await make();
+  assert.equal((await call('DELETE', `${codes}/${revoked.approvalCodeId}`)).body.status, 'Revoked');
+  assert.equal((await call('DELETE', `${codes}/${revoked.approvalCodeId}`)).status, 200);
+  const notValid = [small, dollars, elsewhere, revoked];
+  assert.ok(notValid.length * 2 > maxFailedAttempts);
+  for (const { code } of [...notValid, ...notValid]) {
+    const refused = await refund(id, { amount: 101, approvalCode: code });
+    assert.equal(refused.body.code, 'approval_code_invalid');
+  }
+  const expired = await make({ validUntil: '2099-01-01T00:00:00.000Z' });
+  const database = await testDatabase();
+  await database.query(
+    'UPDATE approval_codes SET valid_until = now() WHERE approval_code_id = $1',
+    [expired.approvalCodeId],
+  );
+  const late = await refund(id, { amount: 1, approvalCode: expired.code });
+  assert.equal(late.body.code, 'approval_code_invalid');
+  const { status } = (await call('GET', `${codes}/${expired.approvalCodeId}`)).body;
+  assert.equal(status, 'Expired');
+  assert.equal((await refund(id, { amount: 100, approvalCode: small.code })).status, 200);
+});
+
+test('after a few wrong codes nobody finds one by trying, and other tills go on', async () => {
+  const on = await opened();
+  const { sold, make, refund, shop } = on;
+  const id = await sold();
+  const { code } = await make();
+  const tries = await Promise.all(
+    Array.from({ length: 40 }, () => refund(id, { amount: 1, approvalCode: wrongFor(code) })),
+  );
+  const told = (name: string) => tries.filter(({ body }) => body.code === name).length;
+  assert.equal(told('approval_code_invalid'), maxFailedAttempts);
+  assert.equal(told('approval_code_locked'), 40 - maxFailedAttempts);
+  const locked = await refund(id, { amount: 1, approvalCode: code });
+  assert.equal(locked.body.code, 'approval_code_locked');
+  assert.ok(locked.body.retryAfterMs > 0 && locked.body.retryAfterMs <= 900_000);
+  const other = await tillOf(on, shop);
+  assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
+  for (let right = 0; right < maxFailedAttempts * 2; right += 1) {
+    assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
+  }
+});
+
+test('a right code at forty refunds at once is no try, and wrong ones at once are judged up to the limit', async () => {
+  const { sold, make, refund } = await opened();
+  const { code } = await make();
+  const atOnce = async (approvalCode: string) => {
+    const ids = await Promise.all(Array.from({ length: 40 }, () => sold()));
+    return Promise.all(ids.map((id) => refund(id, { amount: 1, approvalCode })));
+  };
+  for (const { status, text } of await atOnce(code)) assert.equal(status, 200, text);
+  const wrong = (await atOnce(wrongFor(code))).map(({ body }) => body.code);
+  const told = (name: string) => wrong.filter((each) => each === name).length;
+  assert.equal(told('approval_code_invalid'), maxFailedAttempts);
+  assert.equal(told('approval_code_locked'), 40 - maxFailedAttempts);
+});
+
+test('the same refund at once is answered once with a one-time code, which is used once', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const body = { clientOperationId: randomUUID(), approvalCode: code };
+  const all = await Promise.all(Array.from({ length: 10 }, () => refund(id, body)));
+  for (const { status, body: told, text } of all) {
+    assert.equal(status, 200, text);
+    assert.deepEqual(told.operation, all[0]?.body.operation);
+  }
+  assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
+});
+
+test('a code that is right opens no way to try others', async () => {
+  const { sold, make, refund } = await opened();
+  const id = await sold();
+  const small = await make({ maxAmount: 1, currency: 'EUR' });
+  const answers: string[] = [];
+  for (let round = 0; round < maxFailedAttempts + 1; round += 1) {
+    const wrong = await refund(id, { amount: 900, approvalCode: wrongFor(small.code) });
+    answers.push(wrong.body.code);
+    await refund(id, { amount: 1, approvalCode: small.code });
+  }
+  assert.deepEqual(
+    answers.slice(0, maxFailedAttempts),
+    Array(maxFailedAttempts).fill('approval_code_invalid'),
+  );
+  assert.equal(answers.at(-1), 'approval_code_locked');
+});
+
+test('codes are listed without the code, page by page, each merchant its own', async () => {
+  const on = await opened(false);
+  const { make, call, otherShop, shop } = on;
+  const made = [await make(), await make(), await make()];
+  const first = await call('GET', `${codes}?limit=2`);
+  assert.equal(first.body.items.length, 2);
+  const next = await call('GET', `${codes}?limit=2&cursor=${first.body.nextCursor}`);
+  const ids = [...first.body.items, ...next.body.items].map(
+    (each: Members) => each['approvalCodeId'],
+  );
+  assert.deepEqual(
+    ids,
+    made.map(({ approvalCodeId }) => approvalCodeId),
+  );
+  assert.equal(next.body.nextCursor, null);
+  for (const { code } of made) assert.ok(!first.text.includes(code) && !next.text.includes(code));
+  const [{ approvalCodeId = '' } = {}] = made;
+  for (const method of ['GET', 'DELETE']) {
+    const foreign = await call(method, `${codes}/${approvalCodeId}`, undefined, otherShop.token);
+    assert.equal(foreign.status, 404);
+  }
+  assert.deepEqual((await call('GET', codes, undefined, otherShop.token)).body.items, []);
+  await call('DELETE', `${codes}/${approvalCodeId}`);
+  assert.equal((await call('GET', codes)).body.items.length, 2);
+  assert.equal((await call('GET', `${codes}?includeRevoked=true`)).body.items.length, 3);
+  const forOther = await call('POST', codes, { name: 'x', merchantId: otherShop.merchantId });
+  assert.equal(forOther.body.code, 'entity_out_of_scope');
+  const stranger = await call('POST', codes, { name: 'x', storeId: otherShop.storeId });
+  assert.equal(stranger.status, 404);
+  const readOnly = await on.tokenFor({
+    name: 'reader',
+    entityType: 'merchant',
+    entityId: shop.merchantId,
+    merchantId: shop.merchantId,
+    roles: ['MerchantReadOnly'],
+  });
+  assert.equal((await call('POST', codes, { name: 'x' }, readOnly)).status, 403);
+});
+
+test('whoever acts for one store has its codes alone', async () => {
+  const on = await opened(false);
+  const { make, call, shop } = on;
+  const { merchantId, storeId } = shop;
+  const own = await make({ storeId });
+  const whole = await make();
+  const token = await on.tokenFor({
+    name: 'back office of a store',
+    entityType: 'merchant',
+    entityId: merchantId,
+    merchantId,
+    storeId,
+    roles: ['Merchant'],
+  });
+  const { items } = (await call('GET', codes, undefined, token)).body;
+  assert.deepEqual(
+    items.map((each: Members) => each['approvalCodeId']),
+    [own.approvalCodeId],
+  );
+  for (const method of ['GET', 'DELETE']) {
+    const answer = await call(method, `${codes}/${whole.approvalCodeId}`, undefined, token);
+    assert.equal(answer.body.code, 'resource_not_found', answer.text);
+  }
+  assert.equal(
+    (await call('DELETE', `${codes}/${own.approvalCodeId}`, undefined, token)).status,
+    200,
+  );
+});
+
+test('the code stands in no table, and every change of one in the audit', async () => {
+  const { make, call, acquirerToken } = await opened(false);
+  const { code, approvalCodeId } = await make();
+  await call('DELETE', `${codes}/${approvalCodeId}`);
+  const database = await testDatabase();
+  const [row] = await database.query<{ text: string }>(
+    'SELECT approval_codes::text AS text FROM approval_codes WHERE approval_code_id = $1',
+    [approvalCodeId],
+  );
+  assert.ok(row !== undefined && !row.text.includes(code));
+  const path = `/audit/v1/records?entityId=${approvalCodeId}`;
+  const { body, text } = await call('GET', path, undefined, acquirerToken);
+  assert.deepEqual(body.items.map((each: Members) => each['action']).sort(), [
+    'approvalCode.created',
+    'approvalCode.revoked',
+  ]);
+  assert.ok(!text.includes(code));
+});
+
+test('what is no code, and what makes none, is refused by name', async () => {
+  const { call, sold, refund } = await opened(false);
+  const id = await sold();
+  for (const approvalCode of ['', '1234567', '123456789', 'abcdefgh', '1234567\n']) {
+    const { body } = await refund(id, { approvalCode });
+    assert.equal(body.code, 'approval_code_invalid', approvalCode);
+  }
+  const faults: [Members, string][] = [
+    [{}, '/name'],
+    [{ name: '' }, '/name'],
+    [{ name: 'x', maxAmount: 5 }, '/currency'],
+    [{ name: 'x', currency: 'EUR' }, '/maxAmount'],
+    [{ name: 'x', maxAmount: 5, currency: 'DEM' }, '/currency'],
+    [{ name: 'x', validUntil: '2020-01-01T00:00:00Z' }, '/validUntil'],
+    [{ name: 'x', code: '12345678' }, '/code'],
+  ];
+  for (const [body, pointer] of faults) {
+    const answer = await call('POST', codes, body);
+    assert.equal(answer.status, 422, answer.text);
+    assert.equal(answer.body.errors[0].pointer, pointer, answer.text);
+  }
+  assert.equal((await call('GET', `${codes}/${randomUUID()}`)).status, 404);
+});
+
+test('the books of both sides agree', agree);

@@ -1,0 +1,109 @@
+// A capture of all over two acquirer links: one that is down puts off its own items alone.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene, scene } from '../../support/test-merchant.ts';
+import { testHouse } from '../../support/test-platform.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { assertAgreement } from '../ledger/ledger-invariants.ts';
+
+const base = '/payment/v1/transactions';
+const each = 40;
+
+async function sell(on: Scene): Promise<string[]> {
+  const sales = Array.from({ length: each }, async () => {
+    const body = keyedSale({ amount: 700, captureMode: 'Deferred' });
+    const answer = await on.client.call('POST', `${base}/process`, { token: on.shop.token, body });
+    assert.equal(answer.body.state, 'Authorized', answer.text);
+    return answer.body.transactionId as string;
+  });
+  return Promise.all(sales);
+}
+
+/** Waits until so many links of the organisation can be reached. */
+function linksOpen(on: Scene, count: number): Promise<true> {
+  return until(async () => {
+    const path = '/payment/v1/acquirer-links';
+    const { body } = await on.client.call('GET', path, { token: on.acquirerToken });
+    const open = body.items.filter(({ available }: { available: boolean }) => available);
+    return open.length === count || undefined;
+  }, `${count} open links`);
+}
+
+/** From now on the shop sells over another link: the contract of the first one is switched off. */
+async function moveTo(on: Scene, port: number): Promise<void> {
+  const { house, shop, organizationId, client, acquirerToken } = on;
+  const scope = { organizationId };
+  const link = await house.provisioning.acquirerLinks.create(scope, {
+    name: 'the other one',
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    institutionId: '654321',
+  });
+  await house.openLinks();
+  const contracts = `/provisioning/v2/merchants/${shop.merchantId}/acquirer-contracts`;
+  const path = `${contracts}/${shop.contractId}`;
+  const { body: first } = await client.call('GET', path, { token: acquirerToken });
+  const off = await client.call('PUT', path, {
+    token: acquirerToken,
+    body: { ...first, status: 'Disabled' },
+  });
+  assert.equal(off.status, 200, off.text);
+  const own = ['contractId', 'organizationId', 'merchantId', 'createdAt', 'updatedAt', 'version'];
+  const terms = Object.entries(first).filter(([name]) => !own.includes(name));
+  const made = await client.call('POST', contracts, {
+    token: acquirerToken,
+    body: {
+      ...Object.fromEntries(terms),
+      // Both links end at one host, which tells terminals apart by the merchant's number.
+      acquirerMerchantId: `N${shop.merchantNumber.slice(1)}`,
+      acquirerLink: link.view.acquirerLinkId,
+    },
+  });
+  assert.equal(made.status, 201, made.text);
+  await linksOpen(on, 2);
+}
+
+test('an acquirer that is down puts off its own items, and nobody else’s', async (t) => {
+  const { host } = await testHouse();
+  const tap = await acquirerTap(host.port);
+  t.after(tap.close);
+  const on = await scene({}, { acquirerPort: tap.port });
+  const first = await sell(on);
+  await moveTo(on, host.port);
+  const second = await sell(on);
+  await tap.close();
+  await linksOpen(on, 1);
+
+  const batch = await on.client.call('POST', `${base}/captureall`, {
+    token: on.shop.token,
+    body: {},
+  });
+  assert.equal(batch.status, 202, batch.text);
+  const path = `${base}/captureall/${batch.body.batchId}?limit=200`;
+  const look = async () => (await on.client.call('GET', path, { token: on.shop.token })).body;
+  const half = await until(async () => {
+    const now = await look();
+    return now.succeeded === each ? now : undefined;
+  }, 'the captures of the other link');
+  assert.equal(half.state, 'Running');
+  const statuses = new Map<string, string>(
+    half.items.map((item: Record<string, string>) => [item['transactionId'], item['status']]),
+  );
+  assert.ok(second.every((id) => statuses.get(id) === 'Succeeded'));
+  assert.ok(first.every((id) => statuses.get(id) === 'Pending'));
+
+  await tap.open();
+  const done = await until(
+    async () => {
+      const now = await look();
+      return now.state === 'Completed' ? now : undefined;
+    },
+    'the rest',
+    60_000,
+  );
+  assert.deepEqual([done.succeeded, done.failed], [2 * each, 0]);
+  await assertAgreement(on);
+});

@@ -1,0 +1,144 @@
+// An operation that no acquirer will answer, and the hand that ends it as the books of the acquirer say.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  type Asked,
+  answerTo,
+  approve,
+  frameOf,
+  startScriptedHost,
+} from '../../support/acquirers/scripted-host.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene, scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+const note = 'Their help desk, on the telephone.';
+
+/** A host that has had the numbers of every capture and refund from something else. */
+async function colliding(t: TestContext) {
+  const host = await startScriptedHost();
+  t.after(() => host.stop());
+  const on = await scene({}, { acquirerPort: host.port });
+  const taken = ({ message, socket }: Asked) => {
+    const isRefund = message.fields[3]?.startsWith('20') === true;
+    if (!message.mti.startsWith('022') && !isRefund) return approve({ message, socket });
+    socket.write(frameOf(answerTo(message, { 39: '94' })));
+    return undefined;
+  };
+  host.script(taken);
+  return { on, host };
+}
+
+function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const options = { token: on.shop.token, ...defined({ body }) };
+  return on.client.call(method, base + path, options);
+}
+
+const resolve = (on: Scene, id: string, number: number, body: Record<string, unknown>) =>
+  call(on, `/${id}/operations/${number}/resolve`, { note, ...body });
+
+async function sold(on: Scene, captureMode: 'Immediate' | 'Deferred'): Promise<string> {
+  const { body, text } = await call(on, '/process', keyedSale({ amount: 1000, captureMode }));
+  assert.equal(body.approved, true, text);
+  return body.transactionId;
+}
+
+const jobsOf = async (on: Scene) =>
+  (await testDatabase()).query<{ kind: string }>(
+    "SELECT kind FROM jobs WHERE organization_id = $1 AND kind = 'payments.retry-operation'",
+    [on.organizationId],
+  );
+
+describe('an operation that nobody answers', { concurrency: 4 }, () => {
+  test('is ended as not done: its amount is free, and it is not sent again', async (t) => {
+    const { on, host } = await colliding(t);
+    const id = await sold(on, 'Immediate');
+    const pending = await call(on, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
+    assert.deepEqual([pending.status, pending.body.operation.status], [202, 'Pending']);
+    const missing = await call(on, `/${id}/operations/1/resolve`, { outcome: 'Failed' });
+    assertRefused(missing, { code: 'field_required', pointer: '/note' });
+    const number = await resolve(on, id, 1, { outcome: 'Failed', note: 'Of 4111 1111 1111 1111' });
+    assertRefused(number, { code: 'field_invalid', pointer: '/note' });
+    const other = await resolve(on, id, 2, { outcome: 'Failed' });
+    assertRefused(other, { code: 'transaction_not_found', pointer: null });
+    const stranger = await resolve(on, randomUUID(), 1, { outcome: 'Failed' });
+    assertRefused(stranger, { code: 'transaction_not_found', pointer: null });
+
+    const ended = await resolve(on, id, 1, { outcome: 'Failed' });
+    assert.equal(ended.status, 200, ended.text);
+    const { status, response } = ended.body.operation;
+    assert.deepEqual([status, response], ['Declined', { category: 'Unknown', reason: 'Resolved' }]);
+    const again = await resolve(on, id, 1, { outcome: 'Failed' });
+    assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
+    const contrary = await resolve(on, id, 1, { outcome: 'Succeeded' });
+    assertRefused(contrary, { code: 'resolution_not_possible', pointer: null });
+    const event = (await call(on, `/${id}`)).body.events.at(-1);
+    assert.equal(event.type, 'transaction.refund_failed');
+    assert.equal(event.data.note, note);
+    assert.ok(event.data.actor);
+    await until(async () => ((await jobsOf(on)).length === 0 ? true : undefined), 'the job to end');
+
+    host.script(approve);
+    const whole = await call(on, `/${id}/refund`, { amount: 1000, clientOperationId: 'r-2' });
+    assert.equal(whole.body.state, 'Refunded', whole.text);
+    const path = `/audit/v1/records?action=operation.resolved&entityId=${id}`;
+    const { body: audit } = await on.client.call('GET', path, { token: on.acquirerToken });
+    const [record, ...more] = audit.items;
+    assert.equal(more.length, 0);
+    assert.deepEqual(
+      [record.before.status, record.after.status, record.after.note],
+      ['Pending', 'Declined', note],
+    );
+  });
+
+  test('is ended as done, and a capture of all that waited for it completes', async (t) => {
+    const { on } = await colliding(t);
+    const id = await sold(on, 'Deferred');
+    const { body: batch } = await call(on, '/captureall', {});
+    const number = await until(async () => {
+      const { body } = await call(on, `/${id}`);
+      return body.operations[0]?.status === 'Pending' ? body.operations[0].number : undefined;
+    }, 'the capture to be pending');
+    // It was so from its reservation on: the host's word that it has had the numbers makes the job.
+    await until(async () => ((await jobsOf(on)).length > 0 ? true : undefined), 'the collision');
+    assert.equal((await call(on, `/captureall/${batch.batchId}`)).body.state, 'Running');
+    // Two at once: one decision.
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => resolve(on, id, number, { outcome: 'Succeeded' })),
+    );
+    for (const { status, text } of answers) assert.equal(status, 200, text);
+    const { body: captured } = await call(on, `/${id}`);
+    assert.deepEqual([captured.state, captured.capturedAmount], ['Captured', 1000]);
+    const done = await until(async () => {
+      const { body } = await call(on, `/captureall/${batch.batchId}`);
+      return body.state === 'Completed' ? body : undefined;
+    }, 'the batch');
+    assert.deepEqual([done.total, done.succeeded, done.failed], [1, 1, 0]);
+  });
+
+  test('has to wait for its alarm, unless the host has had its numbers', async (t) => {
+    const { on, host } = await colliding(t);
+    const id = await sold(on, 'Immediate');
+    host.script((asked) => {
+      if (asked.message.mti === '0800') approve(asked);
+    });
+    const pending = await call(on, `/${id}/refund`, { amount: 600 });
+    assert.equal(pending.status, 202, pending.text);
+    const early = await resolve(on, id, 1, { outcome: 'Succeeded' });
+    assertRefused(early, { code: 'resolution_not_possible', pointer: null });
+    await (await testDatabase()).query(
+      `UPDATE operations SET created_at = created_at - interval '10 minutes'
+        WHERE organization_id = $1 AND transaction_id = $2`,
+      [on.organizationId, id],
+    );
+    const late = await resolve(on, id, 1, { outcome: 'Succeeded' });
+    assert.deepEqual([late.status, late.body.refundedAmount], [200, 600], late.text);
+  });
+});

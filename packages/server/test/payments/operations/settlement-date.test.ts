@@ -1,0 +1,146 @@
+// Holds that lapse and days of settlement, on the whole house.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { settlementDayForTime } from '../../../src/payments/transaction/settlement-and-expiry.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene, scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+const zone = 'Europe/Paris';
+
+async function call(on: Scene, method: string, path: string, body?: unknown) {
+  const options = { token: on.shop.token, ...defined({ body }) };
+  return on.client.call(method, base + path, options);
+}
+
+async function authorize(on: Scene, amount = 1000): Promise<string> {
+  const sale = keyedSale({ amount, captureMode: 'Deferred' });
+  const { body, text } = await call(on, 'POST', '/process', sale);
+  assert.equal(body.state, 'Authorized', text);
+  return body.transactionId;
+}
+
+/** As if the time of the hold were over. */
+async function lapse(on: Scene, transactionId: string): Promise<void> {
+  const database = await testDatabase();
+  const key = [on.organizationId, transactionId];
+  await database.query(
+    `UPDATE transaction_events SET data = jsonb_set(data, '{context,holdDays}', '0')
+      WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
+    key,
+  );
+  await database.query(
+    `UPDATE transactions SET authorization_expires_at = created_at
+      WHERE organization_id = $1 AND transaction_id = $2`,
+    key,
+  );
+}
+
+const standing = (on: Scene, id: string, state: string) =>
+  until(async () => {
+    const { body } = await call(on, 'GET', `/${id}`);
+    return body.state === state ? body : undefined;
+  }, `the state ${state}`);
+
+test('a hold is kept as long as the contract says', async () => {
+  const on = await scene({ holdDays: 3 });
+  const id = await authorize(on);
+  const database = await testDatabase();
+  const [row] = await database.query<{ days: number }>(
+    `SELECT extract(epoch FROM authorization_expires_at - created_at)::int / 86400 AS days FROM transactions
+      WHERE organization_id = $1 AND transaction_id = $2`,
+    [on.organizationId, id],
+  );
+  assert.equal(row?.days, 3);
+  const sale = await call(on, 'POST', '/process', keyedSale());
+  const [none] = await database.query<{ authorization_expires_at: Date | null }>(
+    'SELECT authorization_expires_at FROM transactions WHERE organization_id = $1 AND transaction_id = $2',
+    [on.organizationId, sale.body.transactionId],
+  );
+  assert.equal(none?.authorization_expires_at, null);
+});
+
+test('what nothing was captured of expires, and a late capture is refused', async () => {
+  const on = await scene();
+  const id = await authorize(on);
+  const other = await authorize(on);
+  await lapse(on, id);
+  const late = await call(on, 'POST', `/${id}/capture`, {});
+  assertRefused(late, { code: 'authorization_expired', pointer: null });
+  const gone = await standing(on, id, 'Expired');
+  assert.equal(gone.approved, false);
+  const { type, data } = gone.events.at(-1);
+  assert.deepEqual([type, data.amount, data.state], ['transaction.expired', 1000, 'Expired']);
+  const { body: allowed } = await call(on, 'GET', `/${id}/allowedoperations`);
+  assert.deepEqual(
+    allowed.operations.map(({ operation, reason }: Record<string, string>) => [operation, reason]),
+    [
+      ['Capture', 'authorization_expired'],
+      ['Refund', 'not_captured'],
+      ['Cancel', 'authorization_expired'],
+      ['Reversal', 'authorization_expired'],
+    ],
+  );
+  const cancel = { cancelReason: 'Functional' };
+  assertRefused(await call(on, 'POST', `/${id}/cancel`, cancel), {
+    code: 'authorization_expired',
+    pointer: null,
+  });
+  const batch = await call(on, 'POST', '/captureall', { dryRun: true });
+  assert.deepEqual(
+    batch.body.items.map(({ transactionId }: Record<string, string>) => transactionId),
+    [other],
+  );
+});
+
+test('of what was captured in part the rest is given back, and the captured part is refundable', async () => {
+  const on = await scene();
+  const id = await authorize(on);
+  await call(on, 'POST', `/${id}/capture`, { amount: 400 });
+  await lapse(on, id);
+  const now = await standing(on, id, 'Captured');
+  assert.deepEqual([now.capturedAmount, now.cancelledAmount], [400, 600]);
+  assert.equal(now.events.at(-1).type, 'transaction.expired');
+  const refund = await call(on, 'POST', `/${id}/refund`, {});
+  assert.equal(refund.body.state, 'Refunded', refund.text);
+});
+
+test('a capture that awaits its answer decides before the hold lapses', async () => {
+  const on = await scene();
+  const id = await authorize(on, 20_000);
+  const open = await call(on, 'POST', `/${id}/capture`, { amount: 9091 });
+  assert.equal(open.status, 202, open.text);
+  await lapse(on, id);
+  const now = await standing(on, id, 'Captured');
+  assert.deepEqual([now.capturedAmount, now.cancelledAmount], [9091, 20_000 - 9091]);
+});
+
+test('what is captured belongs to the day of the store', async () => {
+  const on = await scene();
+  const today = () => settlementDayForTime(Date.now(), zone).date;
+  const before = today();
+  const sale = await call(on, 'POST', '/process', keyedSale());
+  const id = await authorize(on);
+  const capture = await call(on, 'POST', `/${id}/capture`, {});
+  const days = [before, today()];
+  assert.ok(days.includes(sale.body.settlementDate), sale.text);
+  assert.ok(days.includes(capture.body.operation.settlementDate), capture.text);
+  assert.equal(capture.body.settlementDate, undefined);
+});
+
+test('after the cut-over it belongs to the next day', async () => {
+  // A minute ago on the clocks of the store; at midnight that is the day before, which has ended too.
+  const ago = new Date(Date.now() - 60_000);
+  const clock = { timeZone: zone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
+  const cutOverTime = new Intl.DateTimeFormat('en-GB', clock).format(ago);
+  const on = await scene({ cutOverTime });
+  const sale = await call(on, 'POST', '/process', keyedSale());
+  const expected = settlementDayForTime(Date.parse(sale.body.updatedAt), zone, cutOverTime).date;
+  assert.equal(sale.body.settlementDate, expected);
+  const plain = settlementDayForTime(ago.getTime(), zone).date;
+  assert.ok(expected > plain || cutOverTime === '00:00', `${expected} ${plain}`);
+});

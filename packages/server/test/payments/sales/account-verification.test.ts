@@ -1,0 +1,139 @@
+// A look at the card without an amount: approved by 85 or 00, with nothing to capture afterwards.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  answerTo,
+  frameOf,
+  type ScriptedHost,
+  startScriptedHost,
+} from '../../support/acquirers/scripted-host.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene, scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { assertAgreement } from '../ledger/ledger-invariants.ts';
+
+const base = '/payment/v1/transactions';
+const verification = (members: Record<string, unknown> = {}) =>
+  keyedSale({ purpose: 'AccountVerification', amount: 0, ...members });
+
+function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const options = { token: on.shop.token, ...defined({ body }) };
+  return on.client.call(method, base + path, options);
+}
+
+describe('account verification', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene();
+  });
+
+  test('asks the issuer and holds nothing, whatever the contract captures', async () => {
+    const { body: sale, text } = await call(on, '/process', verification());
+    assert.equal(sale.state, 'Authorized', text);
+    assert.equal(sale.approved, true);
+    assert.equal(sale.terminalAction, 'Approve');
+    assert.equal(sale.purpose, 'AccountVerification');
+    assert.equal(sale.captureMode, 'Deferred');
+    assert.deepEqual([sale.amount, sale.authorizedAmount, sale.capturedAmount], [0, 0, 0]);
+    assert.equal(sale.receipt.merchant.operation, 'AccountVerification');
+    assert.ok(sale.card.token);
+    const later = keyedSale({ instrument: { token: sale.card.token } });
+    assert.equal((await call(on, '/process', later)).body.state, 'Captured');
+  });
+
+  test('nothing can be done with it, and it says so', async () => {
+    const { body: sale } = await call(on, '/process', verification());
+    const path = `/${sale.transactionId}`;
+    const { body: allowed } = await call(on, `${path}/allowedoperations`);
+    assert.ok(allowed.operations.every((each: { allowed: boolean }) => !each.allowed));
+    const verbs: [string, Record<string, unknown>, string][] = [
+      ['capture', {}, 'nothing_to_capture'],
+      ['refund', {}, 'not_captured'],
+      ['cancel', { cancelReason: 'Functional' }, 'nothing_to_cancel'],
+    ];
+    for (const [verb, body, code] of verbs) {
+      const answer = await call(on, `${path}/${verb}`, body);
+      assert.equal(answer.status, 422, answer.text);
+      assert.equal(answer.body.code, code, answer.text);
+      const reasons = allowed.operations.map((each: { reason?: string }) => each.reason);
+      assert.ok(reasons.includes(code), `${code} in ${reasons}`);
+    }
+    const given = await call(on, `${path}/cancel`, { cancelReason: 'Technical' });
+    assert.equal(given.status, 200, given.text);
+    assert.equal(given.body.state, 'Authorized');
+    const all = await call(on, '/captureall', { dryRun: true });
+    assert.ok(!all.text.includes(sale.transactionId));
+  });
+
+  test('zero is for it alone, and nothing else fits with it', async () => {
+    const cases: [Record<string, unknown>, string, string][] = [
+      [keyedSale({ amount: 0 }), 'amount_zero', '/amount'],
+      [verification({ amount: 100 }), 'amount_invalid', '/amount'],
+      [verification({ captureMode: 'Immediate' }), 'field_invalid', '/captureMode'],
+      [verification({ partialApproval: true }), 'field_invalid', '/partialApproval'],
+      [verification({ confirmWithinSeconds: 30 }), 'field_invalid', '/confirmWithinSeconds'],
+      [verification({ amounts: { tip: 1 } }), 'amount_invalid', '/amounts'],
+      [verification({ purpose: 'Purchase' }), 'field_invalid', '/purpose'],
+    ];
+    for (const [body, code, pointer] of cases) {
+      const answer = await call(on, '/process', body);
+      assert.equal(answer.status, 422, answer.text);
+      assert.equal(answer.body.code, code, answer.text);
+      assert.equal(answer.body.errors[0].pointer, pointer);
+    }
+  });
+
+  test('and the books agree with the host', async () => {
+    await assertAgreement(on);
+  });
+});
+
+describe('what a host says to a verification', () => {
+  let on: Scene;
+  let host: ScriptedHost;
+  let code: string | undefined = '85';
+  before(async () => {
+    host = await startScriptedHost();
+    host.script(({ message, socket }) => {
+      if (message.mti === '0100' && code === undefined) return;
+      const changed = message.mti === '0100' && code !== undefined ? { 39: code } : {};
+      const answer = answerTo(message, changed);
+      const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
+      socket.write(frameOf({ ...answer, mti }));
+    });
+    on = await scene({}, { acquirerPort: host.port });
+  });
+  after(() => host.stop());
+
+  test('85 approves it, and proves nothing of a sale, which is taken back', async () => {
+    code = '85';
+    const { body: good } = await call(on, '/process', verification());
+    assert.equal(good.state, 'Authorized');
+    assert.deepEqual(
+      [good.response.category, good.response.code, good.terminalAction],
+      ['Approved', '85', 'Approve'],
+    );
+    const asked = host.asked.findLast(({ message }) => message.mti === '0100');
+    assert.equal(asked?.message.fields[4], '000000000000');
+    assert.equal(asked?.message.fields[25], '51');
+    const sale = keyedSale({ captureMode: 'Deferred' });
+    assert.equal((await call(on, '/process', sale)).body.state, 'Reversing');
+  });
+
+  test('a bad card is declined, and no answer is reversed', async () => {
+    code = '14';
+    assert.equal((await call(on, '/process', verification())).body.state, 'Declined');
+    code = undefined;
+    const { body } = await call(on, '/process', verification());
+    assert.equal(body.state, 'Reversing');
+    assert.equal(body.terminalAction, 'Decline');
+    const reversed = await until(async () => {
+      const { body: now } = await call(on, `/${body.transactionId}`);
+      return now.state === 'Reversed' ? now : undefined;
+    }, 'the reversal');
+    assert.equal(reversed.operations[0].amount, 0);
+  });
+});

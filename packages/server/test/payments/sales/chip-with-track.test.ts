@@ -1,0 +1,80 @@
+// Chip data that does not name the card: its track 2 is sent beside it.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { chipData } from '../../support/card-data/chip-data.ts';
+import { encryptingDevice } from '../../support/card-data/encrypting-device.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { ago, call, hourMs, inState, stored, tapped } from '../offline/offline-uploads.ts';
+
+const { scene, agree } = bookkeeping();
+
+const pan = '5413330089010012';
+const track2 = `;${pan}=30122010000000000?`;
+const emvData = chipData(pan, { '57': undefined, '9A': undefined });
+const chipSale = (instrument: object) => keyedSale({ entryMode: 'ContactChip', instrument });
+
+describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
+  test('is sold with the track2 beside it', async (t) => {
+    const on = await tapped(t, scene);
+    const body = chipSale({ emvData, track2 });
+    const answer = await call(on, 'POST', '/process', body);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.body.state, 'Captured');
+    assert.equal(answer.body.card.maskedNumber, '541333******0012');
+    const fields = on.tap.sent[0]?.fields ?? {};
+    assert.deepEqual([fields[35], fields[23]], [`${pan}=30122010000000000`, '001']);
+    assert.match(fields[55] ?? '', /9F26081122334455667788/);
+    const again = await call(on, 'POST', '/process', body);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+  });
+
+  test('is sold with the track2 beside it, whichever of the two is encrypted', async (t) => {
+    const on = await tapped(t, scene);
+    const device = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    for (const instrument of [
+      { emvData, ...device.encrypted('Track2', Buffer.from(track2)) },
+      { track2, ...device.encrypted('Emv', Buffer.from(emvData, 'hex')) },
+    ]) {
+      const answer = await call(on, 'POST', '/process', chipSale(instrument));
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.body.card.maskedNumber, '541333******0012');
+      const fields = on.tap.sent.at(-1)?.fields ?? {};
+      assert.equal(fields[35], `${pan}=30122010000000000`);
+      assert.match(fields[55] ?? '', /9F26081122334455667788/);
+    }
+    assert.equal(on.tap.sent.length, 2);
+  });
+
+  test('is uploaded offline with the track2 beside it', async (t) => {
+    const on = await tapped(t, scene);
+    const offline = chipData(pan, { '57': undefined, '9A': undefined, '9F27': '40' });
+    const members = { entryMode: 'ContactChip', instrument: { emvData: offline, track2 } };
+    const { transactionId } = await stored(on, { authorizedAt: ago(hourMs) }, members);
+    await inState(on, transactionId, 'Captured');
+    const fields = on.tap.sent[0]?.fields ?? {};
+    assert.match(fields[55] ?? '', /9F270140/);
+    assert.equal(fields[35], undefined);
+  });
+
+  test('is refused without a track2, with a track2 of another card, or with another card', async () => {
+    const on = await scene();
+    const other = ';4111111111111111=30122010000000000?';
+    const named = chipData(pan);
+    const card = { number: pan, expiryMonth: 12, expiryYear: 2030 };
+    for (const [instrument, code] of [
+      [{ emvData }, 'emv_data_invalid'],
+      [{ emvData: named, track2: other }, 'emv_data_mismatch'],
+      [{ emvData, track2: ';541333=3012?' }, 'track_data_invalid'],
+      [{ emvData, card }, 'instrument_invalid'],
+      [{ emvData, track2, card }, 'instrument_invalid'],
+    ] as const) {
+      assertRefused(await call(on, 'POST', '/process', chipSale(instrument)), { code });
+    }
+    const magstripe = { ...chipSale({ emvData, track2 }), entryMode: 'MagStripe' };
+    assertRefused(await call(on, 'POST', '/process', magstripe), { code: 'entry_mode_invalid' });
+  });
+});
+
+test('the books of both sides agree', agree);

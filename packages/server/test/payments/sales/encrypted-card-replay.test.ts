@@ -1,0 +1,324 @@
+// What a device encrypted is good for one sale: whoever has recorded it cannot sell with it again.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
+import { createKsnStore } from '../../../src/payments/card-input/ksn-sql.ts';
+import { demoKeys } from '../../../src/vault/index.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { chipData } from '../../support/card-data/chip-data.ts';
+import {
+  type EncryptingDevice,
+  encryptingDevice,
+  type Scheme,
+} from '../../support/card-data/encrypting-device.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { scene as openScene, type Scene } from '../../support/test-merchant.ts';
+import { testHouse, testTimeoutMs } from '../../support/test-platform.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { ago, hourMs, offlineData } from '../offline/offline-uploads.ts';
+
+const { scene, agree } = bookkeeping();
+const path = '/payment/v1/transactions/process';
+const number = '4761739001010119';
+const track2 = `${number}=30121010000012345`;
+const pointer = '/instrument/encrypted/ksn';
+type Members = Record<string, unknown>;
+
+describe('encrypted card data', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene({ clearCardData: 'Refused' });
+  });
+
+  const device = (scheme: Scheme = 'DukptTdes') => encryptingDevice(on.settings.dataDir, scheme);
+  const swiped = (by: EncryptingDevice, track = track2) => ({
+    entryMode: 'MagStripe',
+    instrument: by.encrypted('Track2', Buffer.from(track)),
+  });
+  const send = (members: Members, token = on.shop.token): Promise<Answer> =>
+    on.client.call('POST', path, { token, body: keyedSale(members) });
+
+  async function sold(members: Members): Promise<Answer['body']> {
+    const { status, body, text } = await send(members);
+    assert.deepEqual([status, body.state], [200, 'Captured'], text);
+    return body;
+  }
+
+  for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
+    test(`is good for one sale, and for none once its device has counted on: ${scheme}`, async () => {
+      const by = device(scheme);
+      const early = swiped(by);
+      const one = swiped(by);
+      const first = await sold(one);
+      for (const stale of [one, { ...one, amount: 5000 }, early]) {
+        assertRefused(await send(stale), { code: 'ksn_reused', pointer });
+      }
+      assert.notEqual((await sold(swiped(by))).transactionId, first.transactionId);
+    });
+  }
+
+  test('comes again with its own sale, also when others have come since', async () => {
+    const by = device();
+    const clientTransactionId = randomUUID();
+    const one = { ...swiped(by), clientTransactionId };
+    const first = await sold(one);
+    await sold(swiped(by));
+    for (const again of [await send(one), await send({ ...one, ...swiped(by) })]) {
+      assert.equal(again.body.transactionId, first.transactionId, again.text);
+      assert.equal(again.headers['idempotent-replayed'], 'true');
+    }
+    const other = await send({ ...one, amount: 4321 });
+    assertRefused(other, { code: 'client_id_reused', pointer: '/amount' });
+  });
+
+  test('whose key is gone does not say that no money moved, where there is a sale under the identifier', async () => {
+    const one = { ...swiped(device()), clientTransactionId: randomUUID() };
+    const { encrypted } = one.instrument;
+    const keyless = { ...one, instrument: { encrypted: { ...encrypted, keyId: 'was-retired' } } };
+    assertRefused(await send(keyless), { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    const first = await sold(one);
+    const again = await send(keyless);
+    assertRefused(again, { code: 'encryption_key_unknown', outcome: 'Unknown' });
+    const { transactionId, state } = first;
+    const { clientTransactionId } = one;
+    assert.deepEqual(again.body.transaction, { transactionId, clientTransactionId, state });
+    const stranger = await send(keyless, on.otherShop.token);
+    assertRefused(stranger, { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    assert.equal(stranger.body.transaction, undefined);
+  });
+
+  test('is used up by nothing that was refused before it was looked at', async () => {
+    const one = swiped(device());
+    const clientTransactionId = randomUUID();
+    const unknown = { ...one, deviceId: randomUUID() };
+    for (const members of [
+      { ...unknown, clientTransactionId },
+      { ...one, captureMode: 'Never' },
+    ]) {
+      const { status, body } = await send(members);
+      assert.ok(status >= 400 && body.code !== 'ksn_reused', body.code);
+    }
+    await sold({ ...one, clientTransactionId });
+  });
+
+  test('is one sale, whoever sends it fifty times at once, and of whichever merchant', async () => {
+    const one = swiped(device());
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        send(one, at % 2 === 0 ? on.shop.token : on.otherShop.token),
+      ),
+    );
+    const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
+    assert.equal(outcomes.filter((each) => each === 'Captured').length, 1, outcomes.join());
+    assert.equal(outcomes.filter((each) => each === 'ksn_reused').length, 49, outcomes.join());
+  });
+
+  test('is the same under every way to write its serial number down', async () => {
+    const { encrypted } = swiped(device()).instrument;
+    const { ksn = '' } = encrypted;
+    await sold({ entryMode: 'MagStripe', instrument: { encrypted } });
+    const written = [ksn.toLowerCase(), ...(ksn.startsWith('FFFF') ? [ksn.slice(4)] : [])];
+    for (const each of written) {
+      const instrument = { encrypted: { ...encrypted, ksn: each } };
+      assertRefused(await send({ entryMode: 'MagStripe', instrument }), {
+        code: 'ksn_reused',
+        pointer,
+      });
+    }
+  });
+
+  test('that does not decrypt uses nothing up: a number that was written down costs no device', async () => {
+    const by = device();
+    const one = swiped(by);
+    const { encrypted } = one.instrument;
+    const ksn = `${encrypted['ksn']?.slice(0, -5)}FF800`;
+    const forged = { entryMode: 'MagStripe', instrument: { encrypted: { ...encrypted, ksn } } };
+    assert.equal((await send(forged)).body.code, 'encrypted_data_invalid');
+    await sold(one);
+  });
+
+  test('that was declined for a PIN comes again with the step-up of that sale, and with no other', async () => {
+    const by = device();
+    const amount = 9065;
+    const deviceId = on.shop.deviceIds[0];
+    const emv = chipData(number, { '9F02': String(amount).padStart(12, '0') });
+    const instrument = by.encrypted('Emv', Buffer.from(emv, 'hex'));
+    const tapped = { amount, deviceId, instrument, entryMode: 'ContactlessChip' };
+    const { body: declined, text } = await send(tapped);
+    assert.equal(declined.state, 'Declined', text);
+    const stepUpOf = declined.transactionId;
+    const inserted = { ...tapped, entryMode: 'ContactChip' };
+    assertRefused(await send(inserted), { code: 'ksn_reused', pointer });
+    const steppedUp = await send({ ...inserted, stepUpOf });
+    assert.equal(steppedUp.status, 200, steppedUp.text);
+    assertRefused(await send(tapped), { code: 'ksn_reused', pointer });
+  });
+
+  const offline = (members: Members, terminalSequence: number) => ({
+    ...members,
+    offlineTransaction: true,
+    offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
+    deviceId: on.shop.deviceIds[1],
+    clientTransactionId: randomUUID(),
+  });
+
+  test('is uploaded offline where the sale at the till ended without money, and for that amount', async () => {
+    const one = { ...swiped(device()), amount: 2345 };
+    const tried = await send({ ...one, captureMode: 'Deferred' });
+    assert.equal(tried.body.state, 'Authorized', tried.text);
+    assertRefused(await send(offline(one, 1)), { code: 'ksn_reused', pointer });
+    const path = `/payment/v1/transactions/${tried.body.transactionId}/cancel`;
+    const body = { cancelReason: 'Technical', reversalReason: 'Timeout' };
+    const cancelled = await on.client.call('POST', path, { token: on.shop.token, body });
+    assert.ok(['Reversing', 'Reversed'].includes(cancelled.body.state), cancelled.text);
+    assertRefused(await send(offline({ ...one, amount: 2346 }, 1)), {
+      code: 'ksn_reused',
+      pointer,
+    });
+    const stored = await send(offline(one, 1));
+    assert.equal(stored.body.state, 'Stored', stored.text);
+    assertRefused(await send(offline(one, 2)), { code: 'ksn_reused', pointer });
+  });
+
+  test('is uploaded offline where the sale at the till was never stored, once it cannot be any more', async () => {
+    const one = { ...swiped(device()), amount: 3456, clientTransactionId: randomUUID() };
+    await sold(one);
+    const database = await testDatabase();
+    const age = (interval: string) =>
+      database.query(
+        `UPDATE card_data_ksn_uses SET used_by = replace(used_by, $2, 'gone'),
+          used_at = now() - $3::interval
+          WHERE organization_id = $1 AND (used_by LIKE '%' || $2 || '%' OR used_by LIKE '%|gone|%')`,
+        [on.organizationId, one.clientTransactionId, interval],
+      );
+    await age('0 seconds');
+    const early = await send(offline(one, 11));
+    assert.deepEqual([early.body.code, early.body.retryable], ['concurrent_modification', true]);
+    await age('1 hour');
+    const late = await send(offline(one, 11));
+    assert.equal(late.body.state, 'Stored', late.text);
+  });
+
+  test('of offline sales comes late and in any order, and each once', async () => {
+    const by = device();
+    const stored = [1, 2, 3].map((terminalSequence) => ({
+      ...swiped(by),
+      offlineTransaction: true,
+      offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
+      deviceId: on.shop.deviceIds[0],
+      amount: 1000 + terminalSequence,
+    }));
+    const online = swiped(by);
+    await sold(online);
+    for (const each of stored.reverse()) {
+      const { body, text } = await send(each);
+      assert.equal(body.state, 'Stored', text);
+    }
+    const [last] = stored;
+    const again = await send({ ...last });
+    assertRefused(again, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
+    for (const recorded of [online, last]) {
+      const forged = {
+        ...recorded,
+        offlineTransaction: true,
+        deviceId: on.shop.deviceIds[0],
+        amount: 7777,
+        offlineData: offlineData({ terminalSequence: 4, authorizedAt: ago(hourMs) }),
+      };
+      assertRefused(await send(forged), { code: 'ksn_reused', pointer });
+    }
+    const { offlineTransaction: _was, offlineData: _data, ...asOnline } = { ...last };
+    assertRefused(await send(asOnline), { code: 'ksn_reused', pointer });
+  });
+});
+
+describe('encrypted card data with a PIN', () => {
+  let on: Scene;
+  let host: AcquirerHost;
+  before(async () => {
+    const { dataDir } = (await testHouse()).settings;
+    const key = demoKeys(dataDir).key('demo-zpk');
+    host = await startAcquirerHost({
+      host: '127.0.0.1',
+      port: 0,
+      ledgerDir: join(dataDir, 'encrypted-pin-host'),
+      lateMs: testTimeoutMs + 500,
+      slowMs: 900,
+      keys: { zonePin: { algorithm: 'Tdes', key } },
+    });
+    const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' } };
+    on = await openScene({}, { acquirerPort: host.port, link });
+  });
+  after(() => host.stop());
+
+  test('is sent again with another PIN where the first was wrong, and for that sale alone', async () => {
+    const by = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    const swipe = {
+      entryMode: 'MagStripe',
+      instrument: by.encrypted('Track2', Buffer.from(track2)),
+    };
+    const send = (members: Members) =>
+      on.client.call('POST', path, { token: on.shop.token, body: keyedSale(members) });
+    const wrong = await send({ ...swipe, ...by.pin('9999', number) });
+    assert.equal(wrong.body.terminalAction, 'AskPin', wrong.text);
+    for (const members of [
+      swipe,
+      { ...swipe, ...by.pin('1234', number), amount: 9999 },
+      { ...swipe, ...by.pin('1234', number), currency: 'USD' },
+    ]) {
+      assertRefused(await send(members), { code: 'ksn_reused', pointer });
+    }
+    const unread = { ...by.pin('1234', number), pinblock: '9F1C6A27D350B84E' };
+    const other = { ...swipe, instrument: by.encrypted('Track2', Buffer.from(track2)) };
+    assert.equal((await send({ ...other, ...unread })).body.code, 'pin_block_invalid');
+    const next = await send({ ...other, ...by.pin('1234', number) });
+    assert.equal(next.body.state, 'Captured', `what was refused uses nothing up: ${next.text}`);
+    const right = await send({ ...swipe, ...by.pin('1234', number) });
+    assert.equal(right.body.state, 'Captured', right.text);
+    const third = await send({ ...swipe, ...by.pin('1234', number) });
+    assertRefused(third, { code: 'ksn_reused', pointer });
+  });
+});
+
+describe('serial numbers that were used', () => {
+  const dayMs = 86_400_000;
+
+  test('are forgotten after a year, but for how far each device had come', async () => {
+    const database = await testDatabase();
+    const organizationId = randomUUID();
+    let now = Date.now();
+    const uses = createKsnStore({ database, clock: { now: () => now } });
+    const by = (counter: number, isOffline = false) => ({
+      organizationId,
+      ksnDevicePart: 'A1',
+      counter,
+      usedBy: `sale ${counter}`,
+      isOffline,
+      takesOverFrom: undefined,
+      at: now,
+    });
+    for (const counter of [1, 2, 5]) assert.ok(await uses.take(by(counter)));
+    now += 371 * dayMs;
+    for (const counter of [9, 12]) assert.ok(await uses.take(by(counter)));
+    assert.ok((await uses.deleteOld()) >= 2);
+    const left = await database.query<{ counter: number }>(
+      'SELECT counter FROM card_data_ksn_uses WHERE organization_id = $1 ORDER BY counter',
+      [organizationId],
+    );
+    assert.deepEqual(
+      left.map(({ counter }) => counter),
+      [5, 9, 12],
+    );
+    assert.equal(await uses.take(by(11)), false, 'a sale counts beyond all before it');
+    assert.equal(await uses.take(by(2, true)), false, 'nor is one offline that is so old');
+    assert.ok(await uses.take(by(10, true)), 'an offline sale of this year');
+    assert.equal(await uses.take({ ...by(10, true), usedBy: 'another sale' }), false);
+    assert.ok(await uses.take(by(10, true)), 'the same sale');
+  });
+});
+
+test('the books of both sides agree', agree);

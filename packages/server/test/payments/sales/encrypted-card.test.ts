@@ -1,0 +1,151 @@
+// Card data that the device encrypted, and contracts that take no other.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { chipData } from '../../support/card-data/chip-data.ts';
+import {
+  type EncryptingDevice,
+  encryptingDevice,
+} from '../../support/card-data/encrypting-device.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+const path = '/payment/v1/transactions/process';
+
+const number = '4761739001010119';
+const track2 = `${number}=30121010000012345`;
+const typed = { number, expiryMonth: 12, expiryYear: 2030, securityCode: '737' };
+const ofCard = { instrument: { card: typed } };
+
+describe('encrypted card data', () => {
+  let on: Scene;
+  let tdes: EncryptingDevice;
+  let aes: EncryptingDevice;
+
+  before(async () => {
+    on = await scene({ clearCardData: 'Refused', captureModes: ['Immediate', 'Deferred'] });
+    tdes = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    aes = encryptingDevice(on.settings.dataDir, 'DukptAes');
+  });
+
+  const send = (members: Record<string, unknown>): Promise<Answer> =>
+    on.client.call('POST', path, { token: on.shop.token, body: keyedSale(members) });
+
+  async function refused(members: Record<string, unknown>, code: string): Promise<Answer> {
+    const answer = await send(members);
+    assert.equal(answer.status, 422, answer.text);
+    assert.equal(answer.body.code, code, answer.text);
+    return answer;
+  }
+
+  test('a contract that refuses clear data takes none, however the card is read', async () => {
+    await refused(ofCard, 'clear_card_data_refused');
+    const chip = { entryMode: 'ContactChip', instrument: { emvData: chipData(number) } };
+    await refused(chip, 'clear_card_data_refused');
+    const swiped = { entryMode: 'MagStripe', instrument: { track2 } };
+    await refused(swiped, 'clear_card_data_refused');
+  });
+
+  test('a contract that refuses clear data takes none beside encrypted data', async () => {
+    const clearChip = chipData(number);
+    const chipWithoutNumber = chipData(number, { '57': undefined });
+    const encryptedTrack = tdes.encrypted('Track2', Buffer.from(track2));
+    const encryptedChip = tdes.encrypted('Emv', Buffer.from(chipWithoutNumber, 'hex'));
+    const chip = (instrument: object) => ({ entryMode: 'ContactChip', instrument });
+    await refused(chip({ track2, ...encryptedChip }), 'clear_card_data_refused');
+    await refused(chip({ emvData: clearChip, ...encryptedTrack }), 'clear_card_data_refused');
+    const answer = await send(chip({ emvData: chipWithoutNumber, ...encryptedTrack }));
+    assert.equal(answer.body.state, 'Captured', answer.text);
+  });
+
+  test('it takes what is encrypted, under either scheme and either padding, and tokens', async () => {
+    const emv = Buffer.from(chipData(number), 'hex');
+    const tokens = new Set<string>();
+    for (const device of [tdes, aes]) {
+      for (const padding of ['00', '80'] as const) {
+        for (const [entryMode, instrument] of [
+          ['Keyed', device.encrypted('Card', Buffer.from(JSON.stringify(typed)), padding)],
+          ['MagStripe', device.encrypted('Track2', Buffer.from(track2), padding)],
+          ['ContactChip', device.encrypted('Emv', emv, padding)],
+          ['ContactlessChip', device.encrypted('Emv', emv, padding)],
+        ] as const) {
+          const answer = await send({ entryMode, instrument });
+          assert.equal(answer.status, 200, `${entryMode} ${padding}: ${answer.text}`);
+          assert.equal(answer.body.state, 'Captured');
+          assert.equal(answer.body.entryMode, entryMode);
+          assert.equal(answer.body.card.maskedNumber, '476173******0119');
+          tokens.add(answer.body.card.token);
+        }
+      }
+    }
+    assert.equal(tokens.size, 1, 'one card is one token, however it came');
+    const again = await send({ instrument: { token: [...tokens][0] } });
+    assert.equal(again.body.state, 'Captured', again.text);
+  });
+
+  test('the same sale encrypted anew is the same sale; another card is not', async () => {
+    const body = keyedSale({ entryMode: 'MagStripe', instrument: undefined });
+    const swipe = (track: string) => ({
+      ...body,
+      instrument: tdes.encrypted('Track2', Buffer.from(track)),
+    });
+    const call = (each: Record<string, unknown>) =>
+      on.client.call('POST', path, { token: on.shop.token, body: each });
+    const first = await call(swipe(track2));
+    const second = await call(swipe(track2));
+    assert.equal(second.body.transactionId, first.body.transactionId, second.text);
+    const other = await call(swipe(track2.replace(number, '4111111111111111')));
+    assert.equal(other.body.code, 'client_id_reused', other.text);
+  });
+
+  test('what it holds decides the entry mode', async () => {
+    const stripe = () => tdes.encrypted('Track2', Buffer.from(track2));
+    for (const entryMode of ['Keyed', 'ContactChip', 'ContactlessChip']) {
+      await refused({ entryMode, instrument: stripe() }, 'entry_mode_invalid');
+    }
+    const both = { ...stripe(), ...ofCard.instrument };
+    await refused({ entryMode: 'MagStripe', instrument: both }, 'instrument_invalid');
+    const chipCard = tdes.encrypted('Track2', Buffer.from(track2.replace('=30121', '=30122')));
+    await refused({ entryMode: 'MagStripe', instrument: chipCard }, 'entry_mode_invalid');
+  });
+
+  test('whatever is wrong with the data, the answer is one', async () => {
+    const good = tdes.encrypted('Track2', Buffer.from(track2)).encrypted;
+    const otherKsn = tdes.nextKsn();
+    const wrong = [
+      { ...good, ksn: otherKsn },
+      { ...good, data: `${'00'.repeat(8)}${good['data']}` },
+      tdes.encrypted('Track2', Buffer.from('no track')).encrypted,
+      tdes.encrypted('Track2', Buffer.from(track2.replace('4761', '4762'))).encrypted,
+    ];
+    const answers = new Set<string>();
+    for (const encrypted of wrong) {
+      const members = { entryMode: 'MagStripe', instrument: { encrypted } };
+      const { body } = await refused(members, 'encrypted_data_invalid');
+      answers.add(JSON.stringify([body.detail, body.errors]));
+    }
+    assert.equal(answers.size, 1);
+    for (const text of ['{}', '{"number":"1"}', 'x', '']) {
+      const instrument = tdes.encrypted('Card', Buffer.from(text.padEnd(8)));
+      await refused({ instrument }, 'encrypted_data_invalid');
+    }
+    const emv = tdes.encrypted('Emv', Buffer.from('5A08411111', 'hex'));
+    await refused({ entryMode: 'ContactChip', instrument: emv }, 'encrypted_data_invalid');
+  });
+
+  test('a key that is not there, and a scheme that the serial number is not of', async () => {
+    const { encrypted } = tdes.encrypted('Track2', Buffer.from(track2));
+    const unknown = { ...encrypted, keyId: 'no-such-key' };
+    const swiped = (each: Record<string, string>) => ({
+      entryMode: 'MagStripe',
+      instrument: { encrypted: each },
+    });
+    await refused(swiped(unknown), 'encryption_key_unknown');
+    await refused(swiped({ ...encrypted, scheme: 'DukptAes' }), 'field_invalid');
+    await refused(swiped({ ...encrypted, data: '00' }), 'encrypted_data_invalid');
+  });
+});
+
+test('the books of both sides agree', agree);

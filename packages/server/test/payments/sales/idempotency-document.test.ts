@@ -1,0 +1,52 @@
+// What the page about asking twice says of payments and of the header is what their operations answer.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { codesOf } from '../../support/documented-error-codes.ts';
+
+const docs = new URL('../../../../../docs/', import.meta.url);
+const page = await readFile(new URL('concepts/idempotency.md', docs), 'utf8');
+const document = JSON.parse(await readFile(new URL('reference/openapi.json', docs), 'utf8'));
+
+/** The text below a heading, up to the next one. */
+function section(heading: string): string {
+  const [, after] = page.split(`\n## ${heading}\n`);
+  assert.ok(after, `the page has no heading “${heading}”`);
+  return after.split('\n## ', 1)[0] ?? '';
+}
+
+const codesIn = (text: string): string[] =>
+  [...text.matchAll(/\b[45]\d\d\s+`([a-z]+(?:_[a-z]+)+)`/g)].map(([, code = '']) => code);
+
+const operations = (prefix: string): unknown[] =>
+  Object.entries<Record<string, unknown>>(document.paths)
+    .filter(([path]) => path.startsWith(prefix))
+    .map(([, methods]) => methods['post'])
+    .filter((operation) => operation !== undefined);
+
+const answered = (prefixes: string[]): Set<string> =>
+  new Set(prefixes.flatMap(operations).flatMap((each) => [...codesOf(document, each)]));
+
+const ofPayments = answered(['/payment/v1/transactions', '/qrcode-payment/v1']);
+const ofTheRest = answered(['/provisioning/v2/stores', '/webhooks/v1/endpoints']);
+
+test('the page tells of payments what payments answer', () => {
+  const told = codesIn(section('Payments'));
+  for (const code of ['client_id_reused', 'not_sent', 'hsm_unavailable']) {
+    assert.ok(told.includes(code), `${code} is not told of`);
+  }
+  for (const code of told) assert.ok(ofPayments.has(code), `no payment answers ${code}`);
+  assert.match(section('Payments'), /never take a new identifier/);
+});
+
+test('what the header answers is told below its own heading, and is answered to no payment', () => {
+  const [before = ''] = page.split('## The header of everything else');
+  const told = codesIn(section('The header of everything else'));
+  for (const code of ['request_in_progress', 'request_interrupted']) {
+    assert.ok(told.includes(code), `${code} is not told of`);
+    assert.ok(ofTheRest.has(code), `the header does not answer ${code}`);
+    assert.ok(!ofPayments.has(code), `a payment answers ${code}`);
+    assert.ok(!before.includes(code), `${code} is told of payments`);
+  }
+  for (const code of told) assert.ok(ofTheRest.has(code), `the header does not answer ${code}`);
+});

@@ -1,0 +1,278 @@
+// What is asked for under an Idempotency-Key is made once, however often it is asked for.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import type { RouteDeclaration } from '../../../src/http/index.ts';
+import { createIdempotencyKeys } from '../../../src/idempotency/claim-keys.ts';
+import { createKeyStore } from '../../../src/idempotency/idempotency-keys-sql.ts';
+import { systemClock, systemIds } from '../../../src/platform/index.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import { type Scene, scene } from '../../support/test-merchant.ts';
+
+/**
+ * What a POST may do twice, and why it does no harm: the rest takes a key, or a name of the client's own.
+ */
+const withoutKey: Readonly<Record<string, readonly string[]>> = {
+  'has a name of its own for it': [
+    'processTransaction',
+    'captureTransaction',
+    'refundTransaction',
+    'cancelTransaction',
+    'captureAllTransactions',
+    'refundTransactionByWeb',
+    'createQrPayment',
+    'refundQrPayment',
+    'cancelQrPayment',
+    'reportQrPaymentEvent',
+    'createBulkImport',
+    'createExport',
+    'sendRetailMessageAsync',
+  ],
+  'is done once by the state of what it changes': [
+    'approveSignUp',
+    'rejectSignUp',
+    'createClearingFile',
+    'resolveOperation',
+  ],
+  'nobody is known who asks': ['createSignUp'],
+  'a device takes the last one that it was given': ['createDeviceCertificate'],
+  'sends a mail once more': ['resetUserPassword'],
+};
+
+describe('idempotency keys', () => {
+  let on: Scene;
+
+  before(async () => {
+    on = await scene();
+  });
+
+  const stores = '/provisioning/v2/stores';
+  const post = (path: string, key: string, body: unknown, token = on.acquirerToken) =>
+    on.client.call('POST', path, { token, body, headers: { 'idempotency-key': key } });
+  const storesCalled = async (name: string) => {
+    const { body } = await on.client.call('GET', `${stores}?merchantId=${on.shop.merchantId}`, {
+      token: on.acquirerToken,
+    });
+    return (body.items as { name: string }[]).filter((each) => each.name === name).length;
+  };
+  const storeOf = (name: string) => ({ merchantId: on.shop.merchantId, name });
+
+  test('the same again is the same answer, and nothing more', async () => {
+    const key = randomUUID();
+    const first = await post(stores, key, storeOf('Once'));
+    assert.equal(first.status, 201, first.text);
+    assert.equal(first.headers['idempotent-replayed'], undefined);
+    const { merchantId, name } = storeOf('Once');
+    const again = await post(stores, key, { name, merchantId });
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.deepEqual([again.status, again.body], [201, first.body]);
+    for (const header of ['location', 'etag'])
+      assert.equal(again.headers[header], first.headers[header]);
+    assert.equal(await storesCalled('Once'), 1);
+  });
+
+  test('another request under the key is refused, whatever differs', async () => {
+    const key = randomUUID();
+    assert.equal((await post(stores, key, storeOf('First'))).status, 201);
+    const reused = { code: 'client_id_reused', pointer: null } as const;
+    assertRefused(await post(stores, key, storeOf('Second')), reused);
+    assertRefused(
+      await post('/provisioning/v2/logical-devices', key, {
+        storeId: on.shop.storeId,
+        name: 'First',
+      }),
+      reused,
+    );
+    assert.equal(await storesCalled('Second'), 0);
+    for (const bad of ['with space', 'x'.repeat(65), '']) {
+      assertRefused(await post(stores, bad, storeOf('Bad')), {
+        code: 'header_invalid',
+        pointer: null,
+      });
+    }
+  });
+
+  test('ten at once have one effect', async () => {
+    const key = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => post(stores, key, storeOf('Crowd'))),
+    );
+    for (const answer of answers) {
+      if (answer.status !== 201)
+        assertRefused(answer, { code: 'request_in_progress', pointer: null });
+    }
+    assert.equal(
+      answers.filter(
+        ({ status, headers }) => status === 201 && headers['idempotent-replayed'] === undefined,
+      ).length,
+      1,
+    );
+    assert.equal(await storesCalled('Crowd'), 1);
+    assert.equal((await post(stores, key, storeOf('Crowd'))).status, 201);
+  });
+
+  test('what was refused has not used the key up', async () => {
+    const key = randomUUID();
+    const wrong = { ...storeOf('Late'), merchantId: randomUUID() };
+    assertRefused(await post(stores, key, wrong), {
+      code: 'merchant_not_found',
+      pointer: null,
+    });
+    assert.equal((await post(stores, key, storeOf('Late'))).status, 201);
+  });
+
+  test('somebody else with the same key, here or elsewhere, asks for something else', async () => {
+    const key = randomUUID();
+    const [mine, theirs] = [await post(stores, key, storeOf('Shared')), await scene()];
+    const colleague = await on.tokenFor({
+      name: 'colleague',
+      entityType: 'tenant',
+      entityId: on.organizationId,
+      roles: ['AcquirerAdministrator'],
+    });
+    const second = await post(stores, key, storeOf('Shared'), colleague);
+    assert.equal(second.status, 201);
+    assert.notEqual(second.body.storeId, mine.body.storeId);
+    const foreign = { merchantId: theirs.shop.merchantId, name: 'Shared' };
+    const elsewhere = await theirs.client.call('POST', stores, {
+      token: theirs.acquirerToken,
+      body: foreign,
+      headers: { 'idempotency-key': key },
+    });
+    assert.equal(elsewhere.status, 201, elsewhere.text);
+    assert.equal(elsewhere.headers['idempotent-replayed'], undefined);
+  });
+
+  test('a secret comes again to who asked, and the database knows neither it nor the key', async () => {
+    const key = randomUUID();
+    const path = '/webhooks/v1/endpoints';
+    const endpoint = { url: `https://receiver.example/${key}`, eventTypes: ['*'] };
+    const first = await post(path, key, endpoint);
+    assert.equal(first.status, 201, first.text);
+    const again = await post(path, key, endpoint);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.equal(again.body.secret, first.body.secret);
+    assert.equal(again.headers['cache-control'], 'no-store');
+    const database = await testDatabase();
+    const rows = await database.query<{ line: string }>(
+      'SELECT k::text AS line FROM idempotency_keys k WHERE organization_id = $1',
+      [on.organizationId],
+    );
+    const asText = (text: string) => [text, Buffer.from(text).toString('hex')];
+    for (const text of [key, first.body.secret as string].flatMap(asText)) {
+      assert.ok(rows.every(({ line }) => !line.includes(text)));
+    }
+  });
+
+  test('a file that is sent again is the same file, or refused', async () => {
+    const [key, day] = [randomUUID(), '2026-03-01'];
+    const base = '/reporting/v1/reconciliations';
+    const head = 'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate';
+    const send = (raw: string) =>
+      on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${day}&to=${day}`, {
+        token: on.acquirerToken,
+        raw,
+        headers: { 'content-type': 'text/csv', 'idempotency-key': key },
+      });
+    const file = `${head}\nCapture,M1,606012000017,1250,EUR,${day}\n`;
+    assertRefused(await send(`${head}\n`), { code: 'malformed_csv' });
+    const first = await send(file);
+    assert.equal(first.status, 202, first.text);
+    const again = await send(file);
+    assert.deepEqual([again.status, again.body], [202, first.body]);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assertRefused(await send(file.replace('1250', '1251')), {
+      code: 'client_id_reused',
+      pointer: null,
+    });
+    const { body } = await on.client.call('GET', base, { token: on.acquirerToken });
+    assert.equal(body.items.length, 1);
+  });
+
+  test('who was cut off hears so, and a key is forgotten after a day', async () => {
+    // Not behind the time of day: a house that runs beside would forget the keys.
+    let now = Date.now();
+    const keys = createIdempotencyKeys({
+      store: createKeyStore(await testDatabase()),
+      clock: { now: () => now },
+      ids: systemIds,
+      masterKey: Buffer.alloc(32, 7),
+    });
+    const asked = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
+    const claim = (key: string) => keys.claim({ ...asked, key, organizationId: on.organizationId });
+    const answer = { status: 201, headers: {}, body: { id: 1 } };
+
+    const cut = await claim('cut');
+    assert.equal((await claim('cut')).state, 'Running');
+    now += 60_000;
+    assert.equal((await claim('cut')).state, 'Interrupted');
+    assert.ok(cut.state === 'Claimed');
+    await cut.key.complete(answer);
+    const told = await claim('cut');
+    assert.ok(told.state === 'Completed');
+    assert.deepEqual(told.response, answer);
+
+    const failed = await claim('failed');
+    assert.ok(failed.state === 'Claimed');
+    await failed.key.abandon();
+    assert.equal((await claim('failed')).state, 'Interrupted');
+    now += 86_400_001;
+    assert.equal((await claim('failed')).state, 'Claimed');
+    // Who held it before has no say in it any more.
+    await failed.key.complete(answer);
+    assert.equal((await claim('failed')).state, 'Running');
+  });
+
+  test('a claim whose answer was lost does not stand', async () => {
+    const store = createKeyStore(await testDatabase());
+    const keysOver = (over: Partial<typeof store>) =>
+      createIdempotencyKeys({
+        store: { ...store, ...over },
+        clock: systemClock,
+        ids: systemIds,
+        masterKey: Buffer.alloc(32, 7),
+      });
+    const asked = { organizationId: on.organizationId, callerId: 'me', key: 'lost' };
+    const claimOver = (over: Partial<typeof store>) =>
+      keysOver(over).claim({ ...asked, requestText: '{}', claimMs: 60_000 });
+    await assert.rejects(
+      claimOver({
+        async claim(...of) {
+          await store.claim(...of);
+          throw new Error('the connection is gone');
+        },
+      }),
+      /connection is gone/,
+    );
+    assert.equal((await claimOver({})).state, 'Claimed');
+  });
+
+  test('a key that looks like a card number is refused on every route that takes one', async () => {
+    const key = '4111-1111-1111-1111';
+    assertRefused(await post(stores, key, storeOf('Card')), {
+      code: 'client_id_invalid',
+      pointer: null,
+    });
+    assert.equal(await storesCalled('Card'), 0);
+    for (const { facts } of on.house.http.routes) {
+      if (facts?.takesIdempotencyKey === true)
+        assert.ok(facts.errors.includes('client_id_invalid'));
+    }
+  });
+
+  test('whatever makes something takes a key, or is named here', () => {
+    const known = new Set(Object.values(withoutKey).flat());
+    const makes = ({ method, response, isHidden }: RouteDeclaration) =>
+      method === 'POST' && isHidden !== true && ('201' in response || '202' in response);
+    const lacking = on.house.http.routes.flatMap(({ facts }) =>
+      facts !== undefined &&
+      makes(facts) &&
+      facts.takesIdempotencyKey !== true &&
+      !known.has(facts.operationId)
+        ? [facts.operationId]
+        : [],
+    );
+    assert.deepEqual(lacking, []);
+  });
+});

@@ -1,0 +1,177 @@
+// Chapter "Card payments": process sale, status with events, as a till sees them.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+
+const process = '/payment/v1/transactions/process';
+
+/** Chip data of the test card 5413330089010012 for 12.34 EUR. */
+const chipData =
+  '57115413330089010012D30122010000000000' +
+  '5F3401018407A0000000041010820219809A032611219C01005F2A0209789F02060000000012349F0306000000000000' +
+  '9F1A0202509F260811223344556677889F2701809F100706010A03A000009F3303E0F8C89F34034203009F3602000195050000008000' +
+  '9F3704AABBCCDD';
+
+test('an immediate keyed sale is approved by the host and captured', async () => {
+  const { client, shop } = await scene();
+  const body = keyedSale({ deviceId: shop.deviceIds[0] });
+  const answer = await client.call('POST', process, { token: shop.token, body });
+  assert.equal(answer.status, 200, answer.text);
+  const sale = answer.body;
+  assert.equal(sale.state, 'Captured');
+  assert.equal(sale.answeredState, 'Captured');
+  assert.equal(sale.approved, true);
+  assert.equal(sale.terminalAction, 'Approve');
+  assert.equal(sale.amount, 1234);
+  assert.equal(sale.authorizedAmount, 1234);
+  assert.equal(sale.capturedAmount, 1234);
+  assert.equal(sale.merchantId, shop.merchantId);
+  assert.equal(sale.storeId, shop.storeId);
+  assert.equal(sale.deviceId, shop.deviceIds[0]);
+  assert.deepEqual(
+    { scheme: sale.card.scheme, maskedNumber: sale.card.maskedNumber },
+    { scheme: 'Visa', maskedNumber: '411111******1111' },
+  );
+  assert.equal(sale.response.code, '00');
+  assert.equal(sale.response.category, 'Approved');
+  assert.match(sale.authorizationCode, /^[A-Z0-9]{6}$/);
+  assert.match(sale.retrievalReferenceNumber, /^\d{12}$/);
+  assert.match(sale.systemTraceAuditNumber, /^\d{6}$/);
+  assert.match(sale.transactionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+});
+
+test('both identifiers lead to the transaction with its events', async () => {
+  const { client, shop } = await scene();
+  const body = keyedSale({ order: { orderId: 'o-1' }, metadata: { table: '7' } });
+  const sale = (await client.call('POST', process, { token: shop.token, body })).body;
+  for (const identifier of [sale.transactionId, body['clientTransactionId']]) {
+    const path = `/payment/v1/transactions/${identifier}`;
+    const { status, body: found } = await client.call('GET', path, { token: shop.token });
+    assert.equal(status, 200);
+    const { events, ...transaction } = found;
+    assert.deepEqual(transaction, sale);
+    assert.deepEqual(
+      events.map((event: { sequence: number; type: string }) => [event.sequence, event.type]),
+      [
+        [1, 'transaction.received'],
+        [2, 'transaction.captured'],
+      ],
+    );
+    assert.deepEqual(transaction.order, { orderId: 'o-1' });
+    assert.deepEqual(transaction.metadata, { table: '7' });
+  }
+});
+
+for (const entryMode of ['ContactChip', 'ContactlessChip']) {
+  test(`${entryMode}: chip data goes to the host and its answer comes back`, async () => {
+    const { client, shop } = await scene();
+    const body = keyedSale({
+      entryMode,
+      instrument: { emvData: chipData },
+      captureMode: 'Deferred',
+      deviceId: shop.deviceIds[0],
+    });
+    const answer = await client.call('POST', process, { token: shop.token, body });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.body.state, 'Authorized');
+    assert.equal(answer.body.capturedAmount, 0);
+    assert.equal(answer.body.card.scheme, 'Mastercard');
+    assert.match(answer.body.emvResponse, /^91/);
+  });
+}
+
+test('a decline is an answer, not an error', async () => {
+  const { client, shop } = await scene();
+  const body = keyedSale({ amount: 9051 });
+  const { status, body: sale } = await client.call('POST', process, { token: shop.token, body });
+  assert.equal(status, 200);
+  assert.equal(sale.state, 'Declined');
+  assert.equal(sale.approved, false);
+  assert.equal(sale.terminalAction, 'Decline');
+  assert.equal(sale.authorizedAmount, 0);
+  assert.deepEqual(sale.response, {
+    category: 'SoftDecline',
+    code: '51',
+    reason: 'InsufficientFunds',
+    retry: sale.response.retry,
+  });
+});
+
+test('a token pays again without the card number', async () => {
+  const { client, shop } = await scene();
+  const first = await client.call('POST', process, { token: shop.token, body: keyedSale() });
+  const body = keyedSale({ instrument: { token: first.body.card.token } });
+  const again = await client.call('POST', process, { token: shop.token, body });
+  assert.equal(again.status, 200, again.text);
+  assert.deepEqual(again.body.card, first.body.card);
+  const unknown = keyedSale({ instrument: { token: randomUUID() } });
+  const refused = await client.call('POST', process, { token: shop.token, body: unknown });
+  assert.equal(refused.status, 422);
+  assert.equal(refused.body.code, 'card_token_unknown');
+});
+
+test('a smaller approval is accepted where the till can take it, else it is reversed', async () => {
+  const { client, shop } = await scene();
+  const accepted = await client.call('POST', process, {
+    token: shop.token,
+    body: keyedSale({ amount: 9010, partialApproval: true }),
+  });
+  assert.equal(accepted.body.state, 'Captured');
+  assert.equal(accepted.body.response.category, 'PartiallyApproved');
+  assert.ok(accepted.body.authorizedAmount > 0 && accepted.body.authorizedAmount < 9010);
+  const reversed = await client.call('POST', process, {
+    token: shop.token,
+    body: keyedSale({ amount: 9010 }),
+  });
+  assert.equal(reversed.status, 200);
+  assert.equal(reversed.body.approved, false);
+  assert.equal(reversed.body.terminalAction, 'Decline');
+  const path = `/payment/v1/transactions/${reversed.body.transactionId}`;
+  await until(async () => {
+    const { body } = await client.call('GET', path, { token: shop.token });
+    return body.state === 'Reversed' ? body : undefined;
+  }, 'the reversal');
+});
+
+test('another merchant sees nothing of it, by either identifier', async () => {
+  const { client, shop, otherShop } = await scene();
+  const body = keyedSale();
+  const sale = (await client.call('POST', process, { token: shop.token, body })).body;
+  for (const identifier of [sale.transactionId, sale.clientTransactionId]) {
+    for (const [method, verb] of [
+      ['GET', ''],
+      ['GET', '/allowedoperations'],
+      ['POST', '/refund'],
+      ['POST', '/capture'],
+      ['POST', '/refundbyweb'],
+    ] as const) {
+      const { status, body: problem } = await client.call(
+        method,
+        `/payment/v1/transactions/${identifier}${verb}`,
+        { token: otherShop.token, ...(method === 'POST' ? { body: {} } : {}) },
+      );
+      assert.equal(status, 404, `${method} ${verb}`);
+      assert.equal(problem.code, 'transaction_not_found');
+    }
+  }
+  const same = await client.call('POST', process, { token: otherShop.token, body });
+  assert.equal(same.status, 200);
+  assert.notEqual(same.body.transactionId, sale.transactionId);
+});
+
+test('availability names the links of the organisation', async () => {
+  const { client, shop } = await scene();
+  const path = '/payment/v1/transactions/technical/isAvailable';
+  const { status, body } = await client.call('GET', path, { token: shop.token });
+  assert.equal(status, 200);
+  assert.equal(body.available, true);
+  assert.equal(body.offlineAdvised, false);
+  assert.equal(body.links.length, 1);
+});
+
+test('all of this ends in agreement with the host', agree);

@@ -1,0 +1,146 @@
+// Sales by the magnetic stripe: swiped, contactless, and after a chip that could not be read.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chipData } from '../../support/card-data/chip-data.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+const path = '/payment/v1/transactions';
+
+const number = '4111111111111111';
+const track = (service: string, separator = '=') => `${number}${separator}3012${service}0000012345`;
+const stripe = (entryMode: string, track2: string) =>
+  keyedSale({ entryMode, instrument: { track2 } });
+
+test('a card without a chip is swiped, and its track is kept nowhere', async () => {
+  const { client, shop } = await scene();
+  for (const track2 of [
+    track('101'),
+    `;${track('101')}?`,
+    track('101', 'D'),
+    `${track('101', 'd')}F`,
+  ]) {
+    const body = stripe('MagStripe', track2);
+    const answer = await client.call('POST', `${path}/process`, { token: shop.token, body });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.body.state, 'Captured');
+    assert.equal(answer.body.entryMode, 'MagStripe');
+    assert.equal(answer.body.card.maskedNumber, '411111******1111');
+    const read = await client.call('GET', `${path}/${answer.body.transactionId}`, {
+      token: shop.token,
+    });
+    assert.ok(!read.text.includes('0000012345'));
+  }
+});
+
+test('a card with a chip is swiped only once the chip has failed', async () => {
+  const { client, shop } = await scene();
+  const send = (entryMode: string, service: string) =>
+    client.call('POST', `${path}/process`, {
+      token: shop.token,
+      body: stripe(entryMode, track(service)),
+    });
+  for (const service of ['201', '601']) {
+    const swiped = await send('MagStripe', service);
+    assert.equal(swiped.status, 422);
+    assert.equal(swiped.body.code, 'entry_mode_invalid');
+    assert.match(swiped.body.detail, /chip/);
+    assert.equal((await send('FallbackMagStripe', service)).body.state, 'Captured');
+    assert.equal((await send('ContactlessMagStripe', service)).body.state, 'Captured');
+  }
+  const fallback = await send('FallbackMagStripe', '101');
+  assert.equal(fallback.status, 422);
+  assert.equal(fallback.body.code, 'entry_mode_invalid');
+});
+
+test('a UnionPay card without a check digit is swiped as it is dipped; no other card is', async () => {
+  const { client, shop } = await scene();
+  const send = (body: Record<string, unknown>) =>
+    client.call('POST', `${path}/process`, { token: shop.token, body });
+  const swiped = (pan: string) => stripe('MagStripe', `${pan}=30121010000012345`);
+  const withoutCheckDigit = ['6243030000000002', '8171999927660001', '6205500000000000001'];
+  for (const pan of withoutCheckDigit) {
+    const { body, text } = await send(swiped(pan));
+    assert.deepEqual([body.state, body.card?.scheme], ['Captured', 'UnionPay'], text);
+    assert.equal(
+      body.card.maskedNumber,
+      `${pan.slice(0, 6)}${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`,
+    );
+  }
+  // Too short or too long for the scheme, another scheme, and typed: there the digit tells an error.
+  for (const pan of ['624303000000001', '4111111111111112']) {
+    assert.equal((await send(swiped(pan))).body.code, 'track_data_invalid', pan);
+  }
+  const card = { number: withoutCheckDigit[0], expiryMonth: 12, expiryYear: 2030 };
+  const typed = await send(keyedSale({ instrument: { card } }));
+  assert.equal(typed.body.code, 'card_number_invalid', typed.text);
+});
+
+test('a contactless stripe that asks for another interface is told so', async () => {
+  const { client, shop } = await scene();
+  const body = { ...stripe('ContactlessMagStripe', track('201')), amount: 9065 };
+  const { body: sale } = await client.call('POST', `${path}/process`, { token: shop.token, body });
+  assert.equal(sale.state, 'Declined');
+  assert.equal(sale.response.retry, 'OtherInterface');
+  assert.equal(sale.terminalAction, 'UseChip');
+});
+
+test('a swiped sale is captured, refunded and reversed like any other', async () => {
+  const { client, shop } = await scene();
+  const call = async (at: string, body: Record<string, unknown>) =>
+    (await client.call('POST', `${path}/${at}`, { token: shop.token, body })).body;
+  const held = await call('process', {
+    ...stripe('MagStripe', track('101')),
+    captureMode: 'Deferred',
+  });
+  assert.equal(held.state, 'Authorized');
+  assert.equal((await call(`${held.transactionId}/capture`, {})).state, 'Captured');
+  const refunded = await call(`${held.transactionId}/refund`, { amount: 100 });
+  assert.equal(refunded.refundedAmount, 100);
+  const other = await call('process', {
+    ...stripe('MagStripe', track('101')),
+    captureMode: 'Deferred',
+  });
+  const taken = await call(`${other.transactionId}/cancel`, { cancelReason: 'Technical' });
+  assert.equal(taken.state, 'Reversed', JSON.stringify(taken));
+});
+
+test('tip and cashback are part of the amount, and a sale with cash is reversed as one', async () => {
+  const { client, shop } = await scene();
+  const call = (at: string, body: Record<string, unknown>) =>
+    client.call('POST', `${path}/${at}`, { token: shop.token, body });
+  const swiped = stripe('MagStripe', track('101'));
+  const amounts = { tip: 100, cashback: 1000 };
+  const sale = await call('process', { ...swiped, amounts, captureMode: 'Deferred' });
+  assert.equal(sale.body.authorizedAmount, 1234, sale.text);
+  const inPart = await call('process', { ...swiped, amounts, partialApproval: true });
+  assert.equal(inPart.status, 422);
+  assert.equal(inPart.body.errors[0].pointer, '/partialApproval');
+  const again = await call('process', { ...swiped, amounts: { tip: 101 } });
+  assert.equal(again.body.code, 'client_id_reused');
+  const reversed = await call(`${sale.body.transactionId}/cancel`, { cancelReason: 'Technical' });
+  assert.equal(reversed.body.state, 'Reversed', reversed.text);
+});
+
+test('a card for goods and services hands out no cash, whichever way it is read', async () => {
+  const { client, shop } = await scene();
+  const send = (body: Record<string, unknown>) =>
+    client.call('POST', `${path}/process`, { token: shop.token, body });
+  for (const service of ['102', '105', '107']) {
+    const body = stripe('MagStripe', track(service));
+    const refused = await send({ ...body, amounts: { cashback: 1000 } });
+    assert.equal(refused.status, 422, refused.text);
+    assert.equal(refused.body.errors[0].pointer, '/amounts/cashback');
+    assert.equal((await send(body)).body.state, 'Captured');
+  }
+  const emvData = chipData(number, {
+    '57': `${number}D30122020000000000`,
+    '9F03': '000000001000',
+  });
+  const chip = keyedSale({ entryMode: 'ContactChip', instrument: { emvData } });
+  const refused = await send({ ...chip, amounts: { cashback: 1000 } });
+  assert.equal(refused.body.errors[0].pointer, '/amounts/cashback', refused.text);
+});
+
+test('the books of both sides agree', agree);

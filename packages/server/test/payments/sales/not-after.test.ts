@@ -1,0 +1,50 @@
+// A sale that says until when it may be processed: what arrives later leaves nothing, what was processed is told again.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+
+const sell = (on: Scene, body: unknown): Promise<Answer> =>
+  on.client.call('POST', '/payment/v1/transactions/process', { token: on.shop.token, body });
+
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+test('a request that arrives later is refused, asks nobody, and leaves its identifier free', async () => {
+  const on = await scene();
+  const before = await rowsOf(on.organizationId);
+  const sold = on.host.ledger().entries;
+  const body = keyedSale({ notAfter: inMs(-1), confirmWithinSeconds: 30 });
+  const late = await sell(on, body);
+  assertRefused(late, { code: 'too_late', pointer: null });
+  assert.deepEqual(await rowsOf(on.organizationId), before);
+  const again = await sell(on, { ...body, notAfter: inMs(60_000) });
+  assert.deepEqual([again.status, again.body.state], [200, 'Captured'], again.text);
+  // Else the books agree only once its time to be confirmed is over.
+  const confirm = `/payment/v1/transactions/${again.body.transactionId}/confirm`;
+  assert.equal((await on.client.call('POST', confirm, { token: on.shop.token })).status, 200);
+  assert.ok(on.host.ledger().entries > sold);
+});
+
+test('a sale that was processed in time is told again after it', async () => {
+  const on = await scene();
+  const notAfter = inMs(5_000);
+  const body = keyedSale({ notAfter });
+  const first = await sell(on, body);
+  assert.equal(first.status, 200, first.text);
+  await until(() => (Date.now() > Date.parse(notAfter) + 5 ? true : undefined), 'its time to pass');
+  const again = await sell(on, body);
+  assert.deepEqual([again.status, again.body.transactionId], [200, first.body.transactionId]);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  const later = await sell(on, { ...body, notAfter: inMs(60_000) });
+  assertRefused(later, { code: 'client_id_reused', pointer: '/notAfter' });
+  const other = await sell(on, { ...body, amount: 4321 });
+  assertRefused(other, { code: 'too_late' }, 'the fault of time comes first');
+});
+
+test('the books of both sides agree', agree);

@@ -1,0 +1,218 @@
+// The published order of checks: a request that is wrong in two ways is told the earlier fault.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ErrorCode } from '@switchyard/contract';
+import { acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import type { Answer, Call } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene as OnScene, scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+
+function call(on: OnScene, method: string, path: string, options: Call = {}): Promise<Answer> {
+  return on.client.call(method, `${base}${path}`, { token: on.shop.token, ...options });
+}
+
+async function sell(on: OnScene, members: Record<string, unknown> = {}) {
+  const answer = await call(on, 'POST', '/process', { body: keyedSale(members) });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body as { transactionId: string; state: string };
+}
+
+type Kept = {
+  get(scope: Scope, id: string): Promise<{ view: object }>;
+  replace(scope: Scope, id: string, input: Record<string, unknown>): Promise<unknown>;
+};
+type Scope = { organizationId: string };
+
+async function disable(kept: Kept, scope: Scope, id: string): Promise<void> {
+  const { view } = await kept.get(scope, id);
+  await kept.replace(scope, id, { ...view, status: 'Disabled' });
+}
+
+describe('the order of checks', { concurrency: 4 }, () => {
+  test('address, size and media type come before the token', async () => {
+    const { client } = await scene();
+    const rows: [string, string, Call, ErrorCode][] = [
+      ['POST', '/never-sold/process', {}, 'route_not_found'],
+      ['PUT', '/process', {}, 'method_not_allowed'],
+      ['POST', '/process', { raw: 'x'.repeat(1_048_577) }, 'payload_too_large'],
+      [
+        'POST',
+        '/process',
+        { raw: '{', headers: { 'content-type': 'text/xml' } },
+        'unsupported_media_type',
+      ],
+      ['POST', '/process', { raw: '{' }, 'token_missing'],
+    ];
+    for (const [method, path, options, code] of rows) {
+      assertRefused(await client.call(method, base + path, options), { code }, path);
+    }
+  });
+
+  test('the right comes before the syntax, the syntax before the members', async () => {
+    const on = await scene();
+    const { merchantId } = on.shop;
+    const token = await on.tokenFor({
+      name: 'reader',
+      entityType: 'merchant',
+      entityId: merchantId,
+      merchantId,
+      roles: ['MerchantReadOnly'],
+    });
+    const raw = '{"amount":1,"amount":0}';
+    const denied = await call(on, 'POST', '/process', { token, raw });
+    assertRefused(denied, { code: 'permission_denied' });
+    assertRefused(await call(on, 'POST', '/process', { raw }), { code: 'malformed_json' });
+  });
+
+  test('the members come before the identifiers, in the address too', async () => {
+    const on = await scene();
+    const body = { amount: 0 };
+    assertRefused(await call(on, 'POST', '/never-sold/capture', { body }), { code: 'amount_zero' });
+    const sale = keyedSale();
+    await call(on, 'POST', '/process', { body: sale });
+    const faults: [Record<string, unknown>, ErrorCode][] = [
+      [{ amount: 0 }, 'amount_zero'],
+      [{ currency: 'DEM' }, 'currency_unknown'],
+      [{ entryMode: 'ContactChip' }, 'entry_mode_invalid'],
+      [{ amount: 4321, notAfter: '2020-01-01T00:00:00Z' }, 'too_late'],
+    ];
+    for (const [members, code] of faults) {
+      const answer = await call(on, 'POST', '/process', { body: { ...sale, ...members } });
+      assertRefused(answer, { code });
+    }
+  });
+
+  test('the identifier comes before state, amount and configuration', async () => {
+    const on = await scene();
+    const sale = keyedSale();
+    const { transactionId } = (await call(on, 'POST', '/process', { body: sale })).body;
+    const other = await call(on, 'POST', '/process', { body: { ...sale, currency: 'GBP' } });
+    assertRefused(other, { code: 'client_id_reused', pointer: '/currency' });
+    const refund = `/${transactionId}/refund`;
+    const clientOperationId = 'r-1';
+    await call(on, 'POST', refund, { body: { clientOperationId } });
+    for (const members of [{ amount: 1 }, { amount: 99_999 }]) {
+      const answer = await call(on, 'POST', refund, { body: { clientOperationId, ...members } });
+      assertRefused(answer, { code: 'client_id_reused', pointer: '/amount' });
+    }
+    const currency = await call(on, 'POST', refund, {
+      body: { clientOperationId, currency: 'USD' },
+    });
+    assertRefused(currency, { code: 'client_id_reused', pointer: '/currency' });
+  });
+
+  test('the state comes before the amount, the amount before the configuration', async () => {
+    const on = await scene({ partialCancel: false, multipleCapture: false });
+    const captured = await sell(on);
+    const open = await sell(on, { captureMode: 'Deferred' });
+    const functional = { cancelReason: 'Functional' };
+    const rows: [string, string, Record<string, unknown>, ErrorCode][] = [
+      [captured.transactionId, 'capture', { amount: 9999, final: false }, 'nothing_to_capture'],
+      [captured.transactionId, 'cancel', { ...functional, amount: 9999 }, 'already_captured'],
+      [open.transactionId, 'refund', { amount: 9999 }, 'not_captured'],
+      [open.transactionId, 'capture', { amount: 9999, final: false }, 'capture_amount_exceeded'],
+      [open.transactionId, 'cancel', { ...functional, amount: 9999 }, 'cancel_amount_exceeded'],
+      [
+        open.transactionId,
+        'capture',
+        { amount: 1, final: false },
+        'multiple_capture_not_supported',
+      ],
+      [open.transactionId, 'cancel', { ...functional, amount: 1 }, 'partial_cancel_not_supported'],
+    ];
+    for (const [id, verb, body, code] of rows) {
+      assertRefused(await call(on, 'POST', `/${id}/${verb}`, { body }), { code }, code);
+    }
+  });
+
+  test('the configuration comes before the acquirer, and a replay before both', async () => {
+    const first = await scene();
+    const tap = await acquirerTap(first.host.port);
+    try {
+      const on = await scene({ multipleCapture: false }, { acquirerPort: tap.port });
+      const sale = keyedSale({ captureMode: 'Deferred' });
+      const sold = await call(on, 'POST', '/process', { body: sale });
+      await tap.close();
+      await until(async () => {
+        const { body } = await call(on, 'GET', '/technical/isAvailable');
+        return body.available === false ? true : undefined;
+      }, 'the link to be down');
+      const unsold = await call(on, 'POST', '/process', { body: keyedSale({ currency: 'GBP' }) });
+      assertRefused(unsold, { code: 'currency_not_supported' });
+      const capture = `/${sold.body.transactionId}/capture`;
+      const part = await call(on, 'POST', capture, { body: { final: false } });
+      assertRefused(part, { code: 'multiple_capture_not_supported' });
+      const down = await call(on, 'POST', capture);
+      assertRefused(down, { code: 'acquirer_unavailable' });
+      const again = await call(on, 'POST', '/process', { body: sale });
+      assert.equal(again.headers['idempotent-replayed'], 'true');
+      assert.deepEqual(again.body, sold.body);
+    } finally {
+      await tap.close();
+    }
+  });
+
+  test('a replay of an organisation that names no merchant is answered whatever has become of the place', async () => {
+    const on = await scene();
+    const { organizationId } = on;
+    const { storeId, deviceIds } = on.shop;
+    const [deviceId] = deviceIds;
+    const token = await on.tokenFor({
+      name: 'cloud',
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: ['PointOfSaleTerminal'],
+    });
+    const sell = (body: object) => call(on, 'POST', '/process', { token, body });
+    const sale = keyedSale({ storeId });
+    const ofDevice = keyedSale({ deviceId });
+    const sold = [await sell(sale), await sell(ofDevice)];
+    await disable(on.house.provisioning.stores, { organizationId }, storeId);
+    for (const [index, body] of [sale, ofDevice].entries()) {
+      const again = await sell(body);
+      assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
+      assert.deepEqual([again.status, again.body], [sold[index]?.status, sold[index]?.body]);
+      const other = { ...body, clientTransactionId: `late-${index}` };
+      assertRefused(await sell(other), { code: 'store_not_active' });
+    }
+    const elsewhere = { ...sale, storeId: on.otherShop.storeId };
+    assert.equal((await sell(elsewhere)).headers['idempotent-replayed'], undefined);
+  });
+
+  test('a replay is answered whatever has become of time, place and contract', async () => {
+    const on = await scene();
+    const { provisioning } = on.house;
+    const scope = { organizationId: on.organizationId };
+    const { storeId, deviceIds, contractId } = on.shop;
+    const soon = Date.now() + 5_000;
+    const sale = keyedSale({
+      storeId,
+      deviceId: deviceIds[0],
+      notAfter: new Date(soon).toISOString(),
+    });
+    const sold = await call(on, 'POST', '/process', { body: sale });
+    assert.equal(sold.status, 200, sold.text);
+    const isReplayed = async () => {
+      const again = await call(on, 'POST', '/process', { body: sale });
+      assert.equal(again.status, 200, again.text);
+      assert.equal(again.headers['idempotent-replayed'], 'true');
+      assert.deepEqual(again.body, sold.body);
+    };
+    await until(() => (Date.now() > soon ? true : undefined), 'notAfter');
+    await isReplayed();
+    const unsold = { ...sale, clientTransactionId: 'late-1' };
+    assertRefused(await call(on, 'POST', '/process', { body: unsold }), { code: 'too_late' });
+    await disable(provisioning.acquirerContracts, scope, contractId);
+    await isReplayed();
+    const now = { ...keyedSale(), storeId };
+    const none = await call(on, 'POST', '/process', { body: now });
+    assertRefused(none, { code: 'no_acquirer_for_merchant' });
+    await disable(provisioning.stores, scope, storeId);
+    await isReplayed();
+    assertRefused(await call(on, 'POST', '/process', { body: now }), { code: 'store_not_active' });
+  });
+});

@@ -1,0 +1,118 @@
+// Receipts: what the two copies of a sale print, and what they never do.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { chipData } from '../../support/card-data/chip-data.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+
+const { scene, agree } = bookkeeping();
+const path = '/payment/v1/transactions';
+
+async function opened() {
+  const on = await scene();
+  const call = async (method: string, at: string, body?: Record<string, unknown>) => {
+    const answer = await on.client.call(method, `${path}${at}`, {
+      token: on.shop.token,
+      ...defined({ body }),
+    });
+    assert.ok(answer.status < 300, answer.text);
+    return answer.body;
+  };
+  return { ...on, call };
+}
+
+test('the copies of an approved sale tell what EMV and the schemes ask for', async () => {
+  const { call, house, shop, organizationId } = await opened();
+  const scope = { organizationId };
+  const { view } = await house.provisioning.stores.get(scope, shop.storeId);
+  await house.provisioning.stores.replace(scope, shop.storeId, {
+    name: view.name,
+    merchantId: shop.merchantId,
+    address: { line1: '12 rue des Halles', postalCode: '75001', city: 'Paris' },
+  });
+  const sale = await call('POST', '/process', keyedSale({ deviceId: shop.deviceIds[0] }));
+  const { merchant, cardholder } = sale.receipt;
+  assert.equal(merchant.merchantAddress, '12 rue des Halles, 75001 Paris');
+  assert.equal(merchant.acquirerMerchantId, shop.merchantNumber);
+  assert.match(merchant.terminalId, /^T[0-9A-Z]{3}\d{4}$/);
+  assert.equal(merchant.operation, 'Sale');
+  assert.equal(merchant.amount, 1234);
+  assert.equal(merchant.amountText, '12.34 EUR');
+  assert.equal(merchant.scheme, 'Visa');
+  assert.equal(merchant.entryMode, 'Keyed');
+  assert.equal(merchant.maskedNumber, '411111******1111');
+  assert.equal(cardholder.maskedNumber, '************1111');
+  assert.equal(merchant.authorizationCode, sale.authorizationCode);
+  assert.equal(merchant.retrievalReferenceNumber, sale.retrievalReferenceNumber);
+  assert.equal(merchant.systemTraceAuditNumber, sale.systemTraceAuditNumber);
+  assert.equal(merchant.responseText, 'APPROVED');
+  assert.deepEqual({ ...cardholder, maskedNumber: merchant.maskedNumber }, merchant);
+  const read = await call('GET', `/${sale.transactionId}`);
+  assert.deepEqual(read.receipt, sale.receipt);
+  // Not in the reference, which holds the hour of the day of the year.
+  const { retrievalReferenceNumber, ...rest } = sale.receipt.merchant;
+  for (const expiry of ['3012', '12/30', '2030-12']) {
+    assert.ok(!JSON.stringify(rest).includes(expiry), `an expiry is on no receipt: ${expiry}`);
+  }
+});
+
+test('yen have no decimals, and a chip tells its application and its cryptogram', async () => {
+  const { call } = await opened();
+  const yen = await call('POST', '/process', keyedSale({ currency: 'JPY' }));
+  assert.equal(yen.receipt.merchant.amountText, '1234 JPY');
+  const chip = await call(
+    'POST',
+    '/process',
+    keyedSale({ entryMode: 'ContactChip', instrument: { emvData: chipData() } }),
+  );
+  const { cardholder } = chip.receipt;
+  assert.match(cardholder.applicationId, /^A0000000/);
+  assert.match(cardholder.cryptogram, /^[0-9A-F]{16}$/);
+  assert.ok(cardholder.terminalVerificationResults);
+});
+
+test('the holder is verified by PIN, signature, the device, or not at all', async () => {
+  const { call } = await opened();
+  const methodOf = async (entryMode: string, results: string) => {
+    const instrument = { emvData: chipData(undefined, { '9F34': results }) };
+    const sale = await call('POST', '/process', keyedSale({ entryMode, instrument }));
+    return sale.receipt.cardholder.cardholderVerification;
+  };
+  assert.equal(await methodOf('ContactChip', '410302'), 'PinVerified');
+  assert.equal(await methodOf('ContactChip', '1E0300'), 'Signature');
+  assert.equal(await methodOf('ContactlessChip', '010002'), 'OnDevice');
+  assert.equal(await methodOf('ContactlessChip', '1F0302'), 'None');
+});
+
+test('a decline, an unknown outcome, a void and a smaller approval are told for what they are', async () => {
+  const { call } = await opened();
+  const textOf = (body: { receipt: { merchant: { responseText: string } } }) =>
+    body.receipt.merchant.responseText;
+  const declined = await call('POST', '/process', keyedSale({ amount: 9051 }));
+  assert.equal(textOf(declined), 'DECLINED');
+  assert.equal(declined.receipt.merchant.responseReason, 'InsufficientFunds');
+  assert.equal(declined.receipt.cardholder.responseReason, undefined);
+  const partial = await call(
+    'POST',
+    '/process',
+    keyedSale({ amount: 9010, partialApproval: true }),
+  );
+  assert.equal(partial.receipt.merchant.amount, 4505);
+  const closed = await call('POST', '/process', keyedSale({ amount: 9093 }));
+  assert.equal(textOf(closed), 'NOT COMPLETED');
+  const reversed = await until(async () => {
+    const { state, receipt } = await call('GET', `/${closed.transactionId}`);
+    return state === 'Reversed' ? { receipt } : undefined;
+  }, 'the reversal');
+  assert.equal(textOf(reversed), 'NOT COMPLETED');
+  const held = await call('POST', '/process', keyedSale({ captureMode: 'Deferred' }));
+  assert.equal(held.receipt.merchant.operation, 'Authorization');
+  const voided = await call('POST', `/${held.transactionId}/cancel`, {
+    cancelReason: 'Functional',
+  });
+  assert.equal(textOf(voided), 'CANCELLED');
+});
+
+test('the books of both sides agree', agree);

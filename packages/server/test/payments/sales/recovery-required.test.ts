@@ -1,0 +1,106 @@
+// A process whose database lacks payments: everything that needs a new number waits, the rest goes on.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { defined, refuse } from '@switchyard/contract';
+import { type Numbering, unguardedTimeline } from '../../../src/platform/index.ts';
+import { deviceTokenOf, openQr, type QrScene } from '../../qr/test-qr-merchant.ts';
+import { qrBase } from '../../qr/test-qr-provider.ts';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import {
+  type SecondProcess,
+  secondProcess,
+} from '../../support/processes/second-server-process.ts';
+import { commandLineOf } from '../../support/processes/switchyard-command.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { offlineSale } from '../offline/offline-uploads.ts';
+
+const base = '/payment/v1/transactions';
+const recovery = { code: 'recovery_required', outcome: 'Unknown' } as const;
+
+const numbering: Numbering = {
+  ...unguardedTimeline.numbering,
+  isAvailable: () => false,
+  isRecoveryRequired: () => true,
+  requireAvailable: () => refuse('recovery_required', 'The database lacks payments.'),
+};
+const timeline = { ...unguardedTimeline, numbering };
+
+describe('while the recovery of the numbering is required', () => {
+  let qr: QrScene;
+  let on: Scene;
+  let other: SecondProcess;
+  before(async () => {
+    qr = await openQr();
+    on = qr.on;
+    other = await secondProcess(on, { timeline });
+  });
+  after(async () => {
+    await other.stop();
+    await qr.close();
+  });
+
+  const call = (method: string, path: string, body?: unknown, token = on.shop.token) =>
+    other.client.call(method, path, { token, ...defined({ body }) });
+
+  async function sold(members: Record<string, unknown> = {}): Promise<string> {
+    const options = { token: on.shop.token, body: keyedSale(members) };
+    const { body, text } = await on.client.call('POST', `${base}/process`, options);
+    assert.ok(body.transactionId, text);
+    return body.transactionId;
+  }
+
+  test('sales, offline uploads and operations are refused with an unknown outcome', async () => {
+    const captured = await sold();
+    const authorized = await sold({ captureMode: 'Deferred' });
+    const requests: [path: string, body: unknown][] = [
+      ['/process', keyedSale()],
+      ['/process', offlineSale(on)],
+      [`/${authorized}/capture`, {}],
+      [`/${captured}/refund`, {}],
+      [`/${authorized}/cancel`, { cancelReason: 'Functional' }],
+      [`/${authorized}/cancel`, { cancelReason: 'Technical' }],
+      [`/${captured}/refundbyweb`, { clientOperationId: randomUUID() }],
+      ['/captureall', { clientOperationId: randomUUID() }],
+    ];
+    for (const [path, body] of requests) {
+      const answer = await call('POST', base + path, body);
+      assertRefused(answer, recovery);
+      assert.equal(answer.body.outcome, 'Unknown', path);
+      assert.equal(answer.body.retryable, true, path);
+    }
+    const file = { acquirerLink: on.linkId, openDays: true };
+    const cleared = await call('POST', '/payment/v1/clearing-files', file, on.acquirerToken);
+    assertRefused(cleared, recovery);
+  });
+
+  test('a payment that exists is read and confirmed, and one that is not found may be lost', async () => {
+    const id = await sold({ confirmWithinSeconds: 60 });
+    assert.equal((await call('GET', `${base}/${id}`)).status, 200);
+    assert.equal((await call('POST', `${base}/${id}/confirm`, {})).status, 200);
+    assertRefused(await call('GET', `${base}/${randomUUID()}`), recovery);
+  });
+
+  test('QR payments and their refunds are refused; reads and cancels go on', async () => {
+    const token = await deviceTokenOf(on, qr.shop);
+    const id = await qr.begun();
+    assertRefused(await call('POST', qrBase, qr.request(), token), recovery);
+    assertRefused(await call('POST', `${qrBase}/${id}/refund`, {}, token), recovery);
+    assert.equal((await call('GET', `${qrBase}/${id}`, undefined, token)).status, 200);
+    assertRefused(await call('GET', `${qrBase}/${randomUUID()}`, undefined, token), recovery);
+    const cancelled = await call('POST', `${qrBase}/${id}/cancel`, {}, token);
+    assert.ok([200, 202].includes(cancelled.status), cancelled.text);
+  });
+
+  test('only the operator of the platform sees and recovers the numbering', async () => {
+    const line = await commandLineOf(on);
+    try {
+      for (const command of ['numbering', 'recover-numbering']) {
+        assert.equal((await line.run(['admin', command])).code, 4);
+      }
+    } finally {
+      line.remove();
+    }
+  });
+});

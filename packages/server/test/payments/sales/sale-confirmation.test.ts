@@ -1,0 +1,348 @@
+// A sale that the till has to confirm: what it hears of stands, what it never heard of is reversed in time.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { assertRefused } from '../../support/assert-problem-response.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import type { Scene } from '../../support/test-merchant.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { tapped } from '../offline/offline-uploads.ts';
+
+const { scene, agree } = bookkeeping();
+const base = '/payment/v1/transactions';
+
+type Members = Record<string, unknown>;
+type Event = { type: string; at: string; data: Members };
+
+function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
+  const options = { token: on.shop.token, ...defined({ body }) };
+  return on.client.call(method, base + path, options);
+}
+
+async function sold(on: Scene, members: Members = {}): Promise<Answer['body']> {
+  const sale = keyedSale({ confirmWithinSeconds: 60, ...members });
+  const answer = await call(on, 'POST', '/process', sale);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+}
+
+const inState = (on: Scene, id: string, state: string) =>
+  until(
+    async () => {
+      const { body } = await call(on, 'GET', `/${id}`);
+      return body.state === state ? body : undefined;
+    },
+    `${id} to be ${state}`,
+    60_000,
+  );
+
+const typesOf = ({ events }: { events: Event[] }) =>
+  events.map(({ type }) => type.replace('transaction.', ''));
+
+function originalOf(on: Scene, rrn: string) {
+  const { originals } = on.host.ledger();
+  const isIts = (each: { rrn: string; merchant: string }) =>
+    each.rrn === rrn && each.merchant === on.shop.merchantNumber;
+  return originals.find(isIts);
+}
+
+/** The time is over, and no process has come to it yet. */
+async function letTimePass(on: Scene, id: string): Promise<void> {
+  const database = await testDatabase();
+  await database.query(
+    `UPDATE jobs SET due_at = now() + interval '1 hour'
+      WHERE organization_id = $1 AND kind = 'payments.confirm-deadline' AND payload->>'transactionId' = $2`,
+    [on.organizationId, id],
+  );
+  await database.query(
+    `UPDATE transaction_events SET data = jsonb_set(data, '{confirmBy}', '"2026-01-01T00:00:00.000Z"')
+      WHERE organization_id = $1 AND transaction_id = $2 AND data ? 'confirmBy'`,
+    [on.organizationId, id],
+  );
+}
+
+async function deadlineNow(on: Scene, id: string): Promise<void> {
+  const database = await testDatabase();
+  await database.query(
+    `UPDATE jobs SET due_at = now()
+      WHERE organization_id = $1 AND kind = 'payments.confirm-deadline' AND payload->>'transactionId' = $2`,
+    [on.organizationId, id],
+  );
+}
+
+describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
+  test('stands once it is confirmed, and twice is once', async () => {
+    const on = await scene();
+    const sale = await sold(on);
+    const id = sale.transactionId;
+    assert.deepEqual(
+      [sale.state, sale.approved, sale.terminalAction],
+      ['Captured', true, 'Approve'],
+    );
+    const left = Date.parse(sale.confirmBy) - Date.parse(sale.updatedAt);
+    assert.equal(left, 60_000);
+    const confirmed = await call(on, 'POST', `/${id}/confirm`);
+    assert.equal(confirmed.status, 200, confirmed.text);
+    assert.equal(confirmed.body.state, 'Captured');
+    assert.equal(confirmed.body.confirmBy, undefined);
+    assert.equal(confirmed.headers['idempotent-replayed'], undefined);
+    const again = await call(on, 'POST', `/${sale.clientTransactionId}/confirm`, {});
+    assert.deepEqual([again.status, again.body.state], [200, 'Captured'], again.text);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    await deadlineNow(on, id);
+    const database = await testDatabase();
+    await until(async () => {
+      const jobs = await database.query(
+        "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.confirm-deadline'",
+        [on.organizationId],
+      );
+      return jobs.length === 0 ? true : undefined;
+    }, 'the deadline to be worked off');
+    const now = (await call(on, 'GET', `/${id}`)).body;
+    assert.deepEqual(typesOf(now), ['received', 'captured', 'confirmed']);
+    assert.deepEqual([now.state, now.answeredState], ['Captured', 'Captured']);
+    const refund = await call(on, 'POST', `/${id}/refund`, { amount: 100 });
+    assert.equal(refund.body.refundedAmount, 100, refund.text);
+    const late = await call(on, 'POST', `/${id}/confirm`);
+    assert.deepEqual([late.status, late.body.state], [200, 'PartiallyRefunded']);
+  });
+
+  test('is reversed within two seconds of its time, captured or not, where nobody confirms', async () => {
+    const rounds: number[] = [];
+    // A machine that stands still is told apart by trying again.
+    while (rounds.length < 3 && !rounds.some((behind) => behind < 2000)) {
+      rounds.push(await longestBehind(await scene()));
+    }
+    assert.ok(Math.min(...rounds) < 2000, `${rounds} ms behind`);
+  });
+
+  /** How long behind their time, in milliseconds, the last of three sales was reversed. */
+  async function longestBehind(on: Scene): Promise<number> {
+    let longest = 0;
+    const short = { confirmWithinSeconds: 5 };
+    const sales = await Promise.all([
+      sold(on, short),
+      sold(on, { ...short, captureMode: 'Deferred' }),
+      sold(on, { ...short, amount: 9010, partialApproval: true }),
+    ]);
+    const database = await testDatabase();
+    const jobs = await database.query<{ id: string; due_at: Date }>(
+      `SELECT payload->>'transactionId' AS id, due_at FROM jobs
+        WHERE organization_id = $1 AND kind = 'payments.confirm-deadline'`,
+      [on.organizationId],
+    );
+    const dueAt = new Map(jobs.map((job) => [job.id, job.due_at.getTime()]));
+    for (const sale of sales) {
+      assert.equal(dueAt.get(sale.transactionId), Date.parse(sale.confirmBy));
+      const reversed = await inState(on, sale.transactionId, 'Reversed');
+      const queued = reversed.events.find(({ type }: Event) => /reversal_queued/.test(type));
+      const behind = Date.parse(queued.at) - Date.parse(sale.confirmBy);
+      assert.ok(behind >= 0, `${behind} ms behind`);
+      longest = Math.max(longest, behind);
+      assert.equal(queued.data.reason, 'Unconfirmed');
+      assert.equal(reversed.terminalAction, 'Decline');
+      assert.equal(reversed.approved, false);
+      assert.equal(reversed.answeredState, sale.state);
+      assert.equal(reversed.capturedAmount, 0);
+      assert.equal(reversed.cancelledAmount, reversed.authorizedAmount);
+      const [operation] = reversed.operations;
+      assert.equal(operation.amount, reversed.authorizedAmount);
+      assert.equal(operation.reversalReason, 'Timeout');
+      const original = originalOf(on, reversed.retrievalReferenceNumber);
+      assert.deepEqual([original?.held, original?.captured], [0, 0]);
+      const confirm = await call(on, 'POST', `/${sale.transactionId}/confirm`);
+      assertRefused(confirm, { code: 'transaction_reversed' });
+      assert.equal(confirm.body.transaction.state, 'Reversed');
+    }
+    return longest;
+  }
+
+  test('the same sale again is told as it stands, before and after its reversal', async () => {
+    const on = await scene();
+    const body = keyedSale({ confirmWithinSeconds: 60 });
+    const first = await call(on, 'POST', '/process', body);
+    const second = await call(on, 'POST', '/process', body);
+    assert.equal(second.headers['idempotent-replayed'], 'true');
+    assert.equal(second.body.confirmBy, first.body.confirmBy);
+    const other = await call(on, 'POST', '/process', { ...body, confirmWithinSeconds: 61 });
+    assertRefused(other, { code: 'client_id_reused', pointer: '/confirmWithinSeconds' });
+    await deadlineNow(on, first.body.transactionId);
+    await inState(on, first.body.transactionId, 'Reversed');
+    const third = await call(on, 'POST', '/process', body);
+    assert.deepEqual([third.status, third.body.state], [200, 'Reversed']);
+    assert.deepEqual(
+      [third.body.answeredState, third.body.terminalAction],
+      ['Captured', 'Decline'],
+    );
+  });
+
+  test('a confirmation that comes too late finds it being reversed, whoever is first', async () => {
+    const on = await scene();
+    const sale = await sold(on, { captureMode: 'Deferred' });
+    await letTimePass(on, sale.transactionId);
+    const late = await call(on, 'POST', `/${sale.transactionId}/confirm`);
+    assertRefused(late, { code: 'reversal_in_progress' });
+    assert.equal(late.body.transaction.state, 'Reversing');
+    const reversed = await inState(on, sale.transactionId, 'Reversed');
+    assert.deepEqual(typesOf(reversed), ['received', 'authorized', 'reversal_queued', 'reversed']);
+    assert.equal(originalOf(on, reversed.retrievalReferenceNumber)?.held, 0);
+    await deadlineNow(on, sale.transactionId);
+  });
+
+  test('only its confirmation and its reversal are allowed, and allowed operations say so', async () => {
+    const on = await scene();
+    for (const captureMode of ['Immediate', 'Deferred']) {
+      const { transactionId: id } = await sold(on, { captureMode });
+      const allowed = (await call(on, 'GET', `/${id}/allowedoperations`)).body;
+      const pending = {
+        allowed: false,
+        maxAmount: 0,
+        currency: 'EUR',
+        reason: 'confirmation_pending',
+      };
+      const open = { allowed: true, maxAmount: 1234, currency: 'EUR' };
+      assert.deepEqual(allowed.operations, [
+        { operation: 'Capture', ...pending },
+        { operation: 'Refund', ...pending },
+        { operation: 'Cancel', ...pending },
+        { operation: 'Reversal', ...open },
+        { operation: 'Confirm', ...open },
+      ]);
+      assert.deepEqual([allowed.allowed, allowed.operation], [false, null]);
+      for (const [verb, body] of [
+        ['capture', {}],
+        ['refund', {}],
+        ['cancel', { cancelReason: 'Functional' }],
+        ['refundbyweb', {}],
+      ] as const) {
+        const refused = await call(on, 'POST', `/${id}/${verb}`, body);
+        assertRefused(refused, { code: 'confirmation_pending' }, verb);
+        assert.deepEqual(refused.body.allowedOperations, allowed.operations);
+      }
+      const part = await call(on, 'POST', `/${id}/cancel`, {
+        cancelReason: 'Technical',
+        amount: 1,
+      });
+      assertRefused(part, { code: 'partial_reversal_not_supported', pointer: '/amount' });
+      const cancelled = await call(on, 'POST', `/${id}/cancel`, {
+        cancelReason: 'Technical',
+        reversalReason: 'CardRemoved',
+      });
+      assert.equal(cancelled.body.state, 'Reversed', cancelled.text);
+      assert.equal(cancelled.body.capturedAmount, 0);
+      const original = originalOf(on, cancelled.body.retrievalReferenceNumber);
+      assert.deepEqual([original?.held, original?.captured], [0, 0]);
+      assertRefused(await call(on, 'POST', `/${id}/confirm`), { code: 'transaction_reversed' });
+    }
+  });
+
+  test('confirmation, reversal and deadline at once: one of them wins, and all hear of it', async () => {
+    const on = await scene();
+    for (let round = 0; round < 6; round += 1) {
+      const { transactionId: id } = await sold(on);
+      const confirms = Array.from({ length: 5 }, () => call(on, 'POST', `/${id}/confirm`));
+      const deadline = round % 2 === 0 ? deadlineNow(on, id) : undefined;
+      const cancel = call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
+      await Promise.all([...confirms, deadline, cancel]);
+      const now = await until(async () => {
+        const { body } = await call(on, 'GET', `/${id}`);
+        return body.state === 'Reversing' ? undefined : body;
+      }, 'an end');
+      const isConfirmed = now.state === 'Captured';
+      assert.ok(isConfirmed || now.state === 'Reversed', now.state);
+      // Those that lost hear of a reversal that is under way, or that has ended.
+      const told = (await Promise.all(confirms)).map(({ status }) => status);
+      const right = isConfirmed ? [200] : [409, 422];
+      assert.ok(
+        told.every((status) => right.includes(status)),
+        `${now.state}: ${told}`,
+      );
+      const original = originalOf(on, now.retrievalReferenceNumber);
+      assert.equal(original?.captured, isConfirmed ? 1234 : 0);
+      const { status, body } = await cancel;
+      if (status === 202) {
+        // The deadline was first, and its reversal was still under way.
+        assert.ok(deadline !== undefined, 'a reversal of nobody else is waited for');
+        assert.deepEqual([body.state, body.operation.status], ['Reversing', 'Pending']);
+        assert.ok(!isConfirmed);
+      } else assert.equal(status, isConfirmed ? 422 : 200);
+      const reversals = now.operations.filter(({ kind }: { kind: string }) => kind === 'Reversal');
+      assert.equal(reversals.length, isConfirmed ? 0 : 1);
+    }
+  });
+
+  test('what has no approval has nothing to confirm', async (t) => {
+    const on = await tapped(t, scene);
+    const plain = (await call(on, 'POST', '/process', keyedSale())).body;
+    const nothing = await call(on, 'POST', `/${plain.transactionId}/confirm`);
+    assert.deepEqual([nothing.status, nothing.body.state], [200, 'Captured'], nothing.text);
+    assert.equal(nothing.headers['idempotent-replayed'], 'true');
+    const declined = await sold(on, { amount: 9051 });
+    assert.equal(declined.confirmBy, undefined);
+    const refused = await call(on, 'POST', `/${declined.transactionId}/confirm`);
+    assertRefused(refused, { code: 'transaction_declined' });
+    const unknown = await sold(on, { amount: 9091 });
+    assert.equal(unknown.state, 'Reversing');
+    const reversing = await call(on, 'POST', `/${unknown.transactionId}/confirm`);
+    assertRefused(reversing, { code: 'reversal_in_progress' });
+    await inState(on, unknown.transactionId, 'Reversed');
+    on.tap.hold();
+    const running = call(on, 'POST', '/process', keyedSale({ clientTransactionId: 'slow' }));
+    const early = await until(async () => {
+      const answer = await call(on, 'POST', '/slow/confirm');
+      return answer.status === 404 ? undefined : answer;
+    }, 'the running sale');
+    assertRefused(early, { code: 'transaction_in_progress' });
+    on.tap.release();
+    assert.equal((await running).body.state, 'Captured');
+  });
+
+  test('times out of range, members that do not fit, and sales of others are refused', async () => {
+    const on = await scene();
+    for (const confirmWithinSeconds of [4, 121, 0, -5, '30', null]) {
+      const answer = await call(on, 'POST', '/process', keyedSale({ confirmWithinSeconds }));
+      assertRefused(answer, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
+    }
+    const verification = keyedSale({
+      amount: 0,
+      purpose: 'AccountVerification',
+      confirmWithinSeconds: 30,
+    });
+    const pointless = await call(on, 'POST', '/process', verification);
+    assertRefused(pointless, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
+    const { transactionId: id } = await sold(on);
+    assertRefused(await call(on, 'POST', `/${id}/confirm`, { amount: 1 }), {
+      code: 'field_unknown',
+      pointer: '/amount',
+    });
+    const foreign = await on.client.call('POST', `${base}/${id}/confirm`, {
+      token: on.otherShop.token,
+    });
+    assertRefused(foreign, { code: 'transaction_not_found' });
+    assert.equal((await call(on, 'POST', `/${id}/confirm`)).status, 200);
+  });
+
+  test('a capture of all leaves it alone until it is confirmed', async () => {
+    const on = await scene();
+    const waiting = await sold(on, { captureMode: 'Deferred' });
+    const plain = (await call(on, 'POST', '/process', keyedSale({ captureMode: 'Deferred' }))).body;
+    const captureAll = async () => {
+      const { body, text } = await call(on, 'POST', '/captureall', {});
+      assert.ok(body.batchId, text);
+      return until(async () => {
+        const batch = (await call(on, 'GET', `/captureall/${body.batchId}`)).body;
+        return batch.state === 'Completed' ? batch : undefined;
+      }, 'the batch');
+    };
+    const first = await captureAll();
+    assert.deepEqual([first.total, first.items[0].transactionId], [1, plain.transactionId]);
+    await call(on, 'POST', `/${waiting.transactionId}/confirm`);
+    const second = await captureAll();
+    assert.deepEqual([second.total, second.items[0].transactionId], [1, waiting.transactionId]);
+  });
+});
+
+test('the books of both sides agree', agree);

@@ -1,0 +1,348 @@
+// From a tap that was not enough to PIN or chip, and the chip that declines at last.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { answerTo, frameOf, startScriptedHost } from '../../support/acquirers/scripted-host.ts';
+import {
+  type AttachedAcquirer,
+  attachHttpAcquirer,
+  termsOn,
+  untilAvailable,
+} from '../../support/acquirers/test-http-acquirer.ts';
+import { chipData, tlv } from '../../support/card-data/chip-data.ts';
+import {
+  type EncryptingDevice,
+  encryptingDevice,
+} from '../../support/card-data/encrypting-device.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
+import type { Answer } from '../../support/https-client.ts';
+import { keyedSale } from '../../support/keyed-sale.ts';
+import { type Scene, type Shop, scene } from '../../support/test-merchant.ts';
+import { assertAgreement } from '../ledger/ledger-invariants.ts';
+
+const base = '/payment/v1/transactions';
+/** The host answers 65 to it: too many taps. */
+const tooManyTaps = 9065;
+const amountOf = (amount: number) => ({ '9F02': String(amount).padStart(12, '0') });
+const pan = '5413330089010012';
+
+function call(on: Scene, path: string, body: unknown, shop: Shop = on.shop): Promise<Answer> {
+  return on.client.call('POST', base + path, { token: shop.token, body });
+}
+
+const chip = (entryMode: string, amount: number, members: Record<string, unknown> = {}) =>
+  keyedSale({
+    entryMode,
+    amount,
+    instrument: { emvData: chipData(pan, amountOf(amount)) },
+    ...members,
+  });
+
+describe('step-up', () => {
+  let on: Scene;
+  let declined: { transactionId: string; clientTransactionId: string };
+  const deviceId = () => on.shop.deviceIds[0];
+
+  async function tap(amount = tooManyTaps) {
+    const { body, text } = await call(
+      on,
+      '/process',
+      chip('ContactlessChip', amount, { deviceId: deviceId() }),
+    );
+    assert.equal(body.state, 'Declined', text);
+    return body;
+  }
+
+  before(async () => {
+    on = await scene();
+    declined = await tap();
+  });
+
+  const insert = (members: Record<string, unknown> = {}) =>
+    chip('ContactChip', tooManyTaps, {
+      deviceId: deviceId(),
+      stepUpOf: declined.transactionId,
+      ...members,
+    });
+
+  test('a tap that the issuer wants inserted says so', async () => {
+    const sale = await tap();
+    assert.equal(sale.terminalAction, 'UseChip');
+    assert.equal(sale.response.reason, 'PinOrChipRequired');
+    const inserted = await call(on, '/process', chip('ContactChip', tooManyTaps));
+    assert.equal(inserted.body.response.reason, 'ExceedsCountLimit');
+    assert.equal(inserted.body.terminalAction, 'Decline', 'there is no other reader left');
+    const typed = await call(on, '/process', keyedSale({ amount: 9055 }));
+    assert.equal(typed.body.terminalAction, 'Decline', 'nobody can enter a PIN');
+  });
+
+  test('what differs from the declined sale is refused, and leaves it free', async () => {
+    const approved = await call(
+      on,
+      '/process',
+      chip('ContactlessChip', 1234, { deviceId: deviceId() }),
+    );
+    const refused: [Record<string, unknown>, string][] = [
+      [insert({ deviceId: on.shop.deviceIds[1] }), 'step_up_invalid'],
+      [insert({ deviceId: undefined }), 'step_up_invalid'],
+      [
+        chip('ContactChip', 9066, { deviceId: deviceId(), stepUpOf: declined.transactionId }),
+        'step_up_invalid',
+      ],
+      [insert({ currency: 'USD', instrument: usd() }), 'step_up_invalid'],
+      [
+        chip('ContactlessChip', tooManyTaps, {
+          deviceId: deviceId(),
+          stepUpOf: declined.transactionId,
+        }),
+        'step_up_invalid',
+      ],
+      [
+        chip('ContactChip', 1234, { deviceId: deviceId(), stepUpOf: approved.body.transactionId }),
+        'step_up_invalid',
+      ],
+      [insert({ stepUpOf: 'never-heard-of' }), 'transaction_not_found'],
+    ];
+    for (const [body, code] of refused) {
+      const answer = await call(on, '/process', body);
+      assert.equal(answer.body.code, code, answer.text);
+    }
+    const theirs = await call(
+      on,
+      '/process',
+      { ...insert(), deviceId: on.otherShop.deviceIds[0] },
+      on.otherShop,
+    );
+    assert.equal(theirs.status, 404, theirs.text);
+  });
+
+  const usd = () => ({
+    emvData: chipData(pan, { ...amountOf(tooManyTaps), '5F2A': '0840' }),
+  });
+
+  test('the second sale names the first, by either identifier, and only one does', async () => {
+    const body = insert({ stepUpOf: declined.clientTransactionId });
+    const first = await call(on, '/process', body);
+    assert.equal(first.status, 200, first.text);
+    assert.equal(first.body.stepUpOf, declined.transactionId);
+    const replay = await call(on, '/process', body);
+    assert.equal(replay.body.transactionId, first.body.transactionId);
+    const second = await call(on, '/process', insert());
+    assert.equal(second.status, 422);
+    assert.equal(second.body.code, 'step_up_invalid');
+  });
+
+  test('of several at once, one is the second sale', async () => {
+    const { transactionId: stepUpOf } = await tap();
+    const bodies = Array.from({ length: 8 }, () => insert({ stepUpOf }));
+    const answers = await Promise.all(bodies.map((body) => call(on, '/process', body)));
+    const taken = answers.filter(({ status }) => status === 200);
+    assert.equal(taken.length, 1);
+    for (const { status, body } of answers) {
+      if (status !== 200) assert.equal(body.code, 'step_up_invalid');
+    }
+  });
+
+  test('and the books agree with the host', async () => {
+    await assertAgreement(on);
+  });
+});
+
+describe('a step-up of which nothing was sent', () => {
+  let on: Scene;
+  let shop: Shop;
+  let bank: AttachedAcquirer;
+  let device: EncryptingDevice;
+
+  before(async () => {
+    on = await scene();
+    bank = await attachHttpAcquirer(on, 'bank');
+    shop = await on.newShop(termsOn(bank.linkId));
+    await untilAvailable(on, shop.token);
+    device = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+  });
+
+  const sell = (entryMode: string, amount: number, members: Record<string, unknown>) =>
+    call(
+      on,
+      '/process',
+      chip(entryMode, amount, { deviceId: shop.deviceIds[0], ...members }),
+      shop,
+    );
+
+  async function notSent(sale: () => Promise<Answer>): Promise<void> {
+    bank.server.setReady(false);
+    const answer = await sale();
+    assert.equal(answer.body.code, 'not_sent', answer.text);
+    bank.server.setReady(true);
+    await untilAvailable(on, shop.token);
+  }
+
+  test('leaves the declined sale to the next one, and that one keeps it', async () => {
+    const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
+    assert.equal(tapped.terminalAction, 'UseChip');
+    const stepUpOf = tapped.transactionId;
+    const insert = (clientTransactionId: string) =>
+      sell('ContactChip', tooManyTaps, { stepUpOf, clientTransactionId });
+    await notSent(() => insert('nothing-1'));
+    await notSent(() => insert('nothing-2'));
+    const taken = await insert('taken');
+    assert.deepEqual([taken.status, taken.body.stepUpOf], [200, stepUpOf], taken.text);
+    const late = await insert('late');
+    assert.equal(late.body.code, 'step_up_invalid', late.text);
+    // What came to nothing is told as it was, and takes nothing back.
+    assert.equal((await insert('nothing-1')).body.code, 'not_sent');
+    const replay = await insert('taken');
+    assert.equal(replay.headers['idempotent-replayed'], 'true', replay.text);
+  });
+
+  test('leaves what the device has encrypted to the next one too, for the same amount', async () => {
+    const track = Buffer.from(`${pan}=30122010000012345`);
+    const instrument = device.encrypted('Track2', track);
+    const swipe = (clientTransactionId: string, amount = 1234) =>
+      sell('ContactlessMagStripe', amount, { instrument, clientTransactionId });
+    await notSent(() => swipe('swiped-1'));
+    assert.equal((await swipe('swiped-2', 1235)).body.code, 'ksn_reused');
+    const sold = await swipe('swiped-3');
+    assert.equal(sold.body.state, 'Captured', sold.text);
+    assert.equal((await swipe('swiped-4')).body.code, 'ksn_reused');
+  });
+
+  test('is taken over where it was never stored, once no request can last so long', async () => {
+    const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
+    const stepUpOf = tapped.transactionId;
+    const database = await testDatabase();
+    const begun = (ago: string) =>
+      database.query(
+        `INSERT INTO step_ups (organization_id, declined_transaction_id, claimed_by, created_at)
+          VALUES ($1, $2, $3, now() - $4::interval)
+          ON CONFLICT (organization_id, declined_transaction_id) DO UPDATE SET created_at = excluded.created_at`,
+        [on.organizationId, stepUpOf, `${shop.merchantId}|never-stored`, ago],
+      );
+    await begun('1 second');
+    const early = await sell('ContactChip', tooManyTaps, { stepUpOf });
+    assert.equal(early.body.code, 'step_up_invalid', early.text);
+    await begun('1 hour');
+    const later = await sell('ContactChip', tooManyTaps, { stepUpOf });
+    assert.equal(later.body.stepUpOf, stepUpOf, later.text);
+  });
+
+  test('was refused before it was stored: the same one, mended, takes it', async () => {
+    const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
+    const members = { stepUpOf: tapped.transactionId, clientTransactionId: 'mended' };
+    const pin = { ...device.pin('1234', pan), ksn: device.nextKsn() };
+    const refused = await sell('ContactChip', tooManyTaps, { ...members, ...pin });
+    assert.equal(refused.status, 422, refused.text);
+    const other = { stepUpOf: tapped.transactionId, clientTransactionId: 'another' };
+    const taken = await sell('ContactChip', tooManyTaps, other);
+    assert.equal(taken.body.stepUpOf, tapped.transactionId, taken.text);
+  });
+});
+
+describe('a chip that declines after the approval', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene();
+  });
+
+  const approvedSale = async (members: Record<string, unknown> = {}) => {
+    const body = chip('ContactChip', 1234, { captureMode: 'Deferred', ...members });
+    const { body: sale, text } = await call(on, '/process', body);
+    assert.equal(sale.state, 'Authorized', text);
+    return sale;
+  };
+
+  const declines = (emvData: string, members: Record<string, unknown> = {}) => ({
+    cancelReason: 'Technical',
+    reversalReason: 'ChipDeclined',
+    emvData,
+    ...members,
+  });
+
+  test('reverses the sale, with what the chip said', async () => {
+    for (const emvData of [
+      chipData(pan, { '9F27': '00' }),
+      tlv({ '9F26': '1122334455667788', '9F27': '00', '9F36': '0002', '95': '0000008000' }),
+    ]) {
+      const sale = await approvedSale();
+      const answer = await call(on, `/${sale.transactionId}/cancel`, declines(emvData));
+      assert.equal(answer.body.state, 'Reversed', answer.text);
+      assert.equal(answer.body.terminalAction, 'Decline');
+      assert.equal(answer.body.operation.reversalReason, 'ChipDeclined');
+      assert.ok(!answer.text.includes(pan));
+    }
+  });
+
+  test('a sale that captured at once is past that, but for one that awaits its confirmation', async () => {
+    const emvData = chipData(pan, { '9F27': '00' });
+    const sell = async (members: Record<string, unknown>) => {
+      const { body } = await call(on, '/process', chip('ContactChip', 1234, members));
+      assert.equal(body.state, 'Captured');
+      return body.transactionId;
+    };
+    const captured = await sell({});
+    const refused = await call(on, `/${captured}/cancel`, declines(emvData));
+    assert.equal(refused.body.code, 'already_captured', refused.text);
+    const awaited = await sell({ confirmWithinSeconds: 120 });
+    const answer = await call(on, `/${awaited}/cancel`, declines(emvData));
+    assert.equal(answer.body.state, 'Reversed', answer.text);
+  });
+
+  test('what the chip said goes out in DE55, without its card, and is kept no longer', async () => {
+    const host = await startScriptedHost();
+    try {
+      host.script(({ message, socket }) => {
+        const answer = answerTo(message);
+        const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
+        socket.write(frameOf({ ...answer, mti }));
+      });
+      const there = await scene({}, { acquirerPort: host.port });
+      const body = chip('ContactChip', 1234, { captureMode: 'Deferred' });
+      const { body: sale } = await call(there, '/process', body);
+      const emvData = chipData(pan, { '9F27': '00', '9F26': 'A1A2A3A4A5A6A7A8' });
+      const answer = await call(there, `/${sale.transactionId}/cancel`, declines(emvData));
+      assert.equal(answer.body.state, 'Reversed', answer.text);
+      const asked = host.asked.find(({ message }) => message.mti === '0420');
+      const de55 = asked?.message.fields[55]?.toUpperCase() ?? '';
+      assert.match(de55, /9F270100/);
+      assert.match(de55, /9F2608A1A2A3A4A5A6A7A8/);
+      assert.ok(!de55.includes(pan), 'no card number');
+      const database = await testDatabase();
+      const rows = await database.query<{ row: string }>(
+        'SELECT o::text AS row FROM operations o WHERE organization_id = $1',
+        [there.organizationId],
+      );
+      assert.equal(rows.length, 1);
+      for (const { row } of rows) assert.ok(!row.toUpperCase().includes('A1A2A3A4A5A6A7A8'));
+    } finally {
+      await host.stop();
+    }
+  });
+
+  test('the data of another card, an approval of the chip and nonsense are refused', async () => {
+    const sale = await approvedSale();
+    const path = `/${sale.transactionId}/cancel`;
+    const aac = { '9F27': '00' };
+    const good = chipData(pan, aac);
+    const cases: [Record<string, unknown>, string][] = [
+      [declines(chipData('4111111111111111', aac)), 'emv_data_mismatch'],
+      [declines(tlv({ '5A': '4111111111111111', ...aac })), 'emv_data_mismatch'],
+      [declines(chipData(pan, { '9F27': '40' })), 'emv_data_mismatch'],
+      [declines('9F27'), 'emv_data_invalid'],
+      [declines(good, { cancelReason: 'Functional' }), 'field_invalid'],
+    ];
+    for (const [body, code] of cases) {
+      const answer = await call(on, path, body);
+      assert.equal(answer.status, 422, answer.text);
+      assert.equal(answer.body.code, code, answer.text);
+    }
+    const typed = await call(on, '/process', keyedSale({ captureMode: 'Deferred' }));
+    const none = await call(on, `/${typed.body.transactionId}/cancel`, declines(good));
+    assert.equal(none.body.code, 'field_invalid', none.text);
+    const reversed = await call(on, path, declines(good));
+    assert.equal(reversed.body.state, 'Reversed', reversed.text);
+  });
+
+  test('and the books agree with the host', async () => {
+    await assertAgreement(on);
+  });
+});

@@ -1,0 +1,90 @@
+// Whole run: much is made, or waited for, before it shows.
+// The API reference of the whole house: every part of it holds, and the token address is a real one.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { checkChipData, parseChipData } from '@switchyard/emv';
+import { type Application, createApplication } from '../../src/application.ts';
+import {
+  checkDocument,
+  checkNames,
+  checkSchemas,
+  type OpenApiDocument,
+} from '../../src/http/openapi/openapi-document.fixture.ts';
+import { createLog, type Database, openDatabase, readSettings } from '../../src/platform/index.ts';
+
+describe('the reference of the house', () => {
+  let database: Database;
+  let house: Application;
+  let document: OpenApiDocument;
+
+  before(async () => {
+    const settings = readSettings({
+      SWITCHYARD_LOG_LEVEL: 'silent',
+      SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
+      SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
+    });
+    const log = createLog(settings);
+    // Describing the routes asks nothing of the database.
+    database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
+    house = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
+    document = (await house.http.app.inject('/openapi.json')).json();
+  });
+  after(async () => {
+    await house.stop();
+    await database.close();
+  });
+
+  test('leads nowhere wrong, and each example fits its schema', () => {
+    checkDocument(document);
+    checkSchemas(document);
+  });
+
+  test('names each operation by a verb and a noun, in a summary too, and each list by its schema', () => {
+    checkNames(document);
+  });
+
+  test('names the token endpoint, and signs in at it', () => {
+    const token = document.paths['/oauth2/v1/{realm}/token']?.['post'];
+    assert.deepEqual(token?.security, []);
+    assert.ok(token?.requestBody?.content['application/x-www-form-urlencoded']);
+    assert.deepEqual(Object.keys(token?.responses ?? {}), ['200', '400', '401', '404', '429']);
+    const text = JSON.stringify(document.components['securitySchemes']);
+    assert.match(text, /"tokenUrl":"https:\/\/localhost:8443\/oauth2\/v1\/demo\/token"/);
+  });
+
+  test('says which member an Idempotency-Key stands for, and means one that there is', () => {
+    const described: Record<string, string[]> = {};
+    for (const [path, verbs] of Object.entries(document.paths)) {
+      for (const operation of Object.values(verbs)) {
+        const own = operation.parameters.filter(({ $ref }) => $ref === undefined);
+        const key = own.find(({ name }) => name.toLowerCase() === 'idempotency-key');
+        const named = String(key?.description).match(/\b(client\w+|bulk)Id\b/g) ?? [];
+        const body = operation.requestBody?.content['application/json']?.schema ?? {};
+        const ref =
+          String((body as { $ref?: string }).$ref)
+            .split('/')
+            .at(-1) ?? '';
+        const schema = document.components['schemas']?.[ref] ?? body;
+        const members = Object.keys((schema as { properties?: object }).properties ?? {});
+        const asked = own.map(({ name }) => name);
+        for (const name of named) {
+          assert.ok([...members, ...asked].includes(name), `${path} has no ${name}`);
+        }
+        if (named.length > 0) described[path] = named;
+      }
+    }
+    const base = '/payment/v1/transactions';
+    assert.deepEqual(described[`${base}/process`], ['clientTransactionId']);
+    assert.deepEqual(described[`${base}/{transactionId}/refund`], ['clientOperationId']);
+  });
+
+  test('shows a sale by chip whose data says the same as the sale', () => {
+    const sale = document.paths['/payment/v1/transactions/process']?.['post'];
+    const shown = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
+    const { value } = shown as { value: { amount: number; instrument: { emvData: string } } };
+    const chip = parseChipData(value.instrument.emvData);
+    assert.deepEqual(chip.missing, []);
+    assert.deepEqual(checkChipData(chip, { amount: value.amount, currencyNumeric: '978' }), []);
+  });
+});

@@ -1,0 +1,335 @@
+// The audit: every change is recorded in the commit that makes it, and nobody can undo the record unseen.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import {
+  type AuditCheckpoint,
+  type AuditKey,
+  type AuditRecord,
+  verifyChain,
+} from '@switchyard/contract';
+import { platformAuthor } from '../../src/audit/index.ts';
+import { type Database, systemClock, systemIds } from '../../src/platform/index.ts';
+import { createProvisioning } from '../../src/provisioning/index.ts';
+import {
+  merchantBody,
+  openProvisioning,
+  type ProvisioningScene,
+} from '../support/provisioning/test-provisioning.ts';
+
+const exported = 10_000;
+
+describe('the audit', () => {
+  let scene: ProvisioningScene;
+  let database: Database;
+  before(async () => {
+    scene = await openProvisioning();
+    ({ database } = scene);
+  });
+  after(() => scene.close());
+
+  async function ask(token: string, path: string) {
+    const answer = await scene.app.inject({
+      url: `/audit/v1${path}`,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return { status: answer.statusCode, text: answer.body, headers: answer.headers };
+  }
+
+  async function asked<Of>(token: string, path: string): Promise<Of> {
+    const { status, text } = await ask(token, path);
+    assert.equal(status, 200, text);
+    return JSON.parse(text);
+  }
+
+  const recordsOf = async (query: string, token = 'org') =>
+    (await asked<{ items: AuditRecord[] }>(token, `/records?${query}`)).items;
+
+  /** An organisation of its own, with a token and a chain of a few records. */
+  async function chainOf(count: number) {
+    const organizationId = randomUUID();
+    const token = randomUUID();
+    scene.addCaller(token, { organizationId, entityId: organizationId });
+    const add = (more: number) =>
+      database.transaction((trx) =>
+        scene.audit.recordAll(
+          trx,
+          Array.from({ length: more }, () => ({
+            ...platformAuthor,
+            organizationId,
+            action: 'store.updated',
+            entity: { type: 'store', id: randomUUID() },
+            before: { name: 'Old' },
+            after: { name: 'New', amount: 1.5, labels: { b: 'x', a: 'é' } },
+          })),
+        ),
+      );
+    await add(count);
+    return { organizationId, token, add };
+  }
+
+  async function verified(token: string) {
+    const { text } = await ask(token, '/export');
+    const records = text.split('\n').filter(Boolean);
+    const { items } = await asked<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
+    const { keys } = await asked<{ keys: AuditKey[] }>(token, '/keys');
+    return verifyChain(
+      records.map((line) => JSON.parse(line) as AuditRecord),
+      items,
+      keys,
+    );
+  }
+
+  const codesOf = async (token: string) => (await verified(token)).faults.map(({ code }) => code);
+
+  test('tells who changed what, before and after, by which request', async () => {
+    const made = await scene.call('org', 'POST', '/merchants', { body: merchantBody('Before') });
+    const { merchantId } = made.body as { merchantId: string };
+    const path = `/merchants/${merchantId}`;
+    const body = merchantBody('After');
+    const changed = await scene.call('org', 'PUT', path, { body });
+    await scene.call('org', 'DELETE', path);
+    const records = await recordsOf(`entityId=${merchantId}&order=OldestFirst`);
+    assert.deepEqual(
+      records.map(({ action }) => action),
+      ['merchant.created', 'merchant.updated', 'merchant.removed'],
+    );
+    const [first, second, third] = records;
+    assert.deepEqual(first?.after, made.body);
+    assert.equal(first?.before, undefined);
+    assert.deepEqual([second?.before, second?.after], [made.body, changed.body]);
+    assert.deepEqual([third?.before, third?.after], [changed.body, undefined]);
+    assert.deepEqual(second?.actor, { subject: 'org', clientId: 'org', kind: 'Application' });
+    assert.deepEqual(second?.entity, { type: 'merchant', id: merchantId, merchantId });
+    assert.equal(second?.requestId, changed.headers['x-request-id']);
+    assert.deepEqual(await recordsOf(`requestId=${changed.headers['x-request-id']}`), [second]);
+    assert.deepEqual(await asked('org', `/records/${second?.sequence}`), second);
+  });
+
+  test('names the person where one asked, and tells of hardware that is linked', async () => {
+    scene.addCaller('ann', { subject: 'ann-id', clientId: 'portal', userId: 'ann-id' });
+    const { storeId } = await scene.shop('linked');
+    const place = await scene.made('ann', '/logical-devices', { storeId, name: 'Till' });
+    const path = `/logical-devices/${place['logicalDeviceId']}/physical-devices`;
+    await scene.call('ann', 'PUT', path, { body: { physicalDeviceIds: [] } });
+    const [linked] = await recordsOf('actor=ann-id&action=logicalDevice.linked');
+    assert.deepEqual(linked?.actor, { subject: 'ann-id', clientId: 'portal', kind: 'User' });
+    assert.deepEqual(linked?.after?.['physicalDeviceIds'], []);
+  });
+
+  test('keeps nothing of what was refused', async () => {
+    const { merchantId } = await scene.made('org', '/merchants', merchantBody('Kept'));
+    await scene.made('org', '/stores', { merchantId, name: 'Holds it' });
+    const refused = await scene.call('org', 'DELETE', `/merchants/${merchantId}`);
+    assert.equal(refused.status, 409);
+    const records = await recordsOf(`entityType=merchant&entityId=${merchantId}`);
+    assert.deepEqual(
+      records.map(({ action }) => action),
+      ['merchant.created'],
+    );
+  });
+
+  test('where the record cannot be written, nothing is changed', async () => {
+    const { organizationId } = scene;
+    const unrecorded = createProvisioning({
+      database,
+      clock: systemClock,
+      ids: systemIds,
+      audit: {
+        record: () => Promise.reject(new Error('no room for records')),
+        recordAll: () => Promise.reject(new Error('no room for records')),
+      },
+    });
+    const id = randomUUID();
+    const making = unrecorded.merchants.create({ organizationId }, merchantBody('Lost'), id);
+    await assert.rejects(making, /no room/);
+    assert.equal((await scene.call('org', 'GET', `/merchants/${id}`)).status, 404);
+  });
+
+  test('filters of any text are refused or find nothing', async () => {
+    for (const text of ['%00', '%ED%A0%80', "'%20OR%201=1", '%25', '\u{1F600}', 'a'.repeat(128)]) {
+      for (const member of ['actor', 'action', 'entityType', 'entityId', 'requestId']) {
+        const { status, text: body } = await ask('org', `/records?${member}=${text}`);
+        assert.ok(status === 422 || status === 400 || body.includes('"items":[]'), body);
+      }
+    }
+  });
+
+  test('one chain comes of writers at once, and verifies with its checkpoints', async () => {
+    const { token, organizationId, add } = await chainOf(1);
+    await Promise.all(Array.from({ length: 20 }, () => add(2)));
+    await scene.audit.checkpoint(organizationId);
+    await add(3);
+    const report = await verified(token);
+    assert.deepEqual(report.faults, []);
+    assert.deepEqual([report.records, report.checkpoints, report.unsignedRecords], [44, 1, 3]);
+  });
+
+  test('a second checkpoint of the same record is none', async () => {
+    const { token, organizationId } = await chainOf(2);
+    await Promise.all([1, 2, 3].map(() => scene.audit.checkpoint(organizationId)));
+    const { items } = await asked<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
+    assert.deepEqual(
+      items.map(({ sequence }) => sequence),
+      [2],
+    );
+  });
+
+  test('a record that was changed, removed, exchanged or cut off is found', async () => {
+    const tamperings: [string, string][] = [
+      [`SET after_change = '{"name":"Other"}'`, 'record_changed'],
+      [`SET actor_subject = 'somebody'`, 'record_changed'],
+      ['SET sequence = sequence + 100', 'record_missing'],
+    ];
+    for (const [change, code] of tamperings) {
+      const { token, organizationId } = await chainOf(8);
+      await scene.audit.checkpoint(organizationId);
+      await database.query(
+        `UPDATE audit_records ${change} WHERE organization_id = $1 AND sequence = 5`,
+        [organizationId],
+      );
+      assert.ok((await codesOf(token)).includes(code as never), change);
+    }
+    const exchanged = await chainOf(8);
+    await database.query(
+      `WITH low AS (SELECT before_change, after_change, entity_id FROM audit_records
+         WHERE organization_id = $1 AND sequence = 3)
+       UPDATE audit_records r SET entity_id = low.entity_id FROM low
+       WHERE r.organization_id = $1 AND r.sequence = 4`,
+      [exchanged.organizationId],
+    );
+    assert.deepEqual(await codesOf(exchanged.token), ['record_changed']);
+    const cut = await chainOf(8);
+    await scene.audit.checkpoint(cut.organizationId);
+    await database.query('DELETE FROM audit_records WHERE organization_id = $1 AND sequence > 6', [
+      cut.organizationId,
+    ]);
+    assert.deepEqual(await codesOf(cut.token), ['records_truncated']);
+  });
+
+  test('members that are named like secrets are not kept', async () => {
+    const { organizationId, token } = await chainOf(1);
+    const secret = 'do-not-keep-me';
+    const after = { name: 'x', clientSecret: secret, login: { password: secret, otp: secret } };
+    await database.transaction((trx) =>
+      scene.audit.record(trx, {
+        ...platformAuthor,
+        organizationId,
+        action: 'application.created',
+        entity: { type: 'application', id: 'till' },
+        before: { private_key: secret },
+        after,
+      }),
+    );
+    const { text } = await ask(token, '/export');
+    assert.ok(text.includes('application.created'));
+    assert.ok(!text.includes(secret), text);
+    assert.deepEqual(await codesOf(token), []);
+  });
+
+  test('is read with its permission, by its own organisation, and of a merchant by the merchant', async () => {
+    const mine = await scene.shop('mine');
+    const theirs = await scene.shop('theirs');
+    assert.equal((await ask('reader', '/records')).status, 403);
+    const foreign = await recordsOf(`entityId=${mine.merchantId}`, 'other');
+    assert.deepEqual(foreign, []);
+    const [record] = await recordsOf(`entityId=${mine.merchantId}`);
+    const { sequence } = record as AuditRecord;
+    // The other organisation's chain has that number too, or none.
+    const other = await ask('other', `/records/${sequence}`);
+    assert.ok(!other.text.includes(mine.merchantId), other.text);
+    assert.deepEqual(await asked(mine.token, `/records/${sequence}`), record);
+    assert.equal((await ask(theirs.token, `/records/${sequence}`)).status, 404);
+    for (const seen of await recordsOf('', mine.token)) {
+      assert.equal(seen.entity.merchantId, mine.merchantId);
+    }
+    assert.ok(!(await ask(theirs.token, '/export')).text.includes(mine.merchantId));
+    for (const unknown of ['0', '-1', 'x', '999999999999', '1e3', '99999999999999999999']) {
+      assert.equal((await ask('org', `/records/${unknown}`)).status, 404, unknown);
+    }
+  });
+
+  test('pages go on where they ended, while records are added', async () => {
+    const { token, add } = await chainOf(5);
+    type Page = { items: AuditRecord[]; nextCursor: string | null };
+    const one = await asked<Page>(token, '/records?limit=2');
+    await add(2);
+    const two = await asked<Page>(token, `/records?limit=2&cursor=${one.nextCursor}`);
+    const sequences = [...one.items, ...two.items].map(({ sequence }) => sequence);
+    assert.deepEqual(sequences, [5, 4, 3, 2]);
+    const three = await asked<Page>(token, `/records?limit=2&cursor=${two.nextCursor}`);
+    assert.deepEqual([three.items.length, three.nextCursor], [1, null]);
+    assert.equal((await ask(token, `/records?limit=3&action=x&cursor=x`)).status, 422);
+  });
+
+  test('is found by time, in either order', async () => {
+    let now = Date.parse('2026-03-01T12:00:00.000Z');
+    const timed = await openProvisioning({ now: () => now });
+    const { token, organizationId } = await chainOf(0);
+    const record = () =>
+      database.transaction((trx) =>
+        timed.audit.record(trx, {
+          ...platformAuthor,
+          organizationId,
+          action: 'x.done',
+          entity: { type: 'x', id: '1' },
+        }),
+      );
+    for (const seconds of [0, 10, 5, 20]) {
+      now = Date.parse('2026-03-01T12:00:00.000Z') + seconds * 1000;
+      await record();
+    }
+    await timed.close();
+    // A clock that is behind does not turn the chain's time back.
+    const all = await recordsOf('order=OldestFirst', token);
+    assert.deepEqual(
+      all.map(({ at }) => at.slice(17, 19)),
+      ['00', '10', '10', '20'],
+    );
+    const span = 'from=2026-03-01T12:00:10Z&to=2026-03-01T13:00:20%2B01:00';
+    const between = await recordsOf(span, token);
+    assert.deepEqual(
+      between.map(({ sequence }) => sequence),
+      [3, 2],
+    );
+    assert.deepEqual(await recordsOf('from=2027-01-01T00:00:00Z', token), []);
+    assert.deepEqual(await recordsOf('to=0000-01-01T00:00:00Z', token), []);
+    assert.equal((await ask(token, '/records?from=yesterday')).status, 422);
+  });
+
+  test('an export streams ten thousand records page by page, and goes on after any of them', async () => {
+    const { token } = await chainOf(exported);
+    const answer = await scene.app.inject({
+      url: '/audit/v1/export',
+      headers: { authorization: `Bearer ${token}`, accept: 'application/jsonl' },
+      payloadAsStream: true,
+    });
+    assert.equal(answer.headers['content-type'], 'application/jsonl');
+    let rest = '';
+    let lines = 0;
+    let longest = 0;
+    for await (const part of answer.stream()) {
+      longest = Math.max(longest, part.length);
+      const pieces = (rest + part).split('\n');
+      rest = pieces.pop() ?? '';
+      for (const line of pieces) {
+        lines += 1;
+        assert.equal((JSON.parse(line) as AuditRecord).sequence, lines);
+      }
+    }
+    assert.deepEqual([rest, lines], ['', exported]);
+    assert.ok(longest < 1_000_000, `${longest} characters at once`);
+    const tail = await ask(token, `/export?after=${exported - 2}`);
+    assert.equal(tail.text.split('\n').filter(Boolean).length, 2);
+    assert.equal((await ask(token, `/export?after=${exported}`)).text, '');
+  });
+
+  test('the keys of the checkpoints are public', async () => {
+    const answer = await scene.app.inject({ url: '/audit/v1/keys' });
+    const { keys } = answer.json<{ keys: Record<string, unknown>[] }>();
+    assert.ok(keys.length > 0);
+    for (const key of keys) {
+      assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x']);
+    }
+  });
+});

@@ -1,0 +1,446 @@
+// Everything malformed, each with its own code and the right status, and nothing written.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, type TestContext, test } from 'node:test';
+import { defined, type ErrorCode } from '@switchyard/contract';
+import { assertRefused, rowsOf } from '../support/assert-problem-response.ts';
+import { type Documented, documented } from '../support/documented-error-codes.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { forgedToken } from '../support/signed-access-tokens.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { testHouse } from '../support/test-platform.ts';
+import {
+  type Case,
+  captureAllFaults,
+  chipFaults,
+  malformed,
+  notAnObject,
+  operationFaults,
+  pan,
+  saleFaults,
+  unknownId,
+} from './bad-input-cases.ts';
+
+const base = '/payment/v1/transactions';
+const batches = '/payment/v1/capture-batches';
+const bodyMax = 1_048_576;
+
+/** Values that no refusal may repeat. */
+const cardData = /4111111111111111|4111 1111|4111111111111112|541333008901001|5555555555554444/;
+
+/** Most paths are below that of transactions. */
+const addressOf = (path: string) => (path.startsWith(batches) ? path : base + path);
+
+describe('bad input', () => {
+  let documents: Documented;
+  let on: Scene;
+  let abroad: Scene;
+  /** An authorised sale of 12.34 EUR. */
+  let sold: { transactionId: string; clientTransactionId: string; card: { token: string } };
+  let foreign: { transactionId: string; card: { token: string } };
+
+  async function sell(at: Scene, token: string) {
+    const body = keyedSale({ captureMode: 'Deferred' });
+    const answer = await at.client.call('POST', `${base}/process`, { token, body });
+    assert.equal(answer.body.state, 'Authorized', answer.text);
+    return answer.body;
+  }
+
+  before(async () => {
+    documents = await documented((await testHouse()).client);
+    [on, abroad] = await Promise.all([scene(), scene()]);
+    sold = await sell(on, on.shop.token);
+    foreign = await sell(abroad, abroad.shop.token);
+  });
+
+  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
+    on.client.call(method, addressOf(path), { token: on.shop.token, ...options });
+
+  /** Calls, judges the refusal, and looks whether anything was written. */
+  async function refused(
+    name: string,
+    code: ErrorCode,
+    method: string,
+    path: string,
+    options: Call & { pointer?: string | null | undefined } = {},
+  ): Promise<Answer> {
+    const { pointer, ...rest } = options;
+    const before = await rowsOf(on.organizationId);
+    const answer = await call(method, path, rest);
+    assertRefused(answer, { code, ...defined({ pointer }) }, name);
+    documents.assertCode(method, addressOf(path), answer);
+    assert.doesNotMatch(answer.text, cardData, name);
+    assert.deepEqual(await rowsOf(on.organizationId), before, name);
+    return answer;
+  }
+
+  async function refusedEach(t: TestContext, path: string, list: readonly Case[]) {
+    for (const { name, body, code, pointer } of list) {
+      await t.test(name, async () => {
+        await refused(name, code, 'POST', path, { body, pointer });
+      });
+    }
+  }
+
+  test('what is no strict JSON is malformed_json', async (t) => {
+    const cancel = `/${sold.transactionId}/cancel`;
+    for (const [name, raw] of malformed) {
+      await t.test(name, async () => {
+        await refused(name, 'malformed_json', 'POST', '/process', { raw, pointer: null });
+        await refused(name, 'malformed_json', 'POST', cancel, { raw, pointer: null });
+      });
+    }
+  });
+
+  test('JSON that is no object is a wrong type, wherever the body may be left out too', async (t) => {
+    const verbs = ['capture', 'refund', 'cancel', 'refundbyweb'];
+    const paths = ['/process', '/captureall', ...verbs.map((v) => `/${sold.transactionId}/${v}`)];
+    for (const path of paths) {
+      for (const [name, raw] of notAnObject) {
+        await t.test(`${path} ${name}`, async () => {
+          await refused(name, 'field_invalid', 'POST', path, { raw, pointer: '' });
+        });
+      }
+    }
+  });
+
+  test('a body of more than 1 MiB is not read', async () => {
+    const full = JSON.stringify(keyedSale({ metadata: { n: '' } }));
+    const fill = (length: number) =>
+      full.replace('"n":""', `"n":"${'x'.repeat(length - Buffer.byteLength(full))}"`);
+    await refused('1 MiB', 'field_invalid', 'POST', '/process', { raw: fill(bodyMax) });
+    const raw = fill(bodyMax + 1);
+    await refused('1 MiB and a byte', 'payload_too_large', 'POST', '/process', { raw });
+    await refused('no token', 'payload_too_large', 'POST', '/process', {
+      raw,
+      headers: { authorization: '' },
+    });
+  });
+
+  test('another media type, charset or encoding is refused, and so is another answer', async () => {
+    const types: [string, ErrorCode][] = [
+      ['text/plain', 'unsupported_media_type'],
+      ['application/x-www-form-urlencoded', 'unsupported_media_type'],
+      ['application/problem+json', 'unsupported_media_type'],
+      ['application/json; charset=iso-8859-1', 'unsupported_media_type'],
+      ['', 'unsupported_media_type'],
+    ];
+    for (const [type, code] of types) {
+      const headers = { 'content-type': type };
+      await refused(type, code, 'POST', '/process', { body: keyedSale(), headers });
+    }
+    await refused('gzip', 'unsupported_media_type', 'POST', '/process', {
+      body: keyedSale(),
+      headers: { 'content-encoding': 'gzip' },
+    });
+    await refused('an answer in HTML', 'not_acceptable', 'POST', '/process', {
+      body: keyedSale(),
+      headers: { accept: 'text/html' },
+    });
+  });
+
+  test('each fault of a sale has its own code', (t) => refusedEach(t, '/process', saleFaults));
+  test('each fault of chip data has its own code', (t) => refusedEach(t, '/process', chipFaults));
+  test('each fault of a capture of all has its own code', (t) =>
+    refusedEach(t, '/captureall', captureAllFaults));
+  for (const [verb, list] of Object.entries(operationFaults)) {
+    test(`each fault of ${verb} has its own code`, (t) =>
+      refusedEach(t, `/${sold.transactionId}/${verb}`, list));
+  }
+
+  test('times that no calendar or database holds are refused or harmless', async () => {
+    for (const time of [
+      '0000-01-01T00:00:00Z',
+      '9999-12-31T23:59:60Z',
+      '2030-01-01T00:00:00+23:59',
+      '2030-01-01T00:00:00.123456789123Z',
+    ]) {
+      const body = { authorizedBefore: time, dryRun: true };
+      const { status, text } = await call('POST', '/captureall', { body });
+      assert.ok(status === 200 || status === 422, `${time}: ${status} ${text}`);
+    }
+    await refused('a leap second long ago', 'too_late', 'POST', '/process', {
+      body: keyedSale({ notAfter: '2016-12-31T23:59:60Z' }),
+    });
+  });
+
+  test('several faults are told together, in the order of the members', async () => {
+    const body = keyedSale({ amount: -1, currency: 5, extra: 1 });
+    const answer = await refused('three faults', 'field_unknown', 'POST', '/process', { body });
+    const pointers = answer.body.errors.map((error: { pointer: string }) => error.pointer);
+    assert.deepEqual(pointers.sort(), ['/amount', '/currency', '/extra']);
+  });
+
+  test('unknown and foreign identifiers are not found, by any verb', async () => {
+    const names = [
+      unknownId,
+      foreign.transactionId,
+      'never-sold',
+      'x'.repeat(64),
+      sold.transactionId.slice(0, 35),
+      'a%00b',
+      'caf%C3%A9',
+      "'%20OR%201=1--",
+    ];
+    for (const name of names) {
+      for (const verb of ['capture', 'refund', 'refundbyweb']) {
+        await refused(verb, 'transaction_not_found', 'POST', `/${name}/${verb}`, { body: {} });
+      }
+      await refused('cancel', 'transaction_not_found', 'POST', `/${name}/cancel`, {
+        body: { cancelReason: 'Technical' },
+      });
+      await refused('status', 'transaction_not_found', 'GET', `/${name}`);
+      await refused('allowed', 'transaction_not_found', 'GET', `/${name}/allowedoperations`);
+    }
+    await refused('batch', 'batch_not_found', 'GET', `${batches}/${unknownId}`);
+    await refused('token', 'card_token_unknown', 'POST', '/process', {
+      body: keyedSale({ instrument: { token: foreign.card.token } }),
+    });
+  });
+
+  test('a currency in small letters is refused with an example of the right form', async () => {
+    const detail = 'Must be an ISO 4217 code in capitals, for example EUR.';
+    const sale = await refused('sale', 'currency_unknown', 'POST', '/process', {
+      body: keyedSale({ currency: 'eur' }),
+    });
+    const batch = await refused('batch', 'currency_unknown', 'POST', '/captureall', {
+      body: { currency: 'eur' },
+    });
+    for (const { body } of [sale, batch]) assert.equal(body.errors[0].detail, detail);
+    const search = await on.client.call('GET', '/reporting/v1/transactions?currency=eur', {
+      token: on.shop.token,
+    });
+    assertRefused(search, { code: 'field_invalid', pointer: '?currency' }, 'search');
+    assert.equal(
+      search.body.errors[0].detail,
+      'Must be ISO 4217 codes in capitals, for example EUR or EUR,USD.',
+    );
+  });
+
+  test('identifiers of a form that none can have are refused as such', async () => {
+    await refused('too long', 'field_invalid', 'GET', `/${'x'.repeat(65)}`);
+    await refused('no UTF-8', 'request_malformed', 'GET', '/%ff');
+    await refused('far too long', 'uri_too_long', 'GET', `/${'x'.repeat(300)}`);
+    await refused('batch', 'field_invalid', 'GET', `${batches}/mine`);
+    await refused('a URN', 'field_invalid', 'GET', `${batches}/urn:uuid:${unknownId}`);
+  });
+
+  test('a card number in the address is neither found nor logged', async () => {
+    const from = on.logged.length;
+    await refused('status', 'transaction_not_found', 'GET', `/${pan}`);
+    assert.doesNotMatch(on.logged.slice(from).join(''), cardData);
+  });
+
+  test('queries are checked', async () => {
+    const status = `/${sold.transactionId}`;
+    for (const query of ['wait=-1', 'wait=31', 'wait=soon', 'wait=1.5', 'merchantId=x', 'wiat=1']) {
+      const code = query === 'wiat=1' ? 'field_unknown' : 'field_invalid';
+      const pointer = `?${query.split('=')[0]}`;
+      await refused(query, code, 'GET', `${status}?${query}`, { pointer });
+    }
+    await refused('twice', 'field_invalid', 'GET', `${status}?wait=1&wait=2`);
+    await refused(
+      'another merchant',
+      'entity_out_of_scope',
+      'GET',
+      `${status}?merchantId=${on.otherShop.merchantId}`,
+    );
+    for (const [query, code] of [
+      ['limit=0', 'field_invalid'],
+      ['limit=201', 'field_invalid'],
+      ['cursor=x', 'cursor_invalid'],
+    ] as const) {
+      await refused(query, code, 'GET', `${batches}/${unknownId}?${query}`);
+    }
+  });
+
+  test('places that are unknown, of somebody else, or elsewhere', async () => {
+    const scope = { organizationId: on.organizationId };
+    const { merchantId } = on.shop;
+    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
+    const till = await on.house.provisioning.logicalDevices.create(scope, {
+      storeId: branch.view.storeId,
+      name: 'Till',
+    });
+    const { otherShop } = on;
+    const rows: [Record<string, unknown>, ErrorCode][] = [
+      [{ storeId: unknownId }, 'store_not_found'],
+      [{ deviceId: unknownId }, 'device_not_found'],
+      [{ storeId: `urn:uuid:${unknownId}` }, 'field_invalid'],
+      [{ storeId: otherShop.storeId }, 'store_not_found'],
+      [{ deviceId: otherShop.deviceIds[0] }, 'device_not_found'],
+      [{ storeId: abroad.shop.storeId }, 'store_not_found'],
+      [{ deviceId: abroad.shop.deviceIds[0] }, 'device_not_found'],
+      [{ merchantId: otherShop.merchantId }, 'entity_out_of_scope'],
+      [{ merchantId: abroad.shop.merchantId }, 'entity_out_of_scope'],
+      [{ storeId: on.shop.storeId, deviceId: till.view.logicalDeviceId }, 'entity_mismatch'],
+    ];
+    for (const [place, code] of rows) {
+      const body = keyedSale(place);
+      await refused(JSON.stringify(place), code, 'POST', '/process', { body });
+    }
+  });
+
+  test('what the acquirer contract does not hold writes nothing either', async () => {
+    const strict = await on.newShop({ captureModes: ['Immediate'], partialApproval: false });
+    const closed = await on.newShop({ clearCardData: 'Refused' });
+    const rows: [string, Record<string, unknown>, ErrorCode][] = [
+      [on.shop.token, { currency: 'GBP' }, 'currency_not_supported'],
+      [strict.token, { captureMode: 'Deferred' }, 'capture_mode_not_supported'],
+      [strict.token, { partialApproval: true }, 'partial_approval_not_supported'],
+      [closed.token, {}, 'clear_card_data_refused'],
+    ];
+    for (const [token, members, code] of rows) {
+      // A card that nobody has paid with yet, so that a kept one would show.
+      const card = { number: '4242424242424242', expiryMonth: 12, expiryYear: 2031 };
+      const body = keyedSale({ ...members, instrument: { card } });
+      await refused(code, code, 'POST', '/process', { token, body });
+    }
+  });
+
+  test('tokens: missing, garbled, of another scheme, forged, expired', async () => {
+    const past = Math.floor(Date.now() / 1000) - 60;
+    const { token } = on.shop;
+    const rows: [string | undefined, ErrorCode][] = [
+      [undefined, 'token_missing'],
+      ['', 'token_invalid'],
+      ['Bearer', 'token_invalid'],
+      ['Bearer abc', 'token_invalid'],
+      ['Bearer a b', 'token_invalid'],
+      [`Basic ${token}`, 'token_invalid'],
+      [`Bearer ${token.slice(0, -4)}AAAA`, 'token_invalid'],
+      [`Bearer ${token.replace(/\.[^.]*$/, '.')}`, 'token_invalid'],
+      [`Bearer ${'a'.repeat(9000)}`, 'token_invalid'],
+      [`Bearer ${await forgedToken(on, { azp: randomUUID() })}`, 'token_invalid'],
+      [`Bearer ${await forgedToken(on, { typ: 'ID' })}`, 'token_invalid'],
+      [`Bearer ${await forgedToken(on, { exp: past })}`, 'token_expired'],
+    ];
+    for (const [authorization, code] of rows) {
+      const headers: Record<string, string> = defined({ authorization });
+      for (const [method, path] of [
+        ['POST', '/process'],
+        ['POST', `/${sold.transactionId}/refund`],
+        ['GET', `/${sold.transactionId}`],
+      ] as const) {
+        const body = method === 'POST' ? { body: keyedSale() } : {};
+        const answer = await on.client.call(method, base + path, { headers, ...body });
+        assertRefused(answer, { code, pointer: null }, `${authorization?.slice(0, 20)} ${path}`);
+        const challenge = String(answer.headers['www-authenticate']);
+        assert.equal(/error="invalid_token"/.test(challenge), code !== 'token_missing');
+      }
+    }
+  });
+
+  test('a right that is missing is named, whatever the body', async () => {
+    const { merchantId } = on.shop;
+    const token = await on.tokenFor({
+      name: 'reader',
+      entityType: 'merchant',
+      entityId: merchantId,
+      merchantId,
+      roles: ['MerchantReadOnly'],
+    });
+    const id = sold.transactionId;
+    const needs = {
+      '/process': 'pay.sale',
+      [`/${id}/capture`]: 'pay.capture',
+      [`/${id}/refund`]: 'pay.refund',
+      [`/${id}/cancel`]: 'pay.cancel',
+      [`/${id}/refundbyweb`]: 'pay.refundbyweb',
+      '/captureall': 'pay.capture',
+    };
+    for (const [path, right] of Object.entries(needs)) {
+      const answer = await refused(path, 'permission_denied', 'POST', path, { token, raw: '{' });
+      assert.match(answer.body.detail, new RegExp(right));
+    }
+    assert.equal((await call('GET', `/${id}`, { token })).status, 200);
+    const none = await forgedToken(on, { permissions: [] });
+    await refused('status', 'permission_denied', 'GET', `/${id}`, { token: none });
+    await refused('available', 'permission_denied', 'GET', '/technical/isAvailable', {
+      token: none,
+    });
+  });
+
+  test('a wrong method is told the right ones; a wrong path is not there', async () => {
+    const id = sold.transactionId;
+    const rows: [string, string, string][] = [
+      ['PUT', `/${id}/capture`, 'OPTIONS, POST'],
+      ['DELETE', `/${id}`, 'GET, HEAD, OPTIONS'],
+      ['GET', `/${id}/refund`, 'OPTIONS, POST'],
+      ['PATCH', '/captureall', 'GET, HEAD, OPTIONS, POST'],
+    ];
+    for (const [method, path, allow] of rows) {
+      const answer = await refused(path, 'method_not_allowed', method, path);
+      assert.equal(answer.headers['allow'], allow, `${method} ${path}`);
+    }
+    for (const path of ['', '/', `/${id}/`, `/${id}/captures`, `/${id}/capture/1`]) {
+      const answer = await on.client.call('POST', `${base}${path}`, { body: {} });
+      assertRefused(answer, { code: 'route_not_found', pointer: null }, path);
+    }
+  });
+
+  test('the header of the identifier is checked against the body', async () => {
+    const refund = `/${sold.transactionId}/refund`;
+    const headers = { 'idempotency-key': 'key-1' };
+    await refused('sale', 'idempotency_key_mismatch', 'POST', '/process', {
+      body: keyedSale(),
+      headers,
+    });
+    await refused('refund', 'idempotency_key_mismatch', 'POST', refund, {
+      body: { clientOperationId: 'key-2' },
+      headers,
+    });
+    await refused('all', 'idempotency_key_mismatch', 'POST', '/captureall', {
+      body: { clientOperationId: 'key-2' },
+      headers,
+    });
+    for (const value of ['', 'a b', 'x'.repeat(65), '"quoted"']) {
+      await refused(value, 'header_invalid', 'POST', refund, {
+        body: {},
+        headers: { 'idempotency-key': value },
+      });
+    }
+    await refused('a card number', 'client_id_invalid', 'POST', refund, {
+      body: {},
+      headers: { 'idempotency-key': pan },
+    });
+  });
+
+  test('an identifier of the server cannot be a client’s', async () => {
+    await refused('taken', 'client_id_invalid', 'POST', '/process', {
+      body: keyedSale({ clientTransactionId: sold.transactionId }),
+    });
+    await refused('in capitals', 'client_id_invalid', 'POST', '/process', {
+      body: keyedSale({ clientTransactionId: sold.transactionId.toUpperCase() }),
+    });
+  });
+
+  test('an identifier of two merchants is ambiguous to whoever sees both', async () => {
+    const clientTransactionId = randomUUID();
+    const sales = await Promise.all(
+      [on.shop, on.otherShop].map(({ token }) =>
+        call('POST', '/process', { token, body: keyedSale({ clientTransactionId }) }),
+      ),
+    );
+    const token = await forgedToken(on, {
+      um_scope: { entityType: 'tenant', entityId: on.organizationId },
+    });
+    const path = `/${clientTransactionId}`;
+    await refused('status', 'transaction_ambiguous', 'GET', path, { token, pointer: null });
+    await refused('capture', 'transaction_ambiguous', 'POST', `${path}/capture`, { token });
+    for (const { body } of sales) {
+      const query = `?merchantId=${body.merchantId.toUpperCase()}`;
+      const found = await call('GET', path + query, { token });
+      assert.equal(found.body.transactionId, body.transactionId, found.text);
+    }
+    const nobody = `${path}?merchantId=${unknownId}`;
+    await refused('nobody', 'transaction_not_found', 'GET', nobody, { token });
+    const body = keyedSale();
+    await refused('no place', 'field_required', 'POST', '/process', {
+      token,
+      body,
+      pointer: '/merchantId',
+    });
+  });
+});

@@ -1,0 +1,162 @@
+// Bodies from the schemas, whole and spoilt: never a 5xx, and always a code that is documented.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import {
+  CancelRequest,
+  CaptureAllRequest,
+  CaptureRequest,
+  ProcessRequest,
+  RefundByWebRequest,
+  RefundRequest,
+} from '@switchyard/contract';
+import fc from 'fast-check';
+import { assertAnyRefusal } from '../support/assert-problem-response.ts';
+import { type Documented, documented } from '../support/documented-error-codes.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { garbled, spoilt, valid } from './generated-bodies.ts';
+
+const base = '/payment/v1/transactions';
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
+/** Requests of one run go out together. */
+const together = 16;
+
+describe(`generated input (seed ${seed})`, () => {
+  let on: Scene;
+  let documents: Documented;
+  let targets: string[];
+
+  before(async () => {
+    on = await scene();
+    documents = await documented(on.client);
+    const sales = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        call('POST', '/process', {
+          body: keyedSale({ captureMode: index % 2 === 0 ? 'Deferred' : 'Immediate' }),
+        }),
+      ),
+    );
+    targets = sales.map(({ body }) => String(body.transactionId));
+  });
+
+  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
+    on.client.call(method, base + path, { token: on.shop.token, ...options });
+
+  async function fair(method: string, path: string, options: Call): Promise<Answer> {
+    const answer = await call(method, path, options);
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    const what = String(options.raw ?? JSON.stringify(options.body)).slice(0, 1500);
+    assertAnyRefusal(answer, `${method} ${path} ${what}`);
+    documents.assertCode(method, base + path, answer);
+    return answer;
+  }
+
+  function holds<T>(cases: fc.Arbitrary<T>, numRuns: number, ask: (each: T) => Promise<Answer>) {
+    return fc.assert(
+      fc.asyncProperty(
+        fc.array(cases, { minLength: together, maxLength: together }),
+        async (list) => {
+          await Promise.all(list.map(ask));
+        },
+      ),
+      { seed, numRuns, endOnFailure: true },
+    );
+  }
+
+  const payable = fc
+    .tuple(valid(ProcessRequest), fc.constantFrom('EUR', 'USD', 'JPY'))
+    .map(([body, currency]) => ({
+      ...(body as object),
+      // Without it the header Idempotency-Key names the sale, which other tests send.
+      clientTransactionId:
+        (body as { clientTransactionId?: string }).clientTransactionId ?? randomUUID(),
+      // Nothing is for a verification alone, which other tests send.
+      amount: Math.max(1, (body as { amount: number }).amount),
+      currency,
+      entryMode: 'Keyed',
+      instrument: keyedSale()['instrument'],
+      merchantId: undefined,
+      storeId: undefined,
+      deviceId: undefined,
+      notAfter: undefined,
+      // These depend on each other and on the amount: other tests send them.
+      amounts: undefined,
+      purpose: undefined,
+      ksn: undefined,
+      pinblock: undefined,
+      pinblockFormat: undefined,
+      stepUpOf: undefined,
+      confirmWithinSeconds: undefined,
+      offlineTransaction: undefined,
+      offlineData: undefined,
+      orderChannel: undefined,
+      zipCode: undefined,
+      houseNumber: undefined,
+    }));
+
+  test('what the schema of a sale accepts is a sale, or refused for what it means', async () => {
+    let sold = 0;
+    await holds(payable, 15, async (body) => {
+      const answer = await fair('POST', '/process', { body });
+      if (answer.status === 200) sold += 1;
+      else
+        assert.match(
+          answer.body.code,
+          /^(?:client_id_(?:invalid|reused)|field_invalid)$/,
+          answer.text,
+        );
+      return answer;
+    });
+    assert.ok(sold > 100, `${sold} sold`);
+    await holds(valid(ProcessRequest), 15, (body) => fair('POST', '/process', { body }));
+  });
+
+  test('a spoilt sale is refused, or still a sale', () =>
+    holds(spoilt(ProcessRequest), 40, (body) => fair('POST', '/process', { body })));
+
+  test('garbled bytes are refused, or still a sale', () =>
+    holds(garbled(ProcessRequest), 20, (raw) => fair('POST', '/process', { raw })));
+
+  const verbs = {
+    capture: CaptureRequest,
+    refund: RefundRequest,
+    cancel: CancelRequest,
+    refundbyweb: RefundByWebRequest,
+  };
+  for (const [verb, schema] of Object.entries(verbs)) {
+    test(`${verb}: whole, spoilt or garbled`, async () => {
+      const path = fc.nat(11).map((index) => `/${targets[index]}/${verb}`);
+      const whole = fc.tuple(path, fc.oneof(valid(schema), spoilt(schema)));
+      await holds(whole, 10, ([to, body]) => fair('POST', to, { body }));
+      await holds(fc.tuple(path, garbled(schema)), 5, ([to, raw]) => fair('POST', to, { raw }));
+    });
+  }
+
+  test('a capture of all: whole, spoilt or garbled', async () => {
+    const dry = valid(CaptureAllRequest).map((body) => ({ ...(body as object), dryRun: true }));
+    const all = fc.oneof(dry, spoilt(CaptureAllRequest));
+    await holds(all, 10, (body) => fair('POST', '/captureall', { body }));
+    await holds(garbled(CaptureAllRequest), 5, (raw) => fair('POST', '/captureall', { raw }));
+  });
+
+  test('any path, any query', async () => {
+    const part = fc
+      .oneof(
+        fc.string({ unit: 'grapheme', minLength: 1, maxLength: 70 }),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 70 }).filter((t) => t.isWellFormed()),
+        fc.uuid(),
+      )
+      .filter((text) => text !== '.' && text !== '..');
+    const tail = fc.constantFrom('', '/allowedoperations');
+    await holds(fc.tuple(part, tail), 10, ([name, end]) =>
+      fair('GET', `/${encodeURIComponent(name)}${end}`, {}),
+    );
+    const name = fc.oneof(fc.constantFrom('wait', 'merchantId'), fc.string({ maxLength: 10 }));
+    const value = fc.oneof(fc.string({ maxLength: 20 }), fc.uuid(), fc.integer().map(String));
+    const query = fc.array(fc.tuple(name, value), { maxLength: 3 });
+    await holds(query, 10, (pairs) => fair('GET', `/never?${new URLSearchParams(pairs)}`, {}));
+  });
+});

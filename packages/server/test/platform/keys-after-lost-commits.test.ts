@@ -1,0 +1,130 @@
+// What fails behind a commit leaves the key taken: sent again, nothing is done a second time.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { after, before, describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import Fastify, { type RouteHandlerMethod } from 'fastify';
+import type { AuditRecorder } from '../../src/audit/index.ts';
+import {
+  createErrorHandler,
+  createProblemSender,
+} from '../../src/http/responses/problem-responses.ts';
+import { withIdempotency } from '../../src/http/routes/idempotency-key.ts';
+import type { RouteDeclaration } from '../../src/http/routes/route-declaration.ts';
+import { callerWith } from '../../src/http/server/sample-server.fixture.ts';
+import { createIdempotencyKeys } from '../../src/idempotency/claim-keys.ts';
+import { createKeyStore } from '../../src/idempotency/idempotency-keys-sql.ts';
+import { systemClock, systemIds } from '../../src/platform/index.ts';
+import { createOrganizationsBelow } from '../../src/provisioning/organizations.ts';
+import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
+import { createReconciliationStore } from '../../src/reporting/reconciliation/store.ts';
+import { createDeliveryLog } from '../../src/webhooks/delivery/deliveries.ts';
+import { dueClockOf } from '../support/movable-clock.ts';
+import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
+
+/** As where no connection is to be had. */
+async function lost(): Promise<never> {
+  throw new Refusal('database_unavailable', 'The database is unavailable.', {
+    outcome: 'NotProcessed',
+  });
+}
+
+const facts = { operationId: 'make' } as RouteDeclaration;
+
+describe('a fault behind a commit', () => {
+  let room: WebhookRoom;
+  before(async () => {
+    room = await webhookRoom();
+  });
+  after(() => room.stop());
+
+  /** Asks twice under one key: the first is told that nobody knows, and the second that it was cut off. */
+  async function assertTaken(handler: RouteHandlerMethod): Promise<void> {
+    const store = createKeyStore(room.database);
+    const masterKey = Buffer.alloc(32, 7);
+    const keys = createIdempotencyKeys({ store, clock: systemClock, ids: systemIds, masterKey });
+    const app = Fastify();
+    app.decorateRequest('caller', undefined);
+    app.addHook('onRequest', async (request) => {
+      request.caller = { ...callerWith(), organizationId: room.organizationId };
+    });
+    app.setErrorHandler(createErrorHandler(createProblemSender('https://switchyard.example')));
+    app.post('/', { config: { facts } }, withIdempotency(facts, handler, keys));
+    const headers = { 'idempotency-key': randomUUID() };
+    const told = [];
+    for (let time = 0; time < 2; time += 1) {
+      const { code, outcome } = (await app.inject({ method: 'POST', url: '/', headers })).json();
+      told.push([code, outcome]);
+    }
+    await app.close();
+    assert.deepEqual(told, [
+      ['database_unavailable', 'Unknown'],
+      ['request_interrupted', 'Unknown'],
+    ]);
+  }
+
+  const logOf = (hurry: () => Promise<void>) =>
+    createDeliveryLog({
+      database: room.database,
+      clock: systemClock,
+      dueClock: dueClockOf(systemClock),
+      ids: systemIds,
+      hurry,
+    });
+
+  test('sends one test event', async () => {
+    const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);
+    await assertTaken(async () => logOf(lost).test(room, endpointId));
+    assert.deepEqual(await room.counts(endpointId), { Pending: 1 });
+  });
+
+  test('resends once', async () => {
+    const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);
+    const { deliveryId } = await logOf(async () => {}).test(room, endpointId);
+    await room.database.query(
+      `UPDATE webhook_deliveries SET status = 'Failed' WHERE delivery_id = $1`,
+      [deliveryId],
+    );
+    await assertTaken(async () => logOf(lost).resend(room, deliveryId));
+    assert.deepEqual(await room.counts(endpointId), { Pending: 1 });
+  });
+
+  test('makes one reconciliation', async () => {
+    const { database, organizationId } = room;
+    const all = createReconciliations({
+      database,
+      clock: systemClock,
+      ids: systemIds,
+      audit: { record: async () => {} } as unknown as AuditRecorder,
+      jobs: { enqueue: async () => {}, wake() {} },
+      store: { ...createReconciliationStore(database), find: lost },
+      demandLink: async () => {},
+    });
+    const [day, head] = ['2026-03-01', 'type,acquirerMerchantId,retrievalReferenceNumber,amount'];
+    const file = `${head},currency,settlementDate\nCapture,M1,606012000017,1250,EUR,${day}\n`;
+    const asked = { acquirerLinkId: randomUUID(), from: day, to: day };
+    const caller = { ...callerWith(), organizationId };
+    await assertTaken(async () =>
+      all.receive(caller, randomUUID(), asked, Readable.from([Buffer.from(file)])),
+    );
+    const made = await database.query('SELECT state FROM reconciliations');
+    assert.deepEqual(made, [{ state: 'Matching' }]);
+  });
+
+  test('makes one organisation', async () => {
+    let made = 0;
+    const create = async () => {
+      made += 1;
+      return { view: { organizationId: randomUUID() }, version: 1 };
+    };
+    type Made = Parameters<typeof createOrganizationsBelow>;
+    const below = createOrganizationsBelow(
+      { create } as unknown as Made[0],
+      { changed: lost } as unknown as Made[1],
+    );
+    const scope = { organizationId: room.organizationId } as Parameters<typeof below.create>[0];
+    await assertTaken(async () => below.create(scope, { name: 'Once' }));
+    assert.equal(made, 1);
+  });
+});

@@ -1,0 +1,118 @@
+// A database of another commit is refused at the start, with how to remove it.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  startEmbeddedPostgres,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import { copyTemplate, testSettings } from '../support/database/migrated-database-template.ts';
+import { testCopyUrl } from '../support/database/test-database.ts';
+import { fromOutside } from '../support/processes/server-process.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+const stateText = `SELECT (SELECT count(*) FROM pg_class) AS relations,
+    (SELECT string_agg(m::text, ',' ORDER BY version) FROM schema_migrations m) AS migrations`;
+
+async function withDatabase<Result>(
+  url: string,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = openDatabase({ url, log, connections: 1 });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The commits before the baseline began with a migration of another name. */
+const makeOlder = (url: string) =>
+  withDatabase(url, async (database) => {
+    const migrations = await mkdtemp(join(directory, 'migrations-'));
+    await writeFile(
+      join(migrations, '0001-platform.sql'),
+      '-- Jobs and the outbox.\nCREATE TABLE older (n int);',
+    );
+    await database.query('DROP TABLE IF EXISTS schema_migrations');
+    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    return database.query(stateText);
+  });
+const stateOf = (url: string) => withDatabase(url, (database) => database.query(stateText));
+
+let directory: string;
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'switchyard-older-'));
+});
+after(() => rm(directory, { recursive: true, force: true }));
+
+function startPlatform(settings: Readonly<Record<string, string>>) {
+  return spawnSync(process.execPath, [main], {
+    env: { ...fromOutside(), SWITCHYARD_DATA_DIR: directory, ...settings },
+    encoding: 'utf8',
+  });
+}
+
+test('a database of a newer version is refused with 78, and nothing in it changes', async () => {
+  const url = await testCopyUrl();
+  const state = await withDatabase(url, async (database) => {
+    await database.query(
+      `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
+       VALUES (9999, '9999-later', 'Later.', 'x', 1, now())`,
+    );
+    return database.query(stateText);
+  });
+  const { status, stderr } = startPlatform({ SWITCHYARD_DATABASE_URL: url });
+  assert.equal(status, 78, stderr);
+  assert.match(stderr, /^the applied migration 9999-later is missing here: a newer version/);
+  assert.deepEqual(await stateOf(url), state);
+});
+
+describe('a database of an older commit', () => {
+  test('in a data directory is refused with the command that removes it', async () => {
+    const dataDir = join(directory, 'postgres');
+    await copyTemplate(dataDir);
+    const embedded = () => startEmbeddedPostgres({ dataDir, log, settings: testSettings });
+    const made = await embedded();
+    const state = await makeOlder(made.url);
+    await made.stop();
+
+    const { status, stderr } = startPlatform({});
+    assert.equal(status, 78);
+    assert.equal(
+      stderr,
+      `The data directory ${directory} was created by another commit of Switchyard and cannot be upgraded before the first release; remove it with: rm -r '${directory}'\n`,
+    );
+
+    const again = await embedded();
+    try {
+      assert.deepEqual(await stateOf(again.url), state);
+    } finally {
+      await again.stop();
+    }
+  });
+
+  test('at SWITCHYARD_DATABASE_URL is refused with the statements that replace it', async () => {
+    const url = await testCopyUrl();
+    const name = new URL(url).pathname.slice(1);
+    const state = await makeOlder(url);
+    const { status, stderr } = startPlatform({ SWITCHYARD_DATABASE_URL: url });
+    assert.equal(status, 78);
+    assert.equal(
+      stderr,
+      `The database "${name}" of SWITCHYARD_DATABASE_URL was created by another commit of Switchyard and cannot be upgraded before the first release; replace it with: DROP DATABASE "${name}"; CREATE DATABASE "${name}";\n`,
+    );
+    assert.deepEqual(await stateOf(url), state);
+  });
+});

@@ -1,0 +1,93 @@
+// A port that another program has is reported before anything is built, migrated or seeded.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { freePorts } from '../support/free-ports.ts';
+import { fromOutside } from '../support/processes/server-process.ts';
+
+const start = fileURLToPath(new URL('../../../../tools/run.cjs', import.meta.url));
+const settings = [
+  'SWITCHYARD_PORT',
+  'SWITCHYARD_DEVICE_PORT',
+  'SWITCHYARD_METRICS_PORT',
+  'SWITCHYARD_ACQUIRER_PORT',
+] as const;
+
+function listenAt(port: number, host: string): Promise<Server> {
+  const server = createServer();
+  return new Promise((resolve) => server.listen(port, host, () => resolve(server)));
+}
+
+function run(env: Record<string, string>): Promise<{ status: number | null; said: string }> {
+  const child: ChildProcess = spawn(process.execPath, [start, 'start'], {
+    env: { ...fromOutside(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+  }
+  return new Promise((resolve) => child.once('close', (status) => resolve({ status, said })));
+}
+
+describe('ports that cannot be listened at', () => {
+  let directory: string;
+  let ports: string[];
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'switchyard-ports-'));
+    ports = (await freePorts(4)).map(String);
+  });
+  after(() => rm(directory, { recursive: true, force: true }));
+
+  const given = (extra: Record<string, string> = {}) => ({
+    SWITCHYARD_DATA_DIR: join(directory, 'data'),
+    ...Object.fromEntries(settings.map((name, index) => [name, ports[index] ?? ''])),
+    ...extra,
+  });
+
+  /** The keys of a demo are made with the settings; of a database, a certificate and data nothing is there. */
+  async function expectNothingMade() {
+    const made = await readdir(join(directory, 'data'));
+    assert.deepEqual(made.sort(), ['platform.key', 'vault.key']);
+  }
+
+  test('are all reported with their settings, and nothing is made', async () => {
+    const taken = await Promise.all(ports.map((port) => listenAt(Number(port), '127.0.0.1')));
+    try {
+      const { status, said } = await run(given());
+      assert.equal(status, 1, said);
+      const lines = settings.map(
+        (name, index) =>
+          `Port ${ports[index]} is in use by another program. Stop that program, or set ${name} to a free port.\n`,
+      );
+      assert.equal(said, lines.join(''), 'no line of a portal that is built');
+      await expectNothingMade();
+    } finally {
+      for (const server of taken) server.close();
+    }
+  });
+
+  test('of a host that is none of this machine name the host', async () => {
+    const { status, said } = await run(given({ SWITCHYARD_HOST: '192.0.2.1' }));
+    assert.equal(status, 1, said);
+    assert.match(said, /^SWITCHYARD_HOST is 192\.0\.2\.1, which is not an address of this machine/);
+    await expectNothingMade();
+  });
+
+  test('that are the same for two listeners are a settings fault', async () => {
+    const { status, said } = await run(given({ SWITCHYARD_DEVICE_PORT: ports[0] ?? '' }));
+    assert.equal(status, 78, said);
+    assert.match(
+      said,
+      /SWITCHYARD_DEVICE_PORT and SWITCHYARD_PORT are both \d+; use different ports/,
+    );
+    await expectNothingMade();
+  });
+});

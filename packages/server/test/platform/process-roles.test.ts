@@ -1,0 +1,289 @@
+// Whole run: much is made, or waited for, before it shows.
+// What a process opens is what its roles say; without the role `cards` no key of cards is in it anywhere.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Application, createApplication } from '../../src/application.ts';
+import { createLog, deriveKey, openDatabase, readSettings } from '../../src/platform/index.ts';
+import { createLocalProvider } from '../../src/vault/key-providers/index.ts';
+import { createKeyStore, platformId } from '../../src/vault/key-store.ts';
+import { linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
+import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { patientLimits } from '../support/high-load-limits.ts';
+import { createClient } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import {
+  findInEnvironment,
+  findInMemory,
+  formsOfKey,
+  type Needle,
+} from '../support/processes/process-memory.ts';
+import { fromOutside, serverProcess } from '../support/processes/server-process.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const startLimitMs = 120_000;
+const read = (path: string) => readFile(new URL(`../../../../docs/${path}`, import.meta.url), 'utf8');
+
+/** The table of the guide, by which operators set up their balancers: the paths by the role that opens them. */
+const guide = new Map(
+  [
+    ...(await read('how-to/run-in-production.md')).matchAll(
+      /^\| (?:`(\w+)`|every process) \| (`\/.*) \|$/gm,
+    ),
+  ].map(([, role = 'any', paths = '']) => [
+    role,
+    [...paths.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
+  ]),
+);
+
+type Published = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonly url: string };
+type Operations = Record<string, { readonly servers?: object }>;
+/** Without what is served at the listener of devices alone. */
+const published: readonly Published[] = Object.entries<Operations>(
+  JSON.parse(await read('reference/openapi.json')).paths,
+).flatMap(([url, operations]) =>
+  Object.entries(operations)
+    .filter(([, { servers }]) => servers === undefined)
+    .map(([method]) => ({ method: method.toUpperCase() as Published['method'], url })),
+);
+
+const isBelow = (url: string, path: string) => url === path || url.startsWith(`${path}/`);
+
+describe('the parts that a process opens', () => {
+  let dataDir: string;
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-roles-'));
+  });
+  after(() => rm(dataDir, { recursive: true, force: true }));
+
+  async function withRoles(
+    roles: string,
+    use: (house: Application) => Promise<void>,
+  ): Promise<void> {
+    const settings = readSettings({
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_ROLES: roles,
+      SWITCHYARD_LOG_LEVEL: 'silent',
+    });
+    const database = await testDatabase();
+    const house = await createApplication({
+      settings,
+      database,
+      log: createLog(settings),
+      loadLimits: patientLimits,
+    });
+    try {
+      await use(house);
+    } finally {
+      await house.stop();
+    }
+  }
+
+  const describedBy = async ({ http }: Application) => {
+    const document = (await http.app.inject('/openapi.json')).json() as { paths: object };
+    return Object.keys(document.paths);
+  };
+
+  /** Whether there is such a route: whoever is let in gets further than this. */
+  async function isThere({ http }: Application, { method, url }: Published): Promise<boolean> {
+    const answer = await http.app.inject({ method, url: url.replace(/\{\w+\}/g, 'x') });
+    return answer.statusCode !== 404 || !answer.body.includes('"route_not_found"');
+  }
+
+  for (const role of ['cards', 'identity', 'connector', 'portal', 'jobs']) {
+    test(`${role} alone opens the paths that the guide to production says, and no other`, async () => {
+      const own = [...(guide.get(role) ?? []), ...(guide.get('any') ?? [])];
+      await withRoles(role, async (house) => {
+        await house.http.app.ready();
+        const urls = house.http.routes.map(({ url }) => url);
+        const astray = urls.filter((url) => !own.some((path) => isBelow(url, path)));
+        assert.deepEqual(astray, [], 'not where the guide sends them');
+        const idle = own.filter((path) => !urls.some((url) => isBelow(url, path)));
+        assert.deepEqual(idle, [], 'the guide sends them to a process that has none of them');
+        for (const each of published) {
+          const isOwn = own.some((path) => isBelow(each.url, path));
+          assert.equal(await isThere(house, each), isOwn, `${each.method} ${each.url}`);
+        }
+        const described = await describedBy(house);
+        assert.ok(described.every((url) => own.some((path) => isBelow(url, path))));
+        assert.equal(house.cards !== undefined, role === 'cards');
+      });
+    });
+  }
+
+  test('the guide knows every published address, each in one row', () => {
+    for (const { method, url } of published) {
+      const rows = [...guide].filter(([, paths]) => paths.some((path) => isBelow(url, path)));
+      assert.equal(rows.length, 1, `${method} ${url}`);
+    }
+  });
+
+  test('who sends no mail makes no room for it', async () => {
+    await withRoles('cards', async (house) => {
+      await house.start();
+      assert.equal(existsSync(join(dataDir, 'mail')), false);
+    });
+  });
+});
+
+/** Process memory is read as Linux shows it, and as it lets a parent see its child. */
+const canLook = process.platform === 'linux';
+
+describe('a process without the role cards', { skip: canLook ? false : 'needs /proc' }, () => {
+  let dataDir: string;
+  let databaseUrl: string;
+  let shared: Record<string, string>;
+  const children: ChildProcess[] = [];
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-memory-'));
+    databaseUrl = await testCopyUrl();
+    shared = {
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_DATABASE_URL: databaseUrl,
+      SWITCHYARD_LOG_LEVEL: 'warn',
+      // A busy machine is no reason to refuse here.
+      SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
+    };
+  });
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  async function ports(): Promise<Record<string, string>> {
+    const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
+    return {
+      SWITCHYARD_PORT: port ?? '',
+      SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+      SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+      SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+    };
+  }
+
+  type Ready = { status: string; roles: string[]; checks: object };
+
+  /** A process that joins what another has seeded, which therefore does not tell of it in demo.json. */
+  async function startBeside(extra: Record<string, string>) {
+    const env = { ...fromOutside(), ...shared, ...(await ports()), ...extra };
+    const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit'] });
+    children.push(child);
+    const url = `http://127.0.0.1:${env['SWITCHYARD_METRICS_PORT']}/readyz`;
+    const asked = async () => {
+      assert.equal(child.exitCode, null, 'it ended');
+      const answer = await fetch(url).catch(() => undefined);
+      return answer?.status === 200 ? ((await answer.json()) as Ready) : undefined;
+    };
+    const ready = await until(asked, 'the start', startLimitMs);
+    return { child, ready, baseUrl: `https://localhost:${env['SWITCHYARD_PORT']}` };
+  }
+
+  /** All keys of cards that there are, as somebody with the key file and the database has them. */
+  async function keysOfCards(): Promise<Needle[]> {
+    const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
+    const { vaultKey } = settings;
+    assert.ok(vaultKey);
+    const provider = createLocalProvider(vaultKey);
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    const database = openDatabase({ url: databaseUrl, log, connections: 1 });
+    const store = createKeyStore(database);
+    const organizations = [platformId, ...(await store.organizations(platformId, 100))];
+    const needles: Needle[] = [];
+    for (const organizationId of organizations) {
+      for (const key of await store.list(organizationId)) {
+        assert.ok(key.wrapped);
+        const { wrapped: bytes, wrappedBy } = key;
+        const opened = await provider.unwrap({ bytes, wrappedBy }, key);
+        needles.push(...formsOfKey(`${key.purpose} key`, opened));
+      }
+    }
+    await database.close();
+    const module = Buffer.from(await readFile(join(dataDir, 'hsm/master.key'), 'utf8'), 'base64');
+    return [
+      ...formsOfKey('vault key', vaultKey),
+      ...formsOfKey('wrapping key', deriveKey(vaultKey, 'vault-key-wrapping')),
+      ...formsOfKey('module key', module),
+      ...needles,
+    ];
+  }
+
+  test('holds no key of a card in memory or environment, whatever it has done', async () => {
+    const whole = serverProcess({ ...shared, ...(await ports()) });
+    try {
+      await whole.start();
+      const facts = await whole.facts();
+      const client = await whole.client();
+      const token = await tokenOf(whole, client);
+      await linkIsUp(client, token);
+      const storeId = facts.merchants[0]?.stores[0]?.storeId;
+      const body = keyedSale({ storeId });
+      const sale = await client.call('POST', '/payment/v1/transactions/process', { token, body });
+      assert.equal(sale.body.approved, true, sale.text);
+
+      // A secret in a file that is named, and never opened.
+      const named = join(dataDir, 'named.key');
+      await copyFile(join(dataDir, 'vault.key'), named);
+      const other = await startBeside({
+        SWITCHYARD_ROLES: 'identity connector portal jobs',
+        SWITCHYARD_VAULT_KEY_FILE: named,
+        // As clients see both of them: behind one address.
+        SWITCHYARD_BASE_URL: facts.baseUrl,
+      });
+      assert.deepEqual(other.ready.roles, ['identity', 'connector', 'portal', 'jobs']);
+      const there = createClient(other.baseUrl, await readFile(facts.caFile, 'utf8'));
+      const tokenFromThere = await tokenOf(whole, there);
+      const merchants = await there.call('GET', '/provisioning/v2/merchants', {
+        token: tokenFromThere,
+      });
+      assert.ok([200, 403].includes(merchants.status), merchants.text);
+      const refused = await there.call('POST', '/payment/v1/transactions/process', {
+        token: tokenFromThere,
+        body,
+      });
+      assert.equal(refused.status, 404, refused.text);
+      // Its token is as good as any where cards are taken.
+      const path = `/payment/v1/transactions/${sale.body.transactionId}`;
+      assert.equal((await client.call('GET', path, { token: tokenFromThere })).status, 200);
+      there.close();
+
+      const needles = await keysOfCards();
+      const inWhole = findInMemory(whole.pid(), needles);
+      for (const name of ['vault key in bytes', 'module key in bytes', 'Data key in bytes']) {
+        assert.ok(inWhole.names.includes(name), `${name}: looked in the wrong place`);
+      }
+      const pid = other.child.pid ?? 0;
+      const found = findInMemory(pid, needles);
+      assert.deepEqual(found.names, []);
+      assert.ok(found.bytesRead > 20_000_000, `${found.bytesRead} bytes were read`);
+      assert.deepEqual(findInEnvironment(pid, needles), []);
+    } finally {
+      await whole.stop();
+    }
+  });
+
+  test('does not start with such a key in its environment', async () => {
+    const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64');
+    const env = { ...fromOutside(), ...shared, SWITCHYARD_ROLES: 'identity' };
+    const child = spawn(process.execPath, [main], {
+      env: { ...env, SWITCHYARD_VAULT_KEY: key },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    children.push(child);
+    let told = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      told += chunk.toString();
+    });
+    const status = await new Promise((resolve) => child.once('close', resolve));
+    assert.equal(status, 78);
+    assert.match(told, /SWITCHYARD_VAULT_KEY is only for processes with the role cards/);
+    assert.equal(told.includes(key), false);
+  });
+});

@@ -1,0 +1,97 @@
+// A database that is away: the process stays ready and answers 503 itself, so a balancer cuts no connection.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { base, linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
+import { openDatabasePort } from '../support/database/postgres-tcp-relay.ts';
+import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { createClient } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { serverProcess } from '../support/processes/server-process.ts';
+import { until } from '../support/wait-for-result.ts';
+
+type Ready = {
+  readonly status: string;
+  readonly checks: Record<string, string>;
+  readonly dependencies: Record<string, string>;
+  readonly links: readonly { readonly available: boolean }[];
+};
+
+/** A balancer and Kubernetes give up a probe after this time by default. */
+const probeLimitMs = 1000;
+
+test('a process whose database is away stays ready, and answers 503 with Retry-After', {
+  timeout: 300_000,
+}, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-ready-'));
+  const url = new URL(await testCopyUrl());
+  const first = await openDatabasePort(url.href);
+  const { port: databasePort } = first;
+  const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
+  const server = serverProcess({
+    SWITCHYARD_DATA_DIR: directory,
+    SWITCHYARD_INSTANCE_NAME: 'pay-1',
+    SWITCHYARD_DATABASE_URL: `postgresql://switchyard@127.0.0.1:${databasePort}${url.pathname}?sslmode=disable`,
+    SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+  });
+  let current = first;
+  try {
+    await server.start();
+    const { baseUrl, caFile, devices, metricsUrl } = await server.facts();
+    const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
+    const token = await tokenOf(server, client);
+    await linkIsUp(client, token);
+    const sell = () => {
+      const clientTransactionId = randomUUID();
+      const deviceId = devices[0]?.logicalDeviceId;
+      const body = keyedSale({ clientTransactionId, amount: 1000, deviceId });
+      return client.call('POST', `${base}/process`, { token, body });
+    };
+    assert.equal((await sell()).status, 200);
+    const readiness = async () => {
+      const signal = AbortSignal.timeout(probeLimitMs);
+      const answer = await fetch(`${metricsUrl}/readyz`, { signal });
+      assert.equal(answer.status, 200);
+      return (await answer.json()) as Ready;
+    };
+    const names = await (await testDatabase()).query(
+      'SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = $1',
+      [url.pathname.slice(1)],
+    );
+    assert.deepEqual(names, [{ name: 'switchyard pay-1 all' }]);
+    const up = await readiness();
+    assert.deepEqual(up.checks, { migrations: 'ok', keys: 'ok' });
+    assert.deepEqual(up.dependencies, { database: 'ok' });
+    assert.ok(up.links.some(({ available }) => available));
+
+    await first.close();
+    for (const isSilent of [false, true]) {
+      if (isSilent) current = await openDatabasePort(undefined, databasePort);
+      await until(
+        async () => (await readiness()).dependencies['database'] === 'failed',
+        'the loss',
+      );
+      assert.equal((await readiness()).status, 'ok');
+      const refused = await sell();
+      assert.equal(refused.status, 503, refused.text);
+      assert.equal(refused.body.code, 'database_unavailable');
+      assert.ok(Number(refused.headers['retry-after']) >= 1);
+    }
+    await current.close();
+    current = await openDatabasePort(url.href, databasePort);
+    await until(async () => (await readiness()).dependencies['database'] === 'ok', 'the database');
+    await until(async () => (await sell()).status === 200, 'sales after all');
+    client.close();
+  } finally {
+    await server.kill();
+    await current.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,242 @@
+// The request log: what an application asked and was told, found by its own organisation and by nobody else.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import type { LoggedRequest } from '@switchyard/contract';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import { type HeardStream, type ListenOptions, listenTo } from '../support/event-stream-client.ts';
+import type { Answer } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const path = '/logs/v1/requests';
+const transactions = '/payment/v1/transactions';
+const process = `${transactions}/process`;
+const card = '4111111111111111';
+
+describe('the request log', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene();
+  });
+
+  const read = (query = '', token = on.acquirerToken): Promise<Answer> =>
+    on.client.call('GET', `${path}${query}`, { token });
+
+  async function lines(query: string, token?: string): Promise<LoggedRequest[]> {
+    const answer = await read(query, token);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.items;
+  }
+
+  /** Written behind the answer, so it is waited for. */
+  const lineOf = (answer: Answer): Promise<LoggedRequest> =>
+    until(
+      async () => (await lines(`?requestId=${String(answer.headers['x-request-id'])}`))[0],
+      'the line of a request',
+    );
+
+  const sell = (members: Record<string, unknown>) =>
+    on.client.call('POST', process, { token: on.shop.token, body: keyedSale(members) });
+  const place = () => ({ merchantId: on.shop.merchantId, storeId: on.shop.storeId });
+
+  test('a sale and a refusal leave what is needed to understand them, and nothing else', async () => {
+    const sale = await sell(place());
+    assert.equal(sale.status, 200, sale.text);
+    const sold = await lineOf(sale);
+    const { sequence, at, durationMs, clientId, ...rest } = sold;
+    assert.ok(sequence > 0 && durationMs >= 0 && Math.abs(Date.parse(at) - Date.now()) < 60_000);
+    assert.ok(clientId.length > 0);
+    assert.deepEqual(rest, {
+      organizationId: on.organizationId,
+      requestId: String(sale.headers['x-request-id']),
+      method: 'POST',
+      path: process,
+      operationId: 'processTransaction',
+      status: 200,
+      merchantId: on.shop.merchantId,
+      source: 'Api',
+    });
+    const refused = await lineOf(await sell({ ...place(), amount: 0 }));
+    assert.equal(refused.status, 422);
+    assert.equal(refused.code, 'amount_zero');
+    assert.deepEqual(refused.errors, [{ pointer: '/amount', code: 'amount_zero' }]);
+    const named = await on.client.call('GET', `${transactions}/${sale.body.transactionId}`, {
+      token: on.shop.token,
+    });
+    assert.equal((await lineOf(named)).path, `${transactions}/${sale.body.transactionId}`);
+  });
+
+  test('a card number is nowhere in it, wherever a client has put it', async () => {
+    const put = [
+      await on.client.call('GET', `${transactions}/${card}`, { token: on.shop.token }),
+      await on.client.call('GET', `${transactions}/unknown?number=${card}`, {
+        token: on.shop.token,
+      }),
+      await sell({ ...place(), [card]: true }),
+      await sell({ ...place(), [`a\0${card}\ud800`]: { [card]: 1 } }),
+      await on.client.call('GET', `${transactions}/unknown`, {
+        token: on.shop.token,
+        headers: { 'x-request-id': card },
+      }),
+    ];
+    const kept: LoggedRequest[] = [];
+    for (const answer of put.filter(({ status }) => status !== 405))
+      kept.push(await lineOf(answer));
+    assert.ok(kept.length >= 4);
+    assert.ok(kept.every(({ status }) => status >= 400));
+    assert.ok(!JSON.stringify(kept).includes(card));
+    assert.equal(kept[0]?.path, `${transactions}/:transactionId`);
+    const rows = await lines('?limit=200');
+    assert.ok(!JSON.stringify(rows).includes(card));
+  });
+
+  test('filters, both orders, pages and what comes behind a number', async () => {
+    const mark = (await lines('?limit=1'))[0]?.sequence ?? 0;
+    const answers: Answer[] = [];
+    for (const amount of [100, 0, 200, 0]) answers.push(await sell({ ...place(), amount }));
+    await Promise.all(answers.map(lineOf));
+    const behind = `?after=${mark}&operationId=processTransaction&order=OldestFirst`;
+    const all = await lines(behind);
+    assert.deepEqual(
+      all.map(({ status }) => status),
+      [200, 422, 200, 422],
+    );
+    assert.deepEqual(
+      all.map(({ sequence }) => sequence),
+      all.map(({ sequence }) => sequence).toSorted((one, other) => one - other),
+    );
+    const count = async (query: string) => (await lines(`${behind}&${query}`)).length;
+    assert.equal(await count('status=4xx'), 2);
+    assert.equal(await count('status=422'), 2);
+    assert.equal(await count('status=421'), 0);
+    assert.equal(await count('code=amount_zero'), 2);
+    assert.equal(await count('method=GET'), 0);
+    assert.equal(await count('path=/payment/'), 4);
+    assert.equal(await count('path=/provisioning/'), 0);
+    assert.equal(await count(`clientId=${all[0]?.clientId}`), 4);
+    assert.equal(await count(`merchantId=${on.shop.merchantId}`), 4);
+    assert.equal(await count(`merchantId=${on.otherShop.merchantId}`), 0);
+    assert.equal(await count('from=2999-01-01T00:00:00Z'), 0);
+    for (const end of ['9999-12-31T23:59:60Z', '9999-12-31T23:59:59-12:00']) {
+      assert.equal(await count(`from=${end}`), 0);
+      assert.equal(await count(`from=0000-01-01T00:00:00Z&to=${end}`), await count(''));
+    }
+    assert.equal(await count('to=2999-01-01T00:00:00Z'), 4);
+    const first = await read(`${behind}&limit=3`);
+    assert.equal(first.body.items.length, 3);
+    const rest = await read(`${behind}&limit=3&cursor=${first.body.nextCursor}`);
+    assert.deepEqual([...first.body.items, ...rest.body.items], all);
+    assert.equal(rest.body.nextCursor, null);
+    const newest = await lines(`?after=${mark}&operationId=processTransaction`);
+    assert.deepEqual(newest, all.toReversed());
+    const faulty = ['status=9xx', 'method=FETCH', 'after=-1', 'from=yesterday', 'path=%00'];
+    for (const query of faulty) assertRefused(await read(`?${query}`), { code: 'field_invalid' });
+    assertRefused(await read(`?cursor=${first.body.nextCursor}`), { code: 'cursor_invalid' });
+  });
+
+  test('its own organisation alone: a merchant sees its own, another organisation nothing', async () => {
+    const answer = await sell(place());
+    const { requestId } = await lineOf(answer);
+    const developer = await on.tokenFor({
+      name: 'tools',
+      entityType: 'merchant',
+      entityId: on.shop.merchantId,
+      merchantId: on.shop.merchantId,
+      roles: ['ServiceProvider'],
+    });
+    const neighbour = await on.tokenFor({
+      name: 'tools',
+      entityType: 'merchant',
+      entityId: on.otherShop.merchantId,
+      merchantId: on.otherShop.merchantId,
+      roles: ['ServiceProvider'],
+    });
+    const stranger = await scene();
+    assert.equal((await lines(`?requestId=${requestId}`, developer)).length, 1);
+    assert.equal((await lines(`?requestId=${requestId}`, neighbour)).length, 0);
+    const named = `?requestId=${requestId}&merchantId=${on.shop.merchantId}`;
+    assert.equal((await lines(named, neighbour)).length, 0);
+    assert.equal((await lines(`?requestId=${requestId}`, stranger.acquirerToken)).length, 0);
+    const all = await lines('?limit=200', developer);
+    assert.ok(all.every(({ merchantId }) => merchantId === on.shop.merchantId));
+    assertRefused(await read('', on.shop.token), { code: 'permission_denied' });
+  });
+
+  test('who acts in an organisation below leaves the line there, and his own is named', async () => {
+    const body = { name: 'Below', userDomainId: `s${randomUUID().slice(0, 13)}` };
+    const made = await on.client.call('POST', '/provisioning/v2/organizations', {
+      token: on.acquirerToken,
+      body,
+    });
+    const at = `organizationId=${made.body.organizationId}`;
+    const asked = await on.client.call('GET', `/provisioning/v2/merchants?${at}`, {
+      token: on.acquirerToken,
+    });
+    const query = `?${at}&requestId=${String(asked.headers['x-request-id'])}`;
+    const line = await until(async () => (await lines(query))[0], 'the line below');
+    assert.equal(line.organizationId, made.body.organizationId);
+    assert.equal(line.actorOrganizationId, on.organizationId);
+    assert.equal((await lines(query.replace(`${at}&`, ''))).length, 0);
+  });
+
+  test('reading the log leaves no line in it', async () => {
+    const answer = await read();
+    const later = await sell(place());
+    await lineOf(later);
+    const query = `?requestId=${String(answer.headers['x-request-id'])}`;
+    assert.deepEqual(await lines(query), []);
+  });
+
+  const listen = (query = '', options: ListenOptions = {}): Promise<HeardStream> =>
+    listenTo(`${on.settings.baseUrl}${path}${query}`, {
+      token: on.acquirerToken,
+      ca: on.ca,
+      ...options,
+    });
+  const statusesOf = (stream: HeardStream) =>
+    stream.events.map(({ data }) => (data as LoggedRequest).status);
+
+  test('a stream tells lines as they are kept, its filters hold, and it goes on behind the last id', async () => {
+    const sales = '?operationId=processTransaction';
+    const all = await listen(sales);
+    const refusals = await listen(`${sales}&status=4xx`);
+    for (const amount of [100, 0, 300]) await lineOf(await sell({ ...place(), amount }));
+    await all.has(3);
+    await refusals.has(1);
+    assert.deepEqual(statusesOf(all), [200, 422, 200]);
+    assert.deepEqual(statusesOf(refusals), [422]);
+    const ids = all.events.map(({ id = 0, type, data }) => {
+      assert.equal(type, 'request');
+      assert.equal((data as LoggedRequest).sequence, id);
+      return id;
+    });
+    all.leave();
+    refusals.leave();
+    await lineOf(await sell({ ...place(), amount: 0 }));
+    const again = await listen(sales, { lastEventId: ids[1] ?? 0 });
+    await again.has(2);
+    assert.deepEqual(statusesOf(again), [200, 422]);
+    const early = await listen(`${sales}&after=${ids[0]}`);
+    await early.has(3);
+    assert.deepEqual(statusesOf(early), [422, 200, 422]);
+    for (const stream of [again, early]) stream.leave();
+  });
+
+  test('a stream is of its own organisation alone, and refuses as the list does', async () => {
+    const stranger = await scene();
+    const theirs = await listen('', { token: stranger.acquirerToken });
+    const ours = await listen();
+    await lineOf(await sell(place()));
+    await ours.has(1);
+    const owners = (stream: HeardStream) =>
+      new Set(stream.events.map(({ data }) => (data as LoggedRequest).organizationId));
+    assert.deepEqual([...owners(ours)], [on.organizationId]);
+    assert.ok(!owners(theirs).has(on.organizationId));
+    for (const stream of [ours, theirs]) stream.leave();
+    assert.equal((await listen('', { token: on.shop.token })).status, 403);
+    assert.equal((await listen('?status=9xx')).status, 422);
+    assert.equal((await listen('', { lastEventId: 'first' })).status, 400);
+  });
+});

@@ -1,0 +1,217 @@
+// How the database finds the rows of the hot statements: by whole keys, in young and in full tables.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { forgedToken } from '../support/signed-access-tokens.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/payment/v1/transactions';
+/** Sales; with their events, operations and cards a quarter of a million rows. */
+const fullSales = 80_000;
+const youngSales = 300;
+
+/** One access to a table, as EXPLAIN writes it. */
+type Access = { how: string; index: string; table: string; condition: string };
+
+/** Tables that grow with every sale, or with every card or terminal. */
+const growing = new Set([
+  'transactions',
+  'offline_sale_identifiers',
+  'transaction_events',
+  'operations',
+  'vault_cards',
+  'acquirer_terminals',
+  'logical_devices',
+  'stores',
+  'merchants',
+  'acquirer_contracts',
+]);
+
+/** Where a statement is right not to name the whole key of the index: what it names instead. */
+const shorter: Readonly<Record<string, readonly string[]>> = {
+  // All events and all operations of one transaction.
+  transaction_events: ['organization_id', 'transaction_id'],
+  operations: ['organization_id', 'transaction_id'],
+  // One client identifier may stand once for each merchant.
+  'payments-find-by-client-id transactions': ['organization_id', 'client_transaction_id'],
+  'payments-find-by-client-id offline_sale_identifiers': [
+    'organization_id',
+    'client_transaction_id',
+  ],
+  // What is overdue, oldest first, of an index that holds only what is unanswered.
+  'payments-sales-without-outcome transactions': ['deadline'],
+  'payments-operations-without-outcome operations': ['deadline'],
+  // The oldest enabled contract of the merchant.
+  'provisioning-resolve acquirer_contracts': ['organization_id', 'merchant_id'],
+};
+
+/** Once for each new terminal, and about all the others of its contract. */
+const rare = new Set(['acquiring-count-terminals']);
+
+const accessForm =
+  /^\W*((?:Parallel )?[A-Z][A-Za-z ]*Scan(?: Backward)?)(?: using (\w+))? on (\w+)/;
+
+/** The accesses of a plan, with the condition that is written under each. */
+function accessesOf(lines: readonly string[]): Access[] {
+  return lines.flatMap((line, place) => {
+    const [, how, index = '', table] = accessForm.exec(line) ?? [];
+    if (how === undefined || table === undefined) return [];
+    const next = lines[place + 1] ?? '';
+    const condition = /^\W*Index Cond: (.*)$/.exec(next)?.[1] ?? '';
+    return [{ how, index, table, condition }];
+  });
+}
+
+describe('the plans of the hot statements', () => {
+  let on: Scene;
+  let scratch: Database;
+  let schemaUrl: string;
+
+  before(async () => {
+    on = await scene();
+    schemaUrl = await testSchemaUrl();
+    const log = createLog({ logLevel: 'warn', instanceName: 'hot-plans' });
+    scratch = openDatabase({ url: schemaUrl, log });
+    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    await useEverything();
+  });
+
+  after(async () => {
+    await scratch.close();
+    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
+    assert.ok(schema);
+    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
+  });
+
+  /** A sale of each kind and what follows it, so that the house uses all its hot statements. */
+  async function useEverything(): Promise<void> {
+    const call = (method: string, path: string, body?: unknown) =>
+      on.client.call(method, base + path, {
+        token: on.shop.token,
+        ...defined({ body }),
+      });
+    const ofOrganization = await forgedToken(on, {
+      um_scope: { entityType: 'tenant', entityId: on.organizationId },
+      permissions: ['pay.read'],
+    });
+    const first = await call('POST', '/process', keyedSale({ captureMode: 'Deferred' }));
+    const { transactionId, clientTransactionId, card } = first.body;
+    await call('GET', `/${transactionId}`);
+    await call('GET', `/${clientTransactionId}`);
+    const path = `${base}/${clientTransactionId}`;
+    const found = await on.client.call('GET', path, { token: ofOrganization });
+    assert.equal(found.status, 200, found.text);
+    await call('POST', `/${transactionId}/capture`, { amount: 5, clientOperationId: 'c-1' });
+    await call('POST', `/${transactionId}/refund`, { amount: 1 });
+    const again = keyedSale({ clientTransactionId, instrument: { token: card.token } });
+    await call('POST', '/process', again);
+    await call('POST', '/process', keyedSale({ deviceId: on.shop.deviceIds[0] }));
+    await until(() => (on.hot.has('payments-sales-without-outcome') ? true : undefined), 'a sweep');
+  }
+
+  async function keysOf(index: string): Promise<string[]> {
+    const rows = await scratch.query<{ column: string }>(
+      `SELECT a.attname AS column FROM pg_index i
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indexrelid = $1::regclass
+        ORDER BY array_position(i.indkey::int2[], a.attnum)`,
+      [index],
+    );
+    return rows.map(({ column }) => column);
+  }
+
+  async function assertKeyed(name: string, text: string): Promise<number> {
+    const lines = await scratch.explain(text);
+    const told = `${name}:\n${lines.join('\n')}`;
+    assert.doesNotMatch(told, /Hash Join|Merge Join|Bitmap/);
+    let count = 0;
+    for (const { how, index, table, condition } of accessesOf(lines)) {
+      if (!growing.has(table)) continue;
+      assert.match(how, /^Index (?:Only )?Scan$/, told);
+      const keys = await keysOf(index);
+      assert.ok(keys.length > 0, told);
+      const named = keys.filter((key) => new RegExp(`(?:^|[ (.])${key} [=<]`).test(condition));
+      const least = shorter[`${name} ${table}`] ?? shorter[table];
+      const isEnough = named.length === keys.length || String(named) === String(least);
+      assert.ok(isEnough, `${index} is asked for ${named} of ${keys}\n${told}`);
+      count += 1;
+    }
+    return count;
+  }
+
+  async function assertAllKeyed(): Promise<void> {
+    let accesses = 0;
+    for (const [name, text] of on.hot) {
+      if (!rare.has(name)) accesses += await assertKeyed(name, text);
+    }
+    assert.ok(accesses >= 15, `${accesses} accesses`);
+  }
+
+  test('the house has used the statements that matter', () => {
+    for (const name of [
+      'payments-insert-transaction',
+      'payments-update-with-event',
+      'payments-update-with-operation',
+      'payments-find-transactions',
+      'payments-find-by-client-id',
+      'payments-find-operation',
+      'payments-sales-without-outcome',
+      'payments-operations-without-outcome',
+      'vault-protect',
+      'vault-reveal',
+      'acquiring-reserve-stan-block',
+      'provisioning-resolve',
+      'provisioning-contract',
+    ]) {
+      assert.ok(on.hot.has(name), `${name} of ${[...on.hot.keys()]}`);
+    }
+  });
+
+  test('name whole keys in tables that are empty', () => assertAllKeyed());
+
+  test('name whole keys in young tables, of which the planner knows nothing', async () => {
+    await scratch.session(async (query) => {
+      for (const statement of fill) await query(statement, [1, youngSales]);
+    });
+    await assertAllKeyed();
+  });
+
+  test(`name whole keys in tables of ${fullSales} sales`, { timeout: 300_000 }, async () => {
+    await scratch.session(async (query) => {
+      for (const statement of fill) await query(statement, [youngSales + 1, fullSales]);
+      for (const table of growing) await query(`ANALYZE ${table}`);
+    });
+    await assertAllKeyed();
+  });
+});
+
+const organizations = `('00000000-0000-7000-8000-00000000000' || (n % 5))::uuid`;
+const idOf = (kind: string) => `md5('${kind}' || n)::uuid`;
+
+/** Five organisations; the rows of one sale are found under its number. */
+const fill = [
+  `INSERT INTO transactions SELECT ${organizations}, ${idOf('t')}, md5('m' || n % 50)::uuid, 'c' || n,
+      NULL, NULL, md5('k' || n % 50)::uuid, 'Captured', 'Approved', 1000, 'EUR', 0, 1000, 1000, 0, 0,
+      0, 0, 0, 2, n % 2, now(), now(), now()
+    FROM generate_series($1::int, $2::int) AS n`,
+  `INSERT INTO transaction_events SELECT ${organizations}, ${idOf('t')}, 1 + n % 2,
+      'transaction.captured', now(), '{}' FROM generate_series($1::int, $2::int) AS n`,
+  `INSERT INTO operations SELECT ${organizations}, ${idOf('t')}, 1, ${idOf('o')},
+      md5('m' || n % 50)::uuid, 'Refund', 'Succeeded', 10, 'o' || n, '{}', now(), now(), now()
+    FROM generate_series($1::int, $2::int, 2) AS n`,
+  `INSERT INTO vault_cards SELECT ${organizations}, ${idOf('v')}, decode(md5('f' || n), 'hex'),
+      decode(md5('s' || n), 'hex'), now() FROM generate_series($1::int, $2::int, 2) AS n`,
+  `INSERT INTO acquirer_terminals SELECT ${organizations}, md5('k' || n % 50)::uuid, 'T' || n,
+      ${idOf('d')}, 1, now() FROM generate_series($1::int, $2::int, 10) AS n`,
+];

@@ -1,0 +1,155 @@
+// Each address of the specification's endpoint tables stands in the published document, with what it takes and gives.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { OpenApiDocument } from '../../src/http/openapi/openapi-document.fixture.ts';
+
+const file = new URL('../../../../docs/reference/openapi.json', import.meta.url);
+const document: OpenApiDocument = JSON.parse(await readFile(file, 'utf8'));
+
+const realm = '/auth/realms/{realm}/protocol/openid-connect';
+const users = '/user-management/v2/user-domains/{userDomainId}/users';
+const payments = '/payment/v1/transactions';
+
+/** The tables of "Endpoints", in their order; the WebSockets stand in the AsyncAPI document. */
+const specified = [
+  'GET /resources/v1/countries',
+  'POST /oauth2/v1/{userDomainId}/auth',
+  'POST /oauth2/v1/{userDomainId}/token',
+  `GET ${realm}/auth`,
+  `POST ${realm}/token`,
+  'POST /auth/realms/{realm}/custom-token',
+  'GET /oauth2-mtls/v1/merchants-credentials',
+  'POST /oauth2-mtls/v1/token',
+  'POST /qrcode-payment/v1/transactions',
+  `GET ${users}`,
+  `POST ${users}`,
+  `PUT ${users}/{userId}`,
+  `GET ${users}/{userId}`,
+  `PUT ${users}/{userId}/status`,
+  `POST ${users}/{userId}/reset-password`,
+  `POST ${payments}/process`,
+  `POST ${payments}/{transaction_id}/capture`,
+  `POST ${payments}/captureall`,
+  `POST ${payments}/{transaction_id}/refund`,
+  `POST ${payments}/{transactionId}/cancel`,
+  `GET ${payments}/{transactionId}/allowedoperations`,
+  `POST ${payments}/{transactionId}/refundbyweb`,
+  `GET ${payments}/{transactionId}`,
+  `GET ${payments}/technical/isAvailable`,
+];
+
+/** What clients of this field call at the issuer besides. */
+const ofTheIssuer = [
+  `POST ${realm}/token/introspect`,
+  `POST ${realm}/revoke`,
+  `GET ${realm}/userinfo`,
+  `POST ${realm}/userinfo`,
+  `GET ${realm}/logout`,
+  `POST ${realm}/logout`,
+];
+
+type Operation = OpenApiDocument['paths'][string][string];
+
+/** What stands between braces is a name, and names differ. */
+const bare = (path: string) => path.replace(/\{\w+\}/g, '{}');
+
+const operations: ReadonlyMap<string, Operation> = new Map(
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, operation]) => [`${method.toUpperCase()} ${bare(path)}`, operation] as const,
+    ),
+  ),
+);
+
+const operation = (name: string) => {
+  const found = operations.get(bare(name));
+  assert.ok(found, `${name} is not in the document`);
+  return found;
+};
+
+type Schema = { properties?: Record<string, unknown>; required?: string[] };
+const form = 'application/x-www-form-urlencoded';
+
+test('each address of the specification is described', () => {
+  for (const name of [...specified, ...ofTheIssuer]) assert.ok(operation(name).summary, name);
+});
+
+test('each token endpoint takes and gives the members of the specification', () => {
+  const taken: Record<string, string[]> = {
+    'POST /oauth2/v1/{}/token': [
+      'client_id',
+      'client_secret',
+      'code',
+      'redirect_uri',
+      'refresh_token',
+      'scope',
+      'username',
+      'password',
+      'grant_type',
+    ],
+    'POST /oauth2-mtls/v1/token': [
+      'client_id',
+      'client_secret',
+      'grant_type',
+      'username',
+      'password',
+      'scope',
+    ],
+    'POST /auth/realms/{}/custom-token': ['device_model', 'device_id', 'method'],
+  };
+  const given = [
+    'access_token',
+    'expires_in',
+    'refresh_expires_in',
+    'refresh_token',
+    'token_type',
+    'id_token',
+    'not-before-policy',
+    'session_state',
+    'scope',
+  ];
+  for (const [name, members] of Object.entries(taken)) {
+    const { requestBody, responses } = operation(name);
+    const asked = requestBody?.content[form]?.schema as Schema;
+    for (const member of members) assert.ok(asked.properties?.[member], `${name} takes ${member}`);
+    const json = responses['200']?.content?.['application/json'] as { schema: Schema };
+    for (const member of given) {
+      assert.ok(json.schema.properties?.[member], `${name} gives ${member}`);
+    }
+  }
+});
+
+test('the authorization endpoint takes the parameters of the specification, and sends on', () => {
+  const { parameters, responses } = operation('POST /oauth2/v1/{}/auth');
+  const inQuery = parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+  for (const name of ['client_id', 'client_secret', 'redirect_uri', 'scope', 'state']) {
+    assert.ok(inQuery.includes(name), name);
+  }
+  assert.ok(inQuery.includes('response_type'));
+  assert.ok(responses['303']);
+});
+
+test('the tokens of devices are had where devices show their certificates', () => {
+  const { servers } = operation('POST /oauth2-mtls/v1/token') as { servers?: { url: string }[] };
+  assert.deepEqual(servers, [{ url: 'https://localhost:9021' }]);
+});
+
+test('payments say how they are answered again, and where to look for what is under way', () => {
+  for (const verb of ['process', '{}/capture', '{}/refund', '{}/cancel', '{}/refundbyweb']) {
+    const { responses } = operation(`POST ${payments}/${verb}`);
+    const told = (status: number) => Object.keys(responses[status]?.headers ?? {});
+    const later = [
+      'Idempotent-Replayed',
+      'Location',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Retry-After',
+    ];
+    for (const name of later) assert.ok(told(202).includes(name), `${verb} ${name}`);
+    assert.ok(told(200).includes('Idempotent-Replayed'), verb);
+  }
+  const schemas = document.components['schemas'] as Record<string, Schema>;
+  const { properties = {} } = schemas['Problem'] ?? {};
+  for (const name of ['maxAmount', 'merchantIds']) assert.ok(properties[name], name);
+});

@@ -1,0 +1,182 @@
+// Whole run: pages in a browser.
+// The built portal in a real browser: in by the realm's pages, an ended session, two tabs, and nobody else asked.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { openChromium, withoutChromium } from '../support/browser/chromium.ts';
+import { createPerson, type Person } from '../support/test-users.ts';
+import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
+
+/** For a machine that has much else to do. */
+const waitLimitMs = 90_000;
+
+describe('the portal in a real browser', { skip: withoutChromium }, () => {
+  let on: PortalHouse;
+  let realm: PortalRealm;
+  let chromium: Browser | undefined;
+
+  before(async () => {
+    on = await openPortalHouse({ isBuilt: true });
+    realm = await on.newRealm();
+    chromium = await openChromium({ certificate: on.certificate });
+  });
+  after(async () => {
+    await chromium?.close();
+    await on.close();
+  });
+
+  /** Runs a walk in a window of its own, and looks at what the browser complained of. */
+  async function walk(steps: (page: Page, context: BrowserContext) => Promise<void>) {
+    assert.ok(chromium !== undefined);
+    const context = await chromium.newContext({ baseURL: on.settings.baseUrl, locale: 'en-GB' });
+    context.setDefaultTimeout(waitLimitMs);
+    const complaints: string[] = [];
+    const asked = new Set<string>();
+    context.on('console', (message) => {
+      if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
+    });
+    context.on('weberror', (fault) => complaints.push(String(fault.error())));
+    context.on('request', (request) => asked.add(new URL(request.url()).origin));
+    try {
+      await steps(await context.newPage(), context);
+      assert.deepEqual(complaints, []);
+      asked.delete('null');
+      assert.deepEqual([...asked], [on.settings.baseUrl], 'nobody else is asked');
+    } finally {
+      await context.close();
+    }
+  }
+
+  async function signIn(page: Page, { user, password }: Person): Promise<void> {
+    await page.fill('#identifier', `${user.username}@${realm.userDomainId}`);
+    await page.click('main button.primary');
+    await page.waitForSelector('#password');
+    assert.equal(await page.inputValue('#username'), user.username);
+    await page.fill('#password', password);
+    await page.click('main button.primary');
+  }
+
+  const accountOf = (page: Page) => page.getByRole('button', { name: 'Ada Byron' });
+
+  test('in by two steps, the page that one wanted, out again', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    await walk(async (page, context) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await accountOf(page).waitFor();
+      assert.equal(new URL(page.url()).pathname.startsWith('/portal'), true);
+      const cookies = await context.cookies();
+      const session = cookies.find(({ name }) => name === '__Host-switchyard-session');
+      assert.deepEqual(
+        [session?.httpOnly, session?.secure, session?.sameSite, session?.path],
+        [true, true, 'Strict', '/'],
+      );
+      assert.equal(await page.evaluate('document.cookie.includes("session")'), false);
+      const kept = await page.evaluate(() =>
+        JSON.stringify({ ...localStorage, ...sessionStorage }),
+      );
+      assert.equal(kept.includes('eyJ'), false, 'no token is kept in the browser');
+      await page.reload();
+      await accountOf(page).waitFor();
+      await accountOf(page).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.waitForURL('**/signed-out');
+      await page.goto('/portal/');
+      await page.waitForSelector('#password', { state: 'attached' });
+    });
+  });
+
+  test('two tabs: signed out in one, the other asks for the sign-in and goes on after it', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    await walk(async (page, context) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await accountOf(page).waitFor();
+      const other = await context.newPage();
+      await other.goto('/portal/');
+      await accountOf(other).waitFor();
+      await accountOf(other).click();
+      await other.getByRole('menuitem', { name: 'Sign out' }).click();
+      await other.waitForURL('**/signed-out');
+      await page.reload();
+      await page.waitForSelector('#password');
+      await page.fill('#username', person.user.username);
+      await page.fill('#password', person.password);
+      await page.click('main button.primary');
+      await accountOf(page).waitFor();
+    });
+  });
+
+  test('two people one after the other: the tab that the first has left open is the second one’s', async () => {
+    const first = await createPerson(realm, { locale: 'en-GB' });
+    const names = { givenName: 'Grace', familyName: 'Hopper' };
+    const second = await createPerson(realm, { ...names, locale: 'en-GB' });
+    await walk(async (page, context) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, first);
+      await accountOf(page).waitFor();
+      const other = await context.newPage();
+      await other.goto('/portal/');
+      await accountOf(other).click();
+      await other.getByRole('menuitem', { name: 'Sign out' }).click();
+      // The tab that was left open hears of it at once, though nobody touches it.
+      await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+      await other.waitForURL('**/signed-out');
+      await other.goto('/portal/');
+      await other.waitForSelector('#password');
+      await other.fill('#username', second.user.username);
+      await other.fill('#password', second.password);
+      await other.click('main button.primary');
+      await other.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+      await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+      assert.equal(await accountOf(page).count(), 0);
+    });
+  });
+
+  test('a session that ends while a form is filled in: after a sign-in beside it all is still there', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    const invited = `new-${randomUUID()}`;
+    await walk(async (page, context) => {
+      await page.goto('/portal/users');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await page.getByRole('button', { name: 'Invite somebody' }).click();
+      const form = page.getByRole('dialog', { name: 'Invite somebody' });
+      await form.getByLabel('User name').fill(invited);
+      await form.getByLabel('Mail address').fill('grace@shop.example');
+      on.clock.advance(16 * 60_000);
+      await form.getByRole('button', { name: 'Send the invitation' }).click();
+      const ended = page.getByRole('dialog', { name: 'Your session has ended' });
+      const [beside] = await Promise.all([
+        context.waitForEvent('page'),
+        ended.getByRole('link', { name: 'Sign in in a new tab' }).click(),
+      ]);
+      await beside.waitForSelector('#password');
+      await beside.fill('#username', person.user.username);
+      await beside.fill('#password', person.password);
+      await beside.click('main button.primary');
+      await accountOf(beside).waitFor();
+      await ended.waitFor({ state: 'hidden' });
+      assert.equal(await form.getByLabel('User name').inputValue(), invited);
+      await form.getByRole('button', { name: 'Send the invitation' }).click();
+      await page.waitForURL('**/portal/users/*');
+    });
+  });
+
+  test('a session that nobody used for a quarter of an hour is over, and the page says so', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    await walk(async (page) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await accountOf(page).waitFor();
+      on.clock.advance(16 * 60_000);
+      await page.reload();
+      await page.waitForSelector('#password');
+    });
+  });
+});

@@ -1,0 +1,155 @@
+// Whole run: pages in a browser.
+// The operator settles conflicts about terminals in the portal, against the platform as it is started.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import type { ClaimConflict } from '@switchyard/contract';
+import type { BrowserContext } from 'playwright-core';
+import { withoutChromium } from '../support/browser/chromium.ts';
+import { createClient } from '../support/https-client.ts';
+import { makeRequest } from '../support/provisioning/test-devices.ts';
+import { merchantBody } from '../support/provisioning/test-provisioning.ts';
+import { openStage, type Stage, wide } from './portal-in-chromium.ts';
+
+const base = '/provisioning/v2';
+const claimCode = 'K7QM-2F9X';
+const path = '/portal/claim-conflicts';
+
+describe('the page of terminal conflicts', { skip: withoutChromium }, () => {
+  let stage: Stage;
+  let admin: BrowserContext;
+  let token: string;
+
+  before(async () => {
+    stage = await openStage('portal-claim-conflicts');
+    token = await tokenOfSecondOrganization();
+    admin = await stage.signedIn('admin', { isTourOver: true });
+  });
+  after(() => stage?.close());
+
+  async function tokenOfSecondOrganization(): Promise<string> {
+    const { client } = stage;
+    token = await stage.tokenOf('acquirer');
+    const userDomainId = `s${randomUUID().slice(0, 13)}`;
+    const second = { name: 'Second acquirer', userDomainId };
+    const { organizationId } = await made(`${base}/organizations`, second);
+    const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
+    const { clientId, clientSecret } = await made(
+      `${applications}?organizationId=${organizationId}`,
+      {
+        name: 'Operations',
+        roles: ['AcquirerAdministrator'],
+        securityFlows: ['ClientCredentials'],
+        entityId: organizationId,
+      },
+    );
+    return client.token(userDomainId, clientId, clientSecret);
+  }
+
+  async function made(at: string, body: object, method = 'POST') {
+    const answer = await stage.client.call(method, at, { token, body });
+    assert.ok(answer.status < 300, `${at}: ${answer.text}`);
+    return answer.body;
+  }
+
+  /** A second organisation proves by a code that it has a terminal that the demo has claimed. */
+  async function openConflict(tsn: string): Promise<{ physicalDeviceId: string }> {
+    const family = stage.facts.devices.find((each) => each.tsn === tsn)?.family;
+    const [, make, model, serialNumber] = /^([^_]+)_([^-]+)-(.+)$/.exec(tsn) ?? [];
+    const { merchantId } = await made(`${base}/merchants`, merchantBody(`Shop of ${tsn}`));
+    const { storeId } = await made(`${base}/stores`, { merchantId, name: 'S' });
+    const till = { storeId, name: 'Till' };
+    const { logicalDeviceId } = await made(`${base}/logical-devices`, till);
+    const hardware = { serialNumber, make, model, family, merchantId };
+    const { physicalDeviceId } = await made(`${base}/physical-devices`, hardware);
+    const links = `${base}/logical-devices/${logicalDeviceId}/physical-devices`;
+    await made(links, { physicalDeviceIds: [physicalDeviceId] }, 'PUT');
+    const { key, csr } = await makeRequest();
+    const device = `${base}/physical-devices/${physicalDeviceId}`;
+    const asked = { certificateRequest: csr };
+    const { certificateChain: cert } = await made(`${device}/certificates`, asked);
+    const { deviceAuthUrl, caFile } = stage.facts;
+    const terminal = createClient(deviceAuthUrl, await readFile(caFile, 'utf8'), { cert, key });
+    const sent = await terminal.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
+    terminal.close();
+    assert.deepEqual(sent.body, { claimStatus: 'Unclaimed' }, sent.text);
+    const entered = await stage.client.call('POST', `${device}/claim`, {
+      token,
+      body: { claimCode },
+    });
+    assert.equal(entered.body.code, 'claim_code_invalid', entered.text);
+    return { physicalDeviceId };
+  }
+
+  const tsnAt = (at: number): string =>
+    stage.facts.devices[at]?.tsn ?? assert.fail(`the demo has no device ${at}`);
+
+  async function claimStatusOf({ physicalDeviceId }: { physicalDeviceId: string }) {
+    const at = `${base}/physical-devices/${physicalDeviceId}`;
+    return (await stage.client.call('GET', at, { token })).body.claimStatus;
+  }
+
+  test('the operator decides once, and both decisions take effect', async () => {
+    const kept = await openConflict(tsnAt(0));
+    const given = await openConflict(tsnAt(1));
+    await stage.look(admin, path, async (page) => {
+      for (const [tsn, label, state] of [
+        [tsnAt(0), / keeps the terminal$/, 'Holder keeps it'],
+        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Given to claimant'],
+      ] as const) {
+        await page.getByRole('button', { name: `Decide about ${tsn}` }).click();
+        const dialogue = page.getByRole('dialog', { name: `Decide about ${tsn}` });
+        await dialogue.getByText('Second acquirer (code of the terminal)').waitFor();
+        const save = dialogue.getByRole('button', { name: 'Save the decision' });
+        assert.equal(await save.isDisabled(), true, 'no decision is the default');
+        await dialogue.getByRole('radio', { name: label }).check();
+        await save.dblclick();
+        await dialogue.waitFor({ state: 'detached' });
+        const row = page.getByRole('row').filter({ hasText: tsn });
+        await row.getByText(state).waitFor();
+        assert.equal(await row.getByRole('button').count(), 0, 'a decision is final');
+      }
+    });
+    assert.deepEqual(
+      [await claimStatusOf(kept), await claimStatusOf(given)],
+      ['Unclaimed', 'Claimed'],
+    );
+    await stage.look(admin, `${path}?status=Open`, async (page) => {
+      await page.getByText('No conflicts').waitFor();
+    });
+  });
+
+  test('a decision that another person has made meanwhile is shown as refused', async () => {
+    const { client } = stage;
+    await openConflict(tsnAt(2));
+    const answer = await client.call('GET', `${base}/claim-conflicts?status=Open`, {
+      token: await stage.tokenOf('operator'),
+    });
+    const [conflict] = answer.body.items as ClaimConflict[];
+    assert.equal(conflict?.tsn, tsnAt(2), answer.text);
+    await stage.look(admin, path, async (page) => {
+      await page.getByRole('button', { name: `Decide about ${tsnAt(2)}` }).click();
+      const dialogue = page.getByRole('dialog');
+      const settle = `${base}/claim-conflicts/${conflict?.conflictId}/settle`;
+      await client.call('POST', settle, {
+        token: await stage.tokenOf('operator'),
+        body: { decision: 'KeepHolder' },
+      });
+      await dialogue.getByRole('radio', { name: /^Second acquirer gets/ }).check();
+      await dialogue.getByRole('button', { name: 'Save the decision' }).click();
+      await dialogue.getByRole('alert').waitFor();
+    });
+  });
+
+  test('it can be used by everybody, with its dialogue too', async () => {
+    const physicalDevice = await openConflict(tsnAt(3));
+    await stage.usable(admin, path);
+    await stage.usable(admin, path, async (page) => {
+      await page.setViewportSize(wide);
+      await page.getByRole('button', { name: /^Decide about/ }).click();
+      await page.getByRole('dialog').getByRole('radio').first().waitFor();
+    });
+    assert.equal(await claimStatusOf(physicalDevice), 'Unclaimed');
+  });
+});

@@ -1,0 +1,96 @@
+// A browser at the portal: it signs in by the realm's pages, and asks as the portal's own scripts do.
+import assert from 'node:assert/strict';
+import {
+  type Browser,
+  type Cookie,
+  createBrowser,
+  type Seen,
+  type Visit,
+} from '../support/browser/cookie-browser.ts';
+import { submit } from '../support/browser/test-sign-in-pages.ts';
+import { codeAt, type Person } from '../support/test-users.ts';
+import type { PortalHouse } from './portal-test-platform.ts';
+
+export const sessionCookie = '__Host-switchyard-session';
+const redirectsMax = 10;
+
+export type Visitor = {
+  readonly origin: string;
+  readonly browser: Browser;
+  /** As a script of the page asks. */
+  ask(path: string, visit?: Visit): Promise<Seen>;
+  /** Until it stands before the form of name and password. */
+  toSignIn(wanted?: Readonly<Record<string, string>>): Promise<Seen>;
+  /** To the sign-in and back: what the callback answers. */
+  callback(person: Person, page?: Seen): Promise<Seen>;
+  /** All of it; answers where the callback leads to. */
+  signIn(person: Person, wanted?: Readonly<Record<string, string>>): Promise<URL>;
+  session(): Cookie | undefined;
+};
+
+export const asPage = { 'x-switchyard-portal': '1', 'sec-fetch-site': 'same-origin' } as const;
+
+/** Redirects to whatever host; `until` says where to stop before. */
+export async function follow(
+  browser: Browser,
+  first: Seen,
+  until: (address: URL) => boolean = () => false,
+): Promise<Seen> {
+  let seen = first;
+  for (let hop = 0; hop < redirectsMax; hop += 1) {
+    const { location } = seen;
+    if (location === undefined || until(location)) return seen;
+    seen = await browser.visit(location);
+  }
+  throw new Error(`more than ${redirectsMax} redirects`);
+}
+
+type Where = Pick<PortalHouse, 'settings' | 'transport' | 'clock'>;
+
+/** `origin`: the host of a client; left out: the address of the platform. */
+export function openVisitor(
+  { settings, transport, clock }: Where,
+  userDomainId: string,
+  origin: string = settings.baseUrl,
+): Visitor {
+  const browser = createBrowser(origin, transport);
+  const isOwn = origin === settings.baseUrl;
+
+  async function callback(person: Person, given?: Seen): Promise<Seen> {
+    const page = given ?? (await visitor.toSignIn());
+    const { password, otpSecret, user } = person;
+    const code = otpSecret === undefined ? '' : codeAt(otpSecret, clock.now());
+    const sent = await submit(browser, page, { username: user.username, password, code });
+    assert.equal(sent.status, 303, sent.text);
+    const isCallback = ({ pathname }: URL) => pathname === '/portal/callback';
+    const back = await follow(browser, sent, isCallback);
+    assert.ok(back.location !== undefined && isCallback(back.location), back.text);
+    return browser.visit(back.location);
+  }
+
+  const visitor: Visitor = {
+    origin,
+    browser,
+    callback,
+    ask: (path, visit = {}) =>
+      browser.visit(path, {
+        ...visit,
+        headers: { accept: 'application/json', ...asPage, ...visit.headers },
+      }),
+    async toSignIn(wanted = {}) {
+      const domain = isOwn ? { domain: userDomainId } : {};
+      const query = new URLSearchParams({ ...domain, ...wanted });
+      const page = await follow(browser, await browser.visit(`/portal/sign-in?${query}`));
+      assert.equal(page.status, 200, page.text);
+      return page;
+    },
+    async signIn(person, wanted) {
+      const seen = await callback(person, await visitor.toSignIn(wanted));
+      assert.equal(seen.status, 303, seen.text);
+      assert.ok(seen.location !== undefined);
+      return seen.location;
+    },
+    session: () => browser.cookiesFor('/').find(({ name }) => name === sessionCookie),
+  };
+  return visitor;
+}

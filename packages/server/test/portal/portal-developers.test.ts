@@ -1,0 +1,430 @@
+// Whole run: pages in a browser.
+// The developers' screens of the portal in a real browser, against the platform as it is started.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { linkIsUp } from '../faults/load-during-faults.ts';
+import { withoutChromium } from '../support/browser/chromium.ts';
+import type { Client } from '../support/https-client.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import {
+  accept,
+  answerWith,
+  assertGenuine,
+  type Receiver,
+  receiver,
+} from '../webhooks/webhook-receiver.ts';
+import { hostileName, openStage, type Stage, type StageFacts } from './portal-in-chromium.ts';
+
+describe('the portal for developers', { skip: withoutChromium }, () => {
+  let stage: Stage;
+  let client: Client;
+  let facts: StageFacts;
+  let context: BrowserContext;
+  /** Of the merchant, and of the acquirer's own application. */
+  let token: string;
+  let admin: string;
+  let hooks: Receiver;
+
+  before(async () => {
+    stage = await openStage('portal-developers');
+    ({ client, facts } = stage);
+    token = await stage.tokenOf('merchant');
+    admin = await stage.tokenOf('acquirer');
+    await linkIsUp(client, token);
+    hooks = await receiver();
+    context = await stage.signedIn('admin');
+  });
+  after(async () => {
+    await hooks?.stop();
+    await stage?.close();
+  });
+
+  const look = (path: string, steps: (page: Page) => Promise<void>, whose = context) =>
+    stage.look(whose, path, steps);
+
+  const dialog = (page: Page) => page.getByRole('dialog');
+  const button = (page: Page, name: string | RegExp) =>
+    page.getByRole('button', { name, exact: typeof name === 'string' });
+
+  async function choose(page: Page, name: string): Promise<void> {
+    await button(page, 'Actions').click();
+    await page.getByRole('menuitem', { name, exact: true }).click();
+  }
+
+  /** What the dialogue that shows something once says of it. */
+  async function shownOnce(page: Page, label: string): Promise<string> {
+    const line = dialog(page).locator('dl > div').filter({ hasText: label }).locator('.sy-mono');
+    return (await line.first().textContent()) ?? '';
+  }
+
+  async function sell(amount: number, members: Record<string, unknown> = {}) {
+    const { status, body, text } = await client.call('POST', '/payment/v1/transactions/process', {
+      token,
+      body: {
+        clientTransactionId: randomUUID(),
+        amount,
+        currency: 'EUR',
+        entryMode: 'Keyed',
+        instrument: { card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 } },
+        ...members,
+      },
+    });
+    assert.equal(status, 200, text);
+    return body;
+  }
+
+  /** An endpoint at the receiver of the test, made by the API. */
+  async function endpoint(members: Record<string, unknown> = {}) {
+    const { status, body, text } = await client.call('POST', '/webhooks/v1/endpoints', {
+      token: admin,
+      body: { url: hooks.url, eventTypes: ['*'], ...members },
+    });
+    assert.equal(status, 201, text);
+    return body as { endpointId: string; secret: string };
+  }
+
+  async function forget(endpointId: string): Promise<void> {
+    await client.call('DELETE', `/webhooks/v1/endpoints/${endpointId}`, { token: admin });
+  }
+
+  test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
+    const { endpointId } = await endpoint({ description: hostileName });
+    await sell(1_050);
+    const deliveries = `/webhooks/v1/deliveries?endpointId=${endpointId}&status=Delivered`;
+    const first = async () =>
+      (await client.call('GET', deliveries, { token: admin })).body.items[0];
+    await eventually('something is delivered', async () => (await first()) !== undefined);
+    const { deliveryId, position } = await first();
+    const { clientId } = facts.applications['acquirer'] ?? {};
+    for (const path of [
+      '/portal/applications',
+      '/portal/applications?status=Disabled&name=none',
+      '/portal/applications/new',
+      `/portal/applications/${clientId}`,
+      `/portal/applications/${clientId}/edit`,
+      '/portal/webhooks',
+      `/portal/webhooks/${endpointId}`,
+      '/portal/webhooks/deliveries',
+      `/portal/webhooks/deliveries/${deliveryId}`,
+      '/portal/events',
+      `/portal/events/${position}`,
+      '/portal/events/999999999',
+    ]) {
+      await stage.usable(context, path, async (page) => {
+        assert.notEqual(await page.title(), 'owned');
+      });
+    }
+    await forget(endpointId);
+  });
+
+  test('the reference and the configuration can be used by everybody, wide and narrow, light and dark', async () => {
+    const store = facts.merchants[0]?.stores[0]?.storeId;
+    const services = `/configuration/v1/stores/${store}/services`;
+    const { body } = await client.call('GET', services, { token: admin });
+    const { serviceId } = body.items[0];
+    for (const path of [
+      '/portal/console?text=capture',
+      '/portal/console/operations/processTransaction',
+      '/portal/console/operations/listMerchantsCredentials',
+      '/portal/console/events?text=captured',
+      '/portal/console/errors?text=amount',
+      '/portal/test-cards',
+      '/portal/configuration',
+      `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}`,
+      `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}&tab=own`,
+      `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}&tab=versions`,
+    ]) {
+      await stage.usable(context, path);
+    }
+  });
+
+  test('an application is registered, its secret shown once, renewed, and good for tokens', async () => {
+    const name = `${hostileName.slice(0, 44)} ${randomUUID().slice(0, 8)}`;
+    await look('/portal/applications/new', async (page) => {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+      await page.locator('.mantine-MultiSelect-input').click();
+      await page.getByRole('option', { name: 'Merchant (read only)' }).click();
+      await button(page, 'Register').dblclick();
+      const clientId = await shownOnce(page, 'Client id');
+      const secret = await shownOnce(page, 'Client secret');
+      const signsIn = (given: string) =>
+        client.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
+          raw: new URLSearchParams({
+            grant_type: 'client_credentials',
+            client_id: clientId,
+            client_secret: given,
+          }).toString(),
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        });
+      await page.keyboard.press('Escape');
+      assert.equal(await dialog(page).isVisible(), true, 'it goes when it is kept, and not before');
+      await button(page, 'I have kept it').click();
+      await page.waitForURL(`**/applications/${clientId}`);
+      await page.getByText(secret).waitFor({ state: 'detached' });
+      await page.getByText('Never', { exact: true }).waitFor();
+      assert.equal((await signsIn(secret)).status, 200);
+      await page.reload();
+      await page.getByRole('heading', { name }).waitFor();
+      await eventually('its use is shown', async () => {
+        await page.reload();
+        await page.getByText('Last used').waitFor();
+        return (await page.getByText('Never', { exact: true }).count()) === 0;
+      });
+      await choose(page, 'Renew the secret');
+      await dialog(page).getByRole('button', { name: 'Renew the secret' }).click();
+      await button(page, 'I have kept it').waitFor();
+      const renewed = await shownOnce(page, 'Client secret');
+      assert.notEqual(renewed, secret);
+      await button(page, 'I have kept it').click();
+      assert.equal((await signsIn(secret)).status, 401, 'the old one is dead');
+      assert.equal((await signsIn(renewed)).status, 200);
+      await choose(page, 'Disable');
+      await dialog(page).getByRole('button', { name: 'Disable' }).click();
+      await page.getByText('Disabled', { exact: true }).first().waitFor();
+      assert.equal((await signsIn(renewed)).status, 401);
+      await choose(page, 'Delete');
+      await dialog(page).getByRole('button', { name: 'Delete' }).click();
+      await page.waitForURL('**/portal/applications');
+      const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
+      const gone = await client.call('GET', `${path}/${clientId}`, { token: admin });
+      assert.equal(gone.status, 404);
+    });
+  });
+
+  test('what an application cannot be is refused at its field, in the platform’s words', async () => {
+    await look('/portal/applications/new', async (page) => {
+      await page.getByRole('radio', { name: 'Web site' }).click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Shop');
+      const address = page.getByRole('textbox', { name: 'Redirect addresses' });
+      await address.fill('https://shop.example/cb\nhttp://shop.example/cb');
+      await page.getByRole('textbox', { name: 'Web origins' }).fill('https://shop.example/path');
+      await button(page, 'Register').click();
+      await page.getByText(/^2: uses http with a host other than localhost/).waitFor();
+      await page.getByText(/^1: is not an exact origin/).waitFor();
+      assert.equal(await address.inputValue(), 'https://shop.example/cb\nhttp://shop.example/cb');
+    });
+  });
+
+  test('two who change an application at once do not undo each other', async () => {
+    const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
+    const made = await client.call('POST', path, { token: admin, body: { name: 'Shared' } });
+    const { clientId } = made.body;
+    await look(`/portal/applications/${clientId}/edit`, async (page) => {
+      const description = page.getByRole('textbox', { name: 'Description' });
+      await description.fill('Mine');
+      await client.call('PUT', `${path}/${clientId}`, {
+        token: admin,
+        body: { name: 'Shared', description: 'Theirs' },
+      });
+      await button(page, 'Save').click();
+      await page.getByText('Somebody else has changed it meanwhile.').waitFor();
+      assert.equal(await description.inputValue(), 'Mine', 'what was typed is still there');
+      await button(page, 'Begin anew with what it is now').click();
+      await eventually('theirs', async () => (await description.inputValue()) === 'Theirs');
+      await description.fill('Both');
+      await button(page, 'Save').click();
+      await page.waitForURL(`**/applications/${clientId}`);
+      await page.getByText('Both').waitFor();
+    });
+  });
+
+  test('an endpoint is added, tried, seen in each delivery, and sent to again', async () => {
+    hooks.answer(accept);
+    await look('/portal/webhooks', async (page) => {
+      await button(page, 'Add an endpoint').first().click();
+      await dialog(page).getByRole('textbox', { name: 'Address' }).fill('http://10.0.0.1/hooks');
+      await dialog(page).getByRole('button', { name: 'Add', exact: true }).click();
+      await dialog(page).getByRole('alert').waitFor();
+      await dialog(page).getByRole('textbox', { name: 'Address' }).fill(hooks.url);
+      await dialog(page).getByRole('button', { name: 'Add', exact: true }).dblclick();
+      const secret = await shownOnce(page, 'Signing secret');
+      assert.match(secret, /^whsec_/);
+      await button(page, 'I have kept it').click();
+      await page.waitForURL(/\/webhooks\/[\da-f-]{36}$/);
+      const endpointId = page.url().split('/').at(-1) ?? '';
+      const already = hooks.received.length;
+      await button(page, 'Send a test event').click();
+      await dialog(page).getByRole('button', { name: 'Send', exact: true }).click();
+      await page.waitForURL('**/webhooks/deliveries/*');
+      await page.getByText('Delivered', { exact: true }).waitFor();
+      await page.getByText('204').first().waitFor();
+      const sent = hooks.received.slice(already).find(({ body }) => body.includes('endpoint.test'));
+      assert.ok(sent !== undefined);
+      assertGenuine(sent, secret);
+      await button(page, 'Send again').click();
+      await dialog(page).getByRole('button', { name: 'Send again' }).click();
+      await eventually('the same bytes come again', () => {
+        const same = hooks.received.filter(({ id }) => id === sent.id);
+        return same.length === 2 && same.every(({ body }) => body === sent.body);
+      });
+      await page.goto(`/portal/webhooks/deliveries?endpointId=${endpointId}&status=Delivered`);
+      await page.getByText('endpoint.test').first().waitFor();
+      await forget(endpointId);
+    });
+  });
+
+  test('a refused delivery shows the answer; what was missed is sent once the endpoint is on again', async () => {
+    const { endpointId } = await endpoint({ eventTypes: ['transaction.*'] });
+    hooks.answer(answerWith(410, { 'content-type': 'text/plain' }, 'moved away'));
+    await sell(2_100);
+    await look(`/portal/webhooks/${endpointId}`, async (page) => {
+      await eventually('it is given up', async () => {
+        await page.reload();
+        await page.getByText('Last deliveries').waitFor();
+        return (await page.getByText('Gone', { exact: true }).count()) > 0;
+      });
+      await page.getByRole('link', { name: 'transaction.captured' }).first().click();
+      await page.getByText('moved away').waitFor();
+      await page.goBack();
+      hooks.answer(accept);
+      const already = hooks.received.length;
+      await choose(page, 'Enable');
+      await dialog(page).getByRole('checkbox', { name: 'Send what it has missed' }).check();
+      await dialog(page).getByRole('button', { name: 'Enable' }).click();
+      await page.getByText('Working', { exact: true }).waitFor();
+      await eventually('what was missed comes', () =>
+        hooks.received.slice(already).some(({ body }) => body.includes('transaction.captured')),
+      );
+    });
+    await forget(endpointId);
+  });
+
+  test('events are found by their type, in the address, and lead to the payment', async () => {
+    const { transactionId } = await sell(3_300);
+    await eventually('it is told', async () => {
+      const path = '/events/v1?before=0&types=transaction.captured&limit=1';
+      const { body } = await client.call('GET', path, { token: admin });
+      return body.items[0]?.data.transactionId === transactionId;
+    });
+    await look('/portal/events?types=transaction.captured', async (page) => {
+      await page.locator('.sy-table-link').first().click();
+      await page.waitForURL(/\/events\/\d+$/);
+      await page.getByText(transactionId).first().waitFor();
+      await page.getByRole('link', { name: 'What it is about' }).click();
+      await page.waitForURL(`**/payments/${transactionId}`);
+    });
+  });
+
+  test('the console calls with the session, never with a token, and shows what came', async () => {
+    const asked: string[] = [];
+    await look('/portal/console', async (page) => {
+      page.on('request', (request) => {
+        if ('authorization' in request.headers()) asked.push(request.url());
+      });
+      await page.getByRole('searchbox').fill('list webhook endpoint');
+      await page.waitForURL((url) => url.searchParams.get('text') === 'list webhook endpoint');
+      await page.getByRole('link', { name: /^GET \/webhooks\/v1\/endpoints\s/ }).click();
+      await page.waitForURL('**/operations/listWebhookEndpoints');
+      await page.getByRole('textbox', { name: 'limit' }).fill('1');
+      await button(page, 'Send').click();
+      const answer = page.getByRole('region', { name: 'Answer', exact: true });
+      await answer.getByText('200', { exact: true }).waitFor();
+      await answer.getByText('"nextCursor"').waitFor();
+      await page.waitForURL((url) => url.searchParams.get('limit') === '1');
+      await page.getByRole('textbox', { name: 'limit' }).fill('0');
+      await button(page, 'Send').click();
+      await answer
+        .getByText('400', { exact: true })
+        .or(answer.getByText('422', { exact: true }))
+        .waitFor();
+      await page.getByRole('alert').getByRole('link').click();
+      await page.waitForURL('**/console/errors?text=*');
+      assert.deepEqual(asked, []);
+    });
+  });
+
+  test('a call that changes something is asked about, and made once however often it is pressed', async () => {
+    const name = `Pressed ${randomUUID().slice(0, 8)}`;
+    await look('/portal/console/operations/createApplication', async (page) => {
+      const domain = page.getByRole('textbox', { name: 'userDomainId' });
+      assert.equal(await domain.inputValue(), facts.userDomainId, 'the session knows it');
+      await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify({ name }));
+      await button(page, 'Send …').click();
+      await dialog(page).getByRole('button', { name: 'Send POST' }).dblclick();
+      const answer = page.getByRole('region', { name: 'Answer', exact: true });
+      await answer.getByText('201', { exact: true }).waitFor();
+      const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
+      const query = new URLSearchParams({ name });
+      const { body } = await client.call('GET', `${path}?${query}`, { token: admin });
+      assert.equal(body.items.length, 1);
+      await page.getByRole('tab', { name: 'curl' }).click();
+      await page.getByText('Bearer <ACCESS_TOKEN>').waitFor();
+    });
+  });
+
+  test('a token that is typed as a header is not sent', async () => {
+    await look('/portal/console/operations/listCountries', async (page) => {
+      await page.getByRole('textbox', { name: 'Further headers' }).fill('Authorization: Bearer x');
+      await page.getByText(/tokens and cookies cannot be sent/).waitFor();
+      assert.equal(await button(page, 'Send').isDisabled(), true);
+    });
+  });
+
+  test('the amounts of the test cards do what is said of them', async () => {
+    await look('/portal/test-cards', async (page) => {
+      const declined = page.getByRole('region', { name: 'Declined' });
+      const codes = await declined.locator('tbody code').allTextContents();
+      assert.ok(codes.length >= 10);
+      for (const code of codes) {
+        const amount = Number(code.slice(1));
+        const { approved, response } = await sell(amount);
+        assert.deepEqual([approved, response.code], [false, String(amount).slice(-2)], code);
+      }
+      const approved = page.getByRole('region', { name: 'Approved' });
+      await approved.getByText('…9011').waitFor();
+      assert.equal((await sell(9_011)).approved, true);
+    });
+  });
+
+  test('a store sets a value of its own, and it is told where each value comes from', async () => {
+    const store = facts.merchants[0]?.stores[0]?.storeId ?? '';
+    const services = `/configuration/v1/stores/${store}/services`;
+    const { body } = await client.call('GET', services, { token: admin });
+    const { serviceId } = body.items.find(({ name }: { name: string }) => name.includes('EMV'));
+    const query = new URLSearchParams({ level: 'stores', entityId: store, serviceId, tab: 'own' });
+    const before = (await client.call('GET', `${services}/${serviceId}`, { token: admin })).body;
+    await look(`/portal/configuration?${query}`, async (page) => {
+      const manner = page.getByRole('radiogroup', { name: 'How to edit' });
+      await manner.getByText('JSON', { exact: true }).click();
+      const field = page.getByRole('textbox', { name: 'JSON' });
+      await field.fill('{ "terminal": { "countryCode": 7 } }');
+      await button(page, 'Save').click();
+      await page.getByRole('alert').waitFor();
+      const values = {
+        ...before.values,
+        terminal: { ...before.values.terminal, countryCode: '276' },
+      };
+      await field.fill(JSON.stringify(values));
+      await button(page, 'Save').dblclick();
+      await page.getByText('The configuration is saved.').waitFor();
+      await page.getByRole('tab', { name: 'What holds' }).click();
+      await page.getByRole('searchbox', { name: 'Search values' }).fill('countryCode');
+      const line = page.getByRole('row', { name: /countryCode/ });
+      await line.getByText('276').waitFor();
+      await line.getByText('Set here').waitFor();
+      await page.getByRole('tab', { name: 'Versions' }).click();
+      await page.getByText(`Version ${before.version + 1}`).waitFor();
+    });
+    const { effective } = (await client.call('GET', `${services}/${serviceId}`, { token: admin }))
+      .body;
+    assert.equal(effective.values.terminal.countryCode, '276');
+  });
+
+  test('whoever lacks the right is told so at the address, and sees no way to it', async () => {
+    const operator = await stage.signedIn('operator');
+    await look(
+      '/portal/applications',
+      async (page) => {
+        await page.getByRole('heading', { name: 'This page is not for you' }).waitFor();
+        assert.equal(await page.getByRole('table').count(), 0);
+        const rail = page.locator('.sy-rail');
+        assert.equal(await rail.getByRole('link', { name: 'Applications' }).count(), 0);
+        assert.equal(await rail.getByRole('link', { name: 'Test cards' }).count(), 1);
+      },
+      operator,
+    );
+    await operator.close();
+  });
+});

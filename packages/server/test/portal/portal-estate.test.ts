@@ -1,0 +1,393 @@
+// Whole run: pages in a browser.
+// The estate of the portal in a real browser, against the platform as it is started: taken in, moved, imported, seen come and go.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { connectorPaths } from '@switchyard/contract';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { WebSocket } from 'ws';
+import { type Line, lineOf } from '../connector/test-connector.ts';
+import { assertAccessible } from '../support/browser/accessibility-check.ts';
+import { withoutChromium } from '../support/browser/chromium.ts';
+import { freePorts } from '../support/free-ports.ts';
+import type { Client } from '../support/https-client.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import {
+  assertFits,
+  hostileName,
+  openStage,
+  type Stage,
+  type StageFacts,
+} from './portal-in-chromium.ts';
+
+const base = '/provisioning/v2';
+
+describe('the estate of the portal', { skip: withoutChromium }, () => {
+  let stage: Stage;
+  let client: Client;
+  let context: BrowserContext;
+  let token: string;
+  let facts: StageFacts;
+
+  before(async () => {
+    stage = await openStage('portal-estate');
+    ({ client, facts } = stage);
+    token = await stage.tokenOf('acquirer');
+    context = await stage.signedIn('admin', { acceptDownloads: true });
+  });
+  after(() => stage?.close());
+
+  const look = (path: string, steps: (page: Page) => Promise<void>, whose = context) =>
+    stage.look(whose, path, steps);
+  const usable = (path: string, whose = context) => stage.usable(whose, path);
+
+  const api = async (method: string, path: string, body?: unknown) => {
+    const options = body === undefined ? { token } : { token, body };
+    return client.call(method, path, options);
+  };
+  async function made(path: string, body: unknown): Promise<Record<string, string>> {
+    const answer = await api('POST', `${base}${path}`, body);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body;
+  }
+  const merchantOf = (name: string) => ({
+    name,
+    country: 'FR',
+    mcc: '5814',
+    timeZone: 'Europe/Paris',
+  });
+  let serials = 70_000_000;
+  const hardware = () => {
+    serials += 1;
+    return { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000', family: 'axium' };
+  };
+
+  /** What is typed into, of a field or of a choice. */
+  const field = (scope: Page | Locator, label: string): Locator =>
+    scope
+      .locator('input:not([type="radio"], [type="checkbox"])')
+      .and(scope.getByLabel(new RegExp(`^${label.replaceAll(/[()]/g, '.')}( \\*)?$`)))
+      .first();
+
+  async function choose(page: Page, label: string, text: string, option = text): Promise<void> {
+    await field(page, label).fill(text);
+    await page.getByRole('option', { name: option }).first().click();
+  }
+
+  test('merchants and their contracts can be used by everybody, wide and narrow, light and dark', async () => {
+    const { merchantId = '' } = facts.applications['merchant'] ?? {};
+    const contracts = (await api('GET', `${base}/merchants/${merchantId}/acquirer-contracts`)).body;
+    const merchant = `/portal/merchants/${merchantId}`;
+    await usable('/portal/merchants?status=Disabled');
+    await usable('/portal/merchants/new');
+    await usable(merchant);
+    await usable(`${merchant}/contracts/${contracts.items[0].contractId}`);
+  });
+
+  test('stores, devices and tills can be used by everybody, wide and narrow, light and dark', async () => {
+    const { storeId, logicalDeviceId } = facts.devices[0] ?? {};
+    const hardwareOf = `${base}/physical-devices?logicalDeviceId=${logicalDeviceId}`;
+    const { physicalDeviceId } = (await api('GET', hardwareOf)).body.items[0];
+    await usable(`/portal/stores/${storeId}?tab=places`);
+    await usable('/portal/devices');
+    await usable(`/portal/devices/${physicalDeviceId}`);
+    await usable('/portal/points-of-sale');
+  });
+
+  test('acquirer links and imports can be used by everybody, wide and narrow, light and dark', async () => {
+    const links = (await api('GET', `${base}/acquirer-links`)).body.items;
+    await usable('/portal/acquirers');
+    await usable(`/portal/acquirers/${links[0].acquirerLinkId}`);
+    await usable('/portal/imports/new');
+    await usable('/portal/stores/none-of-ours');
+  });
+
+  test('a merchant is taken in: refused by field, made once, and found', async () => {
+    const name = `Brasserie ${randomUUID().slice(0, 8)}`;
+    await look('/portal/merchants', async (page) => {
+      await page.getByRole('link', { name: 'New merchant' }).click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+      await choose(page, 'Country', 'Fra', 'France (FR)');
+      await field(page, 'Category code (MCC)').fill('58a4');
+      await field(page, 'Own identifier').fill('B-1');
+      const create = page.getByRole('button', { name: 'Create' });
+      await create.click();
+      await page.getByRole('alert').first().waitFor();
+      assert.equal(await field(page, 'Category code (MCC)').getAttribute('aria-invalid'), 'true');
+      await field(page, 'Category code (MCC)').fill('5814');
+      await create.dblclick();
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      await page.waitForURL(/\/merchants\/[0-9a-f-]{36}$/);
+      const query = `name=${encodeURIComponent(name)}`;
+      const found = await api('GET', `${base}/merchants?${query}`);
+      assert.equal(found.body.items.length, 1, 'however often it is pressed');
+      await page.getByRole('link', { name: 'Merchants' }).first().click();
+      await page.getByRole('searchbox').fill(name);
+      await page.waitForURL((url) => url.searchParams.get('name') === name);
+      await page.getByText('1 row', { exact: true }).waitFor();
+      await page.reload();
+      await page.getByText('1 row', { exact: true }).waitFor();
+    });
+  });
+
+  test('what somebody else has changed meanwhile is not written over', async () => {
+    const { merchantId } = await made('/merchants', merchantOf('Two at once'));
+    await look(`/portal/merchants/${merchantId}/edit`, async (page) => {
+      const field = page.getByRole('textbox', { name: 'Name', exact: true });
+      await field.fill('Mine');
+      const path = `${base}/merchants/${merchantId}`;
+      await api('PUT', path, merchantOf('Theirs'));
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Somebody else has changed it').waitFor();
+      await page.getByRole('button', { name: 'Load the present state' }).click();
+      await eventually('the present state', async () => (await field.inputValue()) === 'Theirs');
+      await field.fill('Ours');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Ours' }).waitFor();
+      assert.equal((await api('GET', path)).body.name, 'Ours');
+    });
+  });
+
+  test('a store is disabled and deleted, and what depends on it forbids that', async () => {
+    const { merchantId } = await made('/merchants', merchantOf('Short-lived'));
+    const { storeId } = await made('/stores', { merchantId, name: 'Corner' });
+    const place = await made('/logical-devices', { storeId, name: 'Counter 1' });
+    await look(`/portal/stores/${storeId}`, async (page) => {
+      const more = async (item: string) => {
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: item }).click();
+        await page.getByRole('dialog').getByRole('button', { name: item }).click();
+      };
+      await more('Disable');
+      await page.getByRole('heading', { level: 1 }).locator('..').getByText('Disabled').waitFor();
+      await more('Delete');
+      await page.getByRole('dialog').getByText('Still depending on it').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      await api('DELETE', `${base}/logical-devices/${place['logicalDeviceId']}`);
+      await more('Delete');
+      await page.waitForURL('**/portal/stores');
+      assert.equal((await api('GET', `${base}/stores/${storeId}`)).status, 404);
+    });
+  });
+
+  test('hardware is registered, moved to a place, and from there to another merchant', async () => {
+    const mine = await made('/merchants', merchantOf(`Mine ${randomUUID().slice(0, 6)}`));
+    const here = await made('/stores', { merchantId: mine['merchantId'], name: 'Moving from' });
+    const from = await made('/logical-devices', { storeId: here['storeId'], name: 'Bar' });
+    const yours = await made('/merchants', merchantOf(`Yours ${randomUUID().slice(0, 6)}`));
+    const there = await made('/stores', { merchantId: yours['merchantId'], name: 'Moving to' });
+    const to = await made('/logical-devices', { storeId: there['storeId'], name: 'Terrace' });
+    const { serialNumber } = hardware();
+    await look('/portal/devices/new', async (page) => {
+      for (const [label, text] of [
+        ['Serial number', serialNumber],
+        ['Make', 'AXIUM'],
+        ['Model', 'DX8000'],
+        ['Family', 'axium'],
+      ] as const) {
+        await page.getByRole('textbox', { name: label }).fill(text);
+      }
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByText('In stock: it stands in no store.').waitFor();
+      for (const [store, place] of [
+        ['Moving from', 'Bar'],
+        ['Moving to', 'Terrace'],
+      ] as const) {
+        await page.getByRole('button', { name: 'Move', exact: true }).click();
+        const dialogue = page.getByRole('dialog');
+        await field(dialogue, 'Store').fill(store);
+        await page.getByRole('option', { name: store }).click();
+        await field(dialogue, 'Place').click();
+        await page.getByRole('option', { name: place }).click();
+        await dialogue.getByRole('button', { name: 'Move', exact: true }).dblclick();
+        await page.getByRole('link', { name: place }).waitFor();
+      }
+      const idsAt = async (id = '') =>
+        (await api('GET', `${base}/logical-devices/${id}`)).body.physicalDeviceIds.length;
+      assert.equal(await idsAt(from['logicalDeviceId']), 0);
+      assert.equal(await idsAt(to['logicalDeviceId']), 1);
+    });
+  });
+
+  /** As a terminal of the demo does: registers, and holds its connection. */
+  async function connect(tsn: string): Promise<Line> {
+    const { clientId, clientSecret } = facts.applications['cloud'] ?? {};
+    const ca = await readFile(facts.caFile, 'utf8');
+    const open = async (address: string, bearer?: string): Promise<Line> => {
+      const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+      const socket = new WebSocket(address, { ca, headers });
+      const line = lineOf(socket);
+      await new Promise((resolve, reject) => {
+        socket.once('open', resolve);
+        socket.once('error', reject);
+      });
+      return line;
+    };
+    const address = `${facts.baseUrl.replace(/^http/, 'ws')}${connectorPaths.deviceListener}`;
+    const listener = await open(address);
+    listener.send({ type: 'register', tsn, client_id: clientId, client_secret: clientSecret });
+    const registered = await listener.next();
+    assert.ok(registered['connectionUrl'], JSON.stringify(registered));
+    return open(registered['connectionUrl'], registered['token']);
+  }
+
+  test('devices come and go while the fleet is looked at', async () => {
+    const { tsn = '' } = facts.devices[0] ?? {};
+    await look(`/portal/devices?q=${tsn}`, async (page) => {
+      await page.getByText('1 row', { exact: true }).waitFor();
+      const row = page.locator('.sy-table tbody tr').first();
+      await row.getByText(/Never connected|Offline/).waitFor();
+      const line = await connect(tsn);
+      await row.getByText('Online').waitFor();
+      line.close();
+      await row.getByText('Offline').waitFor();
+      await page.getByRole('link', { name: /^In stock/ }).click();
+      await page.waitForURL((url) => url.searchParams.get('attention') === 'InStock');
+    });
+  });
+
+  test('a point of sale tells its credentials once, and a new secret ends the old one', async () => {
+    const { storeId } = facts.merchants[0]?.stores[0] ?? {};
+    const name = `Till ${randomUUID().slice(0, 8)}`;
+    await look(`/portal/points-of-sale/new?storeId=${storeId}`, async (page) => {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+      await page.getByRole('button', { name: 'Create' }).click();
+      const dialogue = page.getByRole('dialog');
+      await dialogue.getByText('Client secret').waitFor();
+      const [clientId = '', secret = ''] = await dialogue.locator('.sy-mono').allInnerTexts();
+      assert.ok(await client.token(facts.userDomainId, clientId, secret));
+      await dialogue.getByRole('button').last().click();
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      assert.equal(await page.getByText(secret).count(), 0);
+      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name: 'Make a new secret' }).click();
+      await dialogue.getByRole('button', { name: 'Make a new secret' }).click();
+      await dialogue.getByText('Client secret').waitFor();
+      const [, renewed = ''] = await dialogue.locator('.sy-mono').allInnerTexts();
+      assert.notEqual(renewed, secret);
+      await assert.rejects(client.token(facts.userDomainId, clientId, secret));
+      assert.ok(await client.token(facts.userDomainId, clientId, renewed));
+    });
+  });
+
+  test('a file is tried, told its faults by line, mended, imported, and its answers saved', async () => {
+    const mark = randomUUID().slice(0, 8);
+    const table = (country: string) =>
+      [
+        'type;externalId;merchantExternalId;storeExternalId;name;country;mcc;timeZone',
+        `merchant;M-${mark};;;Imported ${mark};${country};5814;Europe/Paris`,
+        `store;S-${mark};M-${mark};;"Rue de l’Été; left";;;`,
+        `pointOfSale;P-${mark};;S-${mark};Till 1;;;`,
+      ].join('\r\n');
+    const file = (country: string) => ({
+      name: `Estate ${mark}.csv`,
+      mimeType: 'text/csv',
+      buffer: Buffer.from(table(country)),
+    });
+    await look('/portal/imports/new', async (page) => {
+      const input = page.locator('input[type="file"]');
+      await input.setInputFiles(file('Frankreich'));
+      await page.getByText('they are sent with commas').waitFor();
+      await page.getByRole('button', { name: 'Try it' }).click();
+      await page.getByText('What it would come to').waitFor();
+      const answers = page.getByRole('table', { name: 'Answers by line' });
+      await answers.getByText('/country').waitFor();
+      assert.equal(
+        (await api('GET', `${base}/merchants?externalId=M-${mark}`)).body.items.length,
+        0,
+      );
+      await assertAccessible(page, 'an import that was tried');
+      await input.setInputFiles(file('FR'));
+      await page.getByRole('button', { name: 'Import', exact: true }).dblclick();
+      await page.getByText('The import is done').waitFor();
+      await page.getByText('their secrets are in the answers').waitFor();
+      const coming = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save the answers' }).click();
+      const saved = await readFile(await (await coming).path(), 'utf8');
+      assert.match(saved, /created,pointOfSale,.*pos-/);
+      assert.equal(saved.trimEnd().split('\r\n').length, 4);
+      await page.getByRole('link', { name: 'Open the import' }).click();
+      await page.waitForURL(`**/portal/imports/Estate-${mark}-*`);
+      await page.getByText('3 rows', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Imports' }).first().click();
+      await page.getByText(`Estate-${mark}`).first().waitFor();
+    });
+    const stores = await api('GET', `${base}/stores?externalId=S-${mark}`);
+    assert.equal(stores.body.items[0].name, 'Rue de l’Été; left');
+  });
+
+  test('a link that cannot be reached says so, and a contract is made over it', async () => {
+    const name = `South ${randomUUID().slice(0, 8)}`;
+    const [port] = await freePorts(1);
+    const { merchantId } = await made('/merchants', merchantOf('With a contract'));
+    await look('/portal/acquirers/new', async (page) => {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+      await field(page, 'Host').fill('127.0.0.1');
+      await field(page, 'Port').fill('none');
+      await field(page, 'Institution').fill('100009');
+      await page.getByRole('switch', { name: 'Encrypted with TLS' }).click();
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('alert').first().waitFor();
+      await field(page, 'Port').fill(String(port));
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      await page.getByText('Not reachable').first().waitFor();
+    });
+    await look(`/portal/merchants/${merchantId}/contracts/new`, async (page) => {
+      await choose(page, 'Acquirer link', name);
+      await field(page, 'Number at the acquirer').fill('100000000000077');
+      await field(page, 'First terminal').fill('ESTA0001');
+      await field(page, 'Last terminal').fill('ESTA0099');
+      await field(page, 'Currencies').fill('EUR');
+      await field(page, 'Currencies').press('Enter');
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('heading', { level: 1, name: '100000000000077' }).waitFor();
+      await page.getByText('All that no other contract takes').waitFor();
+    });
+  });
+
+  test('a fleet operator sees the devices and changes nothing, a manager only what is his', async () => {
+    const operator = await stage.signedIn('fleet');
+    await look(
+      '/portal/devices',
+      async (page) => {
+        await page.getByRole('link', { name: /^Online/ }).waitFor();
+        assert.equal(await page.getByRole('link', { name: 'Register a device' }).count(), 0);
+        await page.goto('/portal/imports');
+        await page.getByText('This page is not for you').first().waitFor();
+      },
+      operator,
+    );
+    await operator.close();
+    const manager = await stage.signedIn('manager');
+    await look(
+      '/portal/merchants',
+      async (page) => {
+        await page.getByText('1 row', { exact: true }).waitFor();
+        assert.equal(await page.getByRole('link', { name: 'New merchant' }).count(), 0);
+        assert.equal(await page.getByRole('link', { name: 'Acquirer links' }).count(), 0);
+      },
+      manager,
+    );
+    await usable('/portal/devices', manager);
+    await manager.close();
+  });
+
+  test('a hostile name runs no script, and the layout holds', async () => {
+    const { merchantId } = await made('/merchants', merchantOf(hostileName));
+    const { storeId } = await made('/stores', { merchantId, name: hostileName });
+    for (const path of [
+      `/portal/merchants?name=${encodeURIComponent('<img')}`,
+      `/portal/merchants/${merchantId}`,
+      `/portal/stores/${storeId}`,
+      `/portal/merchants/${merchantId}?tab=stores`,
+    ]) {
+      await look(path, async (page) => {
+        await page.getByText('<img src=x').first().waitFor();
+        assert.notEqual(await page.title(), 'owned');
+        await assertFits(page, path);
+      });
+    }
+  });
+});

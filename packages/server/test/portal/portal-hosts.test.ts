@@ -1,0 +1,142 @@
+// Where portals stand: at the platform's address in two steps, and at the host of each client in one.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { formsIn, submit } from '../support/browser/test-sign-in-pages.ts';
+import { createPerson } from '../support/test-users.ts';
+import { follow, openVisitor } from './portal-client.ts';
+import {
+  openPortalHouse,
+  type PortalHouse,
+  type PortalRealm,
+  writeBuilt,
+} from './portal-test-platform.ts';
+
+describe('the hosts of the portal', () => {
+  let on: PortalHouse;
+  let acme: PortalRealm;
+  let globex: PortalRealm;
+  let port: string;
+  before(async () => {
+    on = await openPortalHouse({ portalDomain: 'portal.test' });
+    await writeBuilt(on.portalFolder, { 'index.html': '<!doctype html><title>built</title>' });
+    acme = await on.newRealm();
+    globex = await on.newRealm({ persona: 'ServiceProvider' });
+    port = new URL(on.settings.baseUrl).port;
+  });
+  after(() => on.close());
+
+  const originOf = (client: string) => `https://${client}.portal.test:${port}`;
+  const at = ({ userDomainId }: PortalRealm) =>
+    openVisitor(on, userDomainId, originOf(userDomainId));
+  const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
+
+  test('at a client’s host the user domain is known, and the way back leads to that host', async () => {
+    const person = await createPerson(acme);
+    const { browser, toSignIn, callback, ask, session } = at(acme);
+    const front = await browser.visit('/portal', { headers: page });
+    assert.equal(front.status, 200, front.text);
+    const form = await toSignIn({ to: '/portal/payments' });
+    assert.equal(form.url.host, new URL(on.settings.authUrl).host);
+    assert.ok(form.url.pathname.startsWith(`/auth/realms/${acme.userDomainId}/sign-in/`));
+    const back = await callback(person, form);
+    assert.equal(back.url.origin, originOf(acme.userDomainId));
+    assert.equal(back.location?.href, `${originOf(acme.userDomainId)}/portal/payments`);
+    assert.equal(session()?.host, `${acme.userDomainId}.portal.test:${port}`);
+    const told = (await ask('/portal/session')).json();
+    assert.equal(told['organizationId'], acme.organizationId);
+    assert.deepEqual(told['entries'], ['portal', 'provider-portal']);
+  });
+
+  test('the cookie of one client is nothing at another, nor at the platform’s own address', async () => {
+    const mine = at(acme);
+    await mine.signIn(await createPerson(acme));
+    const cookie = mine.session();
+    assert.ok(cookie !== undefined);
+    for (const other of [at(globex), openVisitor(on, acme.userDomainId)]) {
+      const { host } = new URL(other.origin);
+      other.browser.plant({ ...cookie, host });
+      assert.ok(other.session() !== undefined);
+      assert.equal((await other.ask('/portal/session')).status, 401, host);
+    }
+    assert.equal((await mine.ask('/portal/session')).status, 200);
+  });
+
+  test('people of a service provider have the provider portal alone', async () => {
+    const { ask, signIn } = at(globex);
+    const to = await signIn(await createPerson(globex), { to: '/provider-portal/services' });
+    assert.equal(to.pathname, '/provider-portal/services');
+    assert.deepEqual((await ask('/portal/session')).json()['entries'], ['provider-portal']);
+  });
+
+  test('an unknown client is told so, in the language of the browser', async () => {
+    const { browser } = openVisitor(on, 'nobody', originOf('nobody'));
+    for (const path of [
+      '/portal',
+      '/provider-portal/services',
+      '/portal/sign-in',
+      '/portal/callback',
+    ]) {
+      const seen = await browser.visit(path, { headers: { ...page, 'accept-language': 'fr-CH' } });
+      assert.equal(seen.status, 404, path);
+      assert.match(seen.text, /<html lang="fr">[\s\S]*Aucun client de la plateforme/);
+      assert.equal(browser.cookies.length, 0);
+    }
+  });
+
+  test('no other host has a portal: the page says where it stands', async () => {
+    const hosts = [
+      'evil.example',
+      'portal.test',
+      'a.b.portal.test',
+      `${acme.userDomainId}.evil.test`,
+    ];
+    for (const host of [
+      ...hosts.map((name) => `${name}:${port}`),
+      `${acme.userDomainId}.portal.test:1`,
+    ]) {
+      const seen = await on.transport({
+        method: 'GET',
+        url: new URL(`${on.settings.baseUrl}/portal/sign-in?domain=${acme.userDomainId}`),
+        headers: { ...page, host },
+      });
+      assert.equal(seen.status, 404, host);
+      assert.ok(seen.text.includes(`href="${on.settings.baseUrl}/portal"`), seen.text);
+    }
+  });
+
+  test('at the platform’s address the user domain is asked for first, and where one wanted to go is kept', async () => {
+    const person = await createPerson(acme);
+    const { browser, callback, ask } = openVisitor(on, acme.userDomainId);
+    const first = await follow(
+      browser,
+      await browser.visit('/portal/sign-in?to=/portal/users%3Fq=a'),
+    );
+    assert.match(first.url.pathname, /^\/auth\/sign-in\/[\w-]+$/);
+    const french = await browser.visit(`${first.url.pathname}?lang=fr`);
+    assert.match(french.text, /<html lang="fr"/);
+    const empty = await submit(browser, french, { identifier: '' });
+    assert.equal(empty.status, 422);
+    const unknown = await submit(browser, french, { identifier: 'ada@nobody-at-all' });
+    assert.equal(unknown.status, 422);
+    const identifier = `${person.user.username}@${acme.userDomainId}`;
+    const sent = await submit(browser, french, { identifier });
+    assert.equal(sent.status, 303, sent.text);
+    assert.equal(sent.location?.origin, on.settings.baseUrl);
+    const second = await follow(browser, sent);
+    assert.equal(second.status, 200);
+    assert.ok(second.text.includes(`value="${person.user.username}"`), 'the name is there already');
+    const back = await callback(person, second);
+    assert.equal(back.location?.href, `${on.settings.baseUrl}/portal/users?q=a`);
+    assert.equal((await ask('/portal/session')).status, 200);
+    assert.equal(formsIn(second).length > 0, true);
+  });
+
+  test('a user domain that does not exist leads back to the question', async () => {
+    const { browser } = openVisitor(on, 'nobody');
+    for (const domain of ['nobody-at-all', '../x', 'A B', '%00']) {
+      const query = new URLSearchParams({ domain });
+      const seen = await follow(browser, await browser.visit(`/portal/sign-in?${query}`));
+      assert.match(seen.url.pathname, /^\/auth\/sign-in\//, domain);
+    }
+  });
+});

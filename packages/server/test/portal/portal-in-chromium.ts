@@ -1,0 +1,193 @@
+// The portal as tests of its screens find it: built, served by a platform of its own, in a browser with somebody signed in.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { DemoFacts as WholeFacts } from '../../src/demo/demo-json.ts';
+import { assertAccessible, assertNotSideways } from '../support/browser/accessibility-check.ts';
+import { openChromium } from '../support/browser/chromium.ts';
+import { freePorts } from '../support/free-ports.ts';
+import type { Client } from '../support/https-client.ts';
+import {
+  type DemoFacts,
+  type ServerProcess,
+  serverProcess,
+} from '../support/processes/server-process.ts';
+import { codeAt } from '../support/test-users.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+/** For a machine that has much else to do. */
+const waitLimitMs = 90_000;
+const buildLimitMs = 300_000;
+export const wide = { width: 1440, height: 900 };
+const narrow = { width: 390, height: 844 };
+/** What somebody may be called: a script, and a word without an end. */
+export const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
+
+/** What a page must never say to those who look behind it. */
+const complaint = /Content Security Policy|not assignable|React|key/i;
+
+export type StageFacts = DemoFacts &
+  Pick<WholeFacts, 'deviceAuthUrl' | 'mailDir' | 'users' | 'serviceProvider'>;
+
+type SignIn = BrowserContextOptions & {
+  /** The tour is offered to whoever comes for the first time: here it is over. */
+  readonly isTourOver?: boolean;
+};
+
+type Steps = (page: Page) => Promise<void>;
+
+export type Stage = {
+  readonly server: ServerProcess;
+  readonly client: Client;
+  readonly facts: StageFacts;
+  readonly base: string;
+  readonly chromium: Browser;
+  /** Of an application of the demo, by its name in demo.json. */
+  tokenOf(application: string): Promise<string>;
+  /** A browser in which a user of the demo is signed in. */
+  signedIn(username: string, options?: SignIn): Promise<BrowserContext>;
+  /** Opens a screen in a tab of its own, and looks at what the browser complained of. */
+  look(whose: BrowserContext, path: string, steps: Steps): Promise<void>;
+  /** The screen can be used by everybody: wide and narrow, light and dark; after steps of the caller's. */
+  usable(whose: BrowserContext, path: string, steps?: Steps): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Hears what the browser complains of in a page, from now on. */
+export function complaintsOf(page: Page): readonly string[] {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (complaint.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (fault) => complaints.push(String(fault)));
+  return complaints;
+}
+
+/** Nothing has to be scrolled sideways, on a screen and on a phone. */
+export async function assertFits(page: Page, name: string): Promise<void> {
+  for (const size of [wide, narrow]) {
+    await page.setViewportSize(size);
+    await assertNotSideways(page, `${name} at ${size.width}`);
+  }
+}
+
+/** Nothing of the screen is still being fetched. */
+export const loaded = (page: Page) =>
+  page.waitForSelector('#content [aria-busy="true"]', { state: 'detached' });
+
+async function look(whose: BrowserContext, path: string, steps: Steps): Promise<void> {
+  const page = await whose.newPage();
+  const complaints = complaintsOf(page);
+  try {
+    await page.goto(path);
+    await page.waitForSelector('#content h1');
+    await steps(page);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await page.close();
+  }
+}
+
+const usable: Stage['usable'] = (whose, path, steps) =>
+  look(whose, path, async (page) => {
+    await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
+    await steps?.(page);
+    await assertFits(page, path);
+    await assertAccessible(page, path);
+  });
+
+function userOf(facts: StageFacts, username: string) {
+  for (const { userDomainId, users } of [facts, facts.serviceProvider]) {
+    const user = users.find((each) => each.username === username);
+    if (user !== undefined) return { ...user, userDomainId };
+  }
+  return assert.fail(`the demo has no user ${username}`);
+}
+
+/** By the page of the realm, as a person: that takes a one-time password where the user has one. */
+async function signIn(context: BrowserContext, user: ReturnType<typeof userOf>): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`/portal/sign-in?domain=${user.userDomainId}&to=/portal/`);
+  await page.fill('#username', user.username);
+  await page.fill('#password', user.password);
+  if (user.otpSecret !== undefined) await page.fill('#code', codeAt(user.otpSecret, Date.now()));
+  await page.click('main button.primary');
+  await page.waitForSelector('#content h1');
+  await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
+  return page;
+}
+
+async function openServer(name: string) {
+  const build = [join(root, 'tools/build-portal.ts')];
+  await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
+  const dataDir = await mkdtemp(join(tmpdir(), `switchyard-${name}-`));
+  const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
+  const server = serverProcess({
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
+    SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
+    SWITCHYARD_METRICS_PORT: String(metricsPort),
+  });
+  return { dataDir, server };
+}
+
+/** @param name tells the data directory apart from others */
+export async function openStage(name: string): Promise<Stage> {
+  const { dataDir, server } = await openServer(name);
+  let chromium: Browser | undefined;
+  async function close(): Promise<void> {
+    await chromium?.close();
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  async function open(): Promise<Stage> {
+    await server.start();
+    const client = await server.client();
+    const facts = (await server.facts()) as StageFacts;
+    const browser = await openChromium({
+      certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
+    });
+    chromium = browser;
+    return {
+      server,
+      client,
+      facts,
+      base: facts.baseUrl,
+      chromium: browser,
+      look,
+      usable,
+      close,
+
+      tokenOf(application) {
+        const { clientId = '', clientSecret = '' } = facts.applications[application] ?? {};
+        return client.token(facts.userDomainId, clientId, clientSecret);
+      },
+
+      async signedIn(username, { isTourOver = false, ...options } = {}) {
+        const context = await browser.newContext({
+          baseURL: facts.baseUrl,
+          locale: 'en-GB',
+          viewport: wide,
+          ...options,
+        });
+        context.setDefaultTimeout(waitLimitMs);
+        const page = await signIn(context, userOf(facts, username));
+        if (isTourOver) await page.evaluate(`localStorage.setItem('switchyard-tour', 'over')`);
+        await page.close();
+        return context;
+      },
+    };
+  }
+  try {
+    return await open();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

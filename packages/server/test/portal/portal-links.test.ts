@@ -1,0 +1,47 @@
+// What the browser fetches by a plain link in a page of ours: the session counts there, and for nothing else.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import type { Visit } from '../support/browser/cookie-browser.ts';
+import { createPerson } from '../support/test-users.ts';
+import { openVisitor } from './portal-client.ts';
+import { openPortalHouse, type PortalHouse } from './portal-test-platform.ts';
+
+let on: PortalHouse;
+before(async () => {
+  on = await openPortalHouse();
+});
+after(() => on.close());
+
+test('a link in a page of ours leads to the content of an export, and to nothing else', async () => {
+  const realm = await on.newRealm();
+  const { browser, signIn } = openVisitor(on, realm.userDomainId);
+  await signIn(await createPerson(realm));
+  const exports = '/reporting/v1/exports';
+  const content = `${exports}/${randomUUID()}/content`;
+  const link = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' };
+  const status = async (path: string, headers: Record<string, string>, visit: Visit = {}) => {
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    return (await browser.visit(path, { ...visit, headers: { accept, ...headers } })).status;
+  };
+  // Nobody has made it, and who is let in hears so.
+  assert.equal(await status(content, link), 404);
+  const strange: Record<string, string>[] = [
+    {},
+    { 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-mode': 'navigate' },
+    { ...link, 'sec-fetch-mode': 'cors' },
+    { ...link, 'sec-fetch-mode': 'no-cors' },
+    ...['cross-site', 'same-site', 'none'].map((site) => ({ ...link, 'sec-fetch-site': site })),
+    { ...link, origin: 'https://evil.example' },
+    { ...link, 'x-switchyard-portal': 'no' },
+    { ...link, authorization: 'Bearer nothing' },
+  ];
+  for (const headers of strange) {
+    assert.equal(await status(content, headers), 401, JSON.stringify(headers));
+  }
+  for (const path of [exports, `${exports}/${randomUUID()}`, '/logs/v1/requests']) {
+    assert.equal(await status(path, link), 401, path);
+  }
+  assert.equal(await status(`${exports}/${randomUUID()}`, link, { method: 'DELETE' }), 401);
+});

@@ -1,0 +1,224 @@
+// Whole run: pages in a browser.
+// The payments of the portal in a real browser, against the platform as it is started: seen by everybody, refunded once.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { linkIsUp } from '../faults/load-during-faults.ts';
+import { assertAccessible, wear } from '../support/browser/accessibility-check.ts';
+import { withoutChromium } from '../support/browser/chromium.ts';
+import type { Client } from '../support/https-client.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { assertFits, hostileName, openStage, type Stage } from './portal-in-chromium.ts';
+
+describe('the payments of the portal', { skip: withoutChromium }, () => {
+  let stage: Stage;
+  let client: Client;
+  let context: BrowserContext;
+  let token: string;
+
+  before(async () => {
+    stage = await openStage('portal-payments');
+    client = stage.client;
+    token = await stage.tokenOf('merchant');
+    await linkIsUp(client, token);
+    context = await stage.signedIn('demo');
+  });
+  after(() => stage?.close());
+
+  const look = (path: string, steps: (page: Page) => Promise<void>) =>
+    stage.look(context, path, steps);
+
+  async function sell(amount: number, members: Record<string, unknown> = {}): Promise<string> {
+    const { status, body } = await client.call('POST', '/payment/v1/transactions/process', {
+      token,
+      body: {
+        clientTransactionId: randomUUID(),
+        amount,
+        currency: 'EUR',
+        entryMode: 'Keyed',
+        instrument: {
+          card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 },
+        },
+        ...members,
+      },
+    });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.transactionId;
+  }
+
+  const read = async (id: string) =>
+    (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
+
+  /** What lies behind it cannot be reached, and is dimmed. Expects axe in the page. */
+  async function assertDialogAccessible(page: Page, name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await wear(page, name, colorScheme);
+      const { violations, passes } = (await page.evaluate(`axe.run('[role="dialog"]')`)) as {
+        violations: { id: string }[];
+        passes: unknown[];
+      };
+      assert.ok(passes.length > 5, `${name}: axe saw it`);
+      assert.deepEqual(
+        violations.map(({ id }) => id),
+        [],
+        `${name} in ${colorScheme}`,
+      );
+    }
+  }
+
+  test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
+    const id = await sell(1050, { captureMode: 'Deferred' });
+    await sell(9_051);
+    const settlements = async () =>
+      (await client.call('GET', '/reporting/v1/settlements?limit=1', { token })).body.items[0];
+    await sell(2_599);
+    await eventually('a settlement', async () => (await settlements()) !== undefined);
+    const { settlementId } = await settlements();
+    for (const path of [
+      '/portal/',
+      '/portal/payments',
+      '/portal/payments?state=Expired',
+      `/portal/payments/${id}`,
+      '/portal/qr-payments',
+      '/portal/analytics',
+      '/portal/settlements',
+      `/portal/settlements/${settlementId}`,
+      '/portal/virtual-terminal',
+      '/portal/users/none-of-ours',
+    ]) {
+      await stage.usable(context, path);
+    }
+  });
+
+  test('what opens over a screen can be used by everybody, too', async () => {
+    const id = await sell(2_000);
+    await look(`/portal/payments/${id}`, async (page) => {
+      await page.locator('.sy-user').click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+      await assertAccessible(page, 'the menu of the user');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Refund', exact: true }).click();
+      await page.getByRole('dialog').getByRole('textbox', { name: 'Amount' }).waitFor();
+      await assertDialogAccessible(page, 'the dialogue of a refund');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder(/^Screen/).waitFor();
+      await assertDialogAccessible(page, 'the palette');
+    });
+  });
+
+  test('a refund that is pressed twice is made once', async () => {
+    const id = await sell(5_000);
+    await look(`/portal/payments/${id}`, async (page) => {
+      await page.getByRole('button', { name: 'Refund', exact: true }).click();
+      await page.getByRole('textbox', { name: 'Amount' }).fill('12.34');
+      await page.getByRole('button', { name: /^Refund EUR/ }).dblclick();
+      await page.getByText('Partly refunded').first().waitFor();
+      const { operations, refundedAmount } = await read(id);
+      assert.equal(refundedAmount, 1_234);
+      assert.equal(operations.length, 1);
+    });
+  });
+
+  test('more than is left is refused before it is sent, and the platform’s own words are shown', async () => {
+    const id = await sell(2_000);
+    await look(`/portal/payments/${id}`, async (page) => {
+      await page.getByRole('button', { name: 'Refund', exact: true }).click();
+      await page.getByRole('textbox', { name: 'Amount' }).fill('20.01');
+      await page.getByText(/No more than/).waitFor();
+      const send = page.getByRole('button', { name: /^Refund EUR/ });
+      assert.equal(await send.isDisabled(), true);
+      await page.getByRole('textbox', { name: 'Amount' }).fill('15');
+      // Somebody else is quicker.
+      const other = await client.call('POST', `/payment/v1/transactions/${id}/refund`, {
+        token,
+        body: { amount: 1_000 },
+      });
+      assert.equal(other.status, 200);
+      await send.click();
+      await page.getByRole('dialog').getByRole('alert').waitFor();
+      assert.equal((await read(id)).refundedAmount, 1_000);
+    });
+  });
+
+  test('what may not be done now says why', async () => {
+    const id = await sell(9_051);
+    await look(`/portal/payments/${id}`, async (page) => {
+      await page.getByText('The payment was declined.').first().waitFor();
+      const refund = page.getByRole('button', { name: 'Refund', exact: true });
+      assert.equal(await refund.isDisabled(), true);
+    });
+  });
+
+  test('filters stand in the address, and a reference finds its payment', async () => {
+    const clientTransactionId = `till-9:${randomUUID().slice(0, 8)}`;
+    await sell(3_300, { clientTransactionId });
+    await eventually('the search finds it', async () => {
+      const path = `/reporting/v1/transactions?text=${clientTransactionId}`;
+      return (await client.call('GET', path, { token })).body.items.length === 1;
+    });
+    await look('/portal/payments', async (page) => {
+      await page.getByRole('searchbox').fill(clientTransactionId);
+      await page.waitForURL((url) => url.searchParams.get('text') === clientTransactionId);
+      await page.getByText('1 row', { exact: true }).waitFor();
+      await page.reload();
+      await page.getByText('1 row', { exact: true }).waitFor();
+      await page.locator('.sy-table-link').first().focus();
+      await page.keyboard.press('Enter');
+      await page.getByText('EUR 33.00').first().waitFor();
+      await page.goBack();
+      await page.waitForURL((url) => url.searchParams.get('text') === clientTransactionId);
+    });
+  });
+
+  test('Ctrl+K works while something is typed, and leads to a screen', async () => {
+    await look('/portal/payments', async (page) => {
+      await page.getByRole('searchbox').focus();
+      await page.keyboard.press('Control+K');
+      await page.getByPlaceholder(/^Screen/).fill('Analyt');
+      await page.locator('[data-action][data-selected]').getByText('Analytics').waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/portal/analytics');
+    });
+  });
+
+  test('a lost connection is told for as long as it lasts', async () => {
+    await look('/portal/payments', async (page) => {
+      await context.setOffline(true);
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await page.getByText(/The platform does not answer\./).waitFor();
+      await context.setOffline(false);
+      await page.getByText(/The platform does not answer\./).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('the virtual terminal takes a card, and its payment is there', async () => {
+    await look('/portal/virtual-terminal', async (page) => {
+      await page.getByRole('button', { name: 'Take the payment' }).dblclick();
+      await page.getByText('Approved', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Look at this payment' }).click();
+      await page.getByText('EUR 12.50').first().waitFor();
+    });
+  });
+
+  test('a hostile name runs no script, and the layout holds', async () => {
+    const { facts } = stage;
+    assert.equal(facts.applications['acquirer']?.merchantId, undefined);
+    const admin = await stage.tokenOf('acquirer');
+    const path = `/provisioning/v2/stores/${facts.merchants[0]?.stores[0]?.storeId}`;
+    const { body, headers } = await client.call('GET', path, { token: admin });
+    const renamed = await client.call('PUT', path, {
+      token: admin,
+      headers: { 'if-match': String(headers['etag']) },
+      body: { ...body, name: hostileName },
+    });
+    assert.equal(renamed.status, 200, renamed.text);
+    await look('/portal/payments', async (page) => {
+      await page.getByText('<img src=x').first().waitFor();
+      assert.notEqual(await page.title(), 'owned');
+      await assertFits(page, 'payments');
+    });
+  });
+});

@@ -1,0 +1,181 @@
+// Whole run: much is made, or waited for, before it shows.
+// How long a session of the portal lives: with somebody at work, with nobody, and over several processes.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { formsIn } from '../support/browser/test-sign-in-pages.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { createPerson } from '../support/test-users.ts';
+import { openVisitor, sessionCookie, type Visitor } from './portal-client.ts';
+import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+describe('the time of a session of the portal', () => {
+  let on: PortalHouse;
+  let beside: PortalHouse;
+  let realm: PortalRealm;
+  before(async () => {
+    on = await openPortalHouse();
+    beside = await openPortalHouse({ beside: on });
+    realm = await on.newRealm();
+  });
+  after(async () => {
+    await beside.close();
+    await on.close();
+  });
+
+  const advance = (ms: number) => on.clock.advance(ms);
+  const path = () => `/user-management/v2/user-domains/${realm.userDomainId}/users`;
+  const generations = async (userId: string) => {
+    const rows = await (await testDatabase()).query<{ generation: number }>(
+      'SELECT generation FROM portal_sessions WHERE organization_id = $1 AND user_id = $2',
+      [realm.organizationId, userId],
+    );
+    return rows.map(({ generation }) => generation);
+  };
+  async function signedIn(): Promise<Visitor & { readonly userId: string }> {
+    const person = await createPerson(realm);
+    const visitor = openVisitor(on, realm.userDomainId);
+    await visitor.signIn(person);
+    return { ...visitor, userId: person.user.userId };
+  }
+  /** The same browser, whose request another process answers. */
+  function atOther({ session }: Visitor): Visitor {
+    const other = openVisitor({ ...beside, settings: on.settings }, realm.userDomainId);
+    const cookie = session();
+    assert.ok(cookie !== undefined);
+    other.browser.plant(cookie);
+    return other;
+  }
+
+  test('somebody at work stays in, with a token that is renewed once a minute at most', async () => {
+    const { ask, userId } = await signedIn();
+    for (let minutes = 0; minutes < 40; minutes += 10) {
+      advance(10 * minuteMs);
+      assert.equal((await ask(path())).status, 200, `${minutes}`);
+      assert.equal((await ask(path())).status, 200);
+    }
+    assert.deepEqual(await generations(userId), [5]);
+    const told = (await ask('/portal/session')).json();
+    const left = Date.parse(String(told['expiresAt'])) - on.clock.now();
+    assert.equal(left, 15 * minuteMs);
+    assert.equal(told['idleSeconds'], 900);
+  });
+
+  test('a quarter of an hour without anybody ends it, at the realm too, whatever the page asks by itself', async () => {
+    const { ask, browser, toSignIn } = await signedIn();
+    const byItself = { headers: { 'x-switchyard-portal': 'background' } };
+    for (let minutes = 0; minutes < 14; minutes += 2) {
+      advance(2 * minuteMs);
+      assert.equal((await ask(path(), byItself)).status, 200, `${minutes}`);
+    }
+    advance(minuteMs);
+    const late = await ask(path(), byItself);
+    assert.equal(late.status, 401, 'the page kept asking, and nobody was there');
+    assert.equal(late.json()['code'], 'token_expired');
+    assert.match(String(late.headers['www-authenticate']), /Bearer/);
+    assert.equal((await ask('/portal/session')).status, 401);
+    assert.ok(browser.cookiesFor('/').some(({ name }) => name === sessionCookie));
+    assert.ok(formsIn(await toSignIn()).length > 0, 'the password is asked for');
+  });
+
+  test('a click a moment before the end carries it on, though the token has ended long since', async () => {
+    const { ask } = await signedIn();
+    advance(15 * minuteMs - 1000);
+    assert.equal((await ask(path())).status, 200);
+    advance(14 * minuteMs);
+    assert.equal((await ask(path())).status, 200);
+    advance(15 * minuteMs);
+    assert.equal((await ask(path())).status, 401);
+  });
+
+  test('after eight hours the day’s work is over, however busy', async () => {
+    const { ask } = await signedIn();
+    const began = on.clock.now();
+    while (on.clock.now() - began < 8 * hourMs - 14 * minuteMs) {
+      assert.equal((await ask(path())).status, 200);
+      advance(14 * minuteMs);
+    }
+    const told = (await ask('/portal/session')).json();
+    assert.equal(told['expiresAt'], told['endsAt'], 'it tells so before');
+    const endsAt = Date.parse(String(told['endsAt']));
+    assert.ok(Math.abs(endsAt - began - 8 * hourMs) <= 1000, 'in whole seconds');
+    advance(endsAt - on.clock.now() - 1);
+    assert.equal((await ask(path())).status, 200);
+    advance(1);
+    assert.equal((await ask(path())).status, 401);
+  });
+
+  test('of twenty requests at once, over two processes, one renews and all are answered', async () => {
+    const here = await signedIn();
+    const there = atOther(here);
+    // Both know the session as it stands, and both see that its token is over.
+    assert.equal((await there.ask(path())).status, 200);
+    for (let round = 1; round <= 3; round += 1) {
+      advance(6 * minuteMs);
+      const asked = Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? here : there).ask(path()),
+      );
+      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      assert.deepEqual(await generations(here.userId), [1 + round]);
+    }
+  });
+
+  test('who signs out is out within seconds in every process', async () => {
+    const here = await signedIn();
+    const there = atOther(here);
+    assert.equal((await there.ask(path())).status, 200);
+    assert.equal((await here.ask('/portal/sign-out', { method: 'POST' })).status, 200);
+    advance(6_000);
+    assert.equal((await there.ask('/portal/session')).status, 401);
+  });
+
+  test('what one process sees of somebody at work, the others believe', async () => {
+    const here = await signedIn();
+    const there = atOther(here);
+    for (let turn = 0; turn < 4; turn += 1) {
+      advance(10 * minuteMs);
+      assert.equal((await here.ask(path())).status, 200);
+    }
+    assert.equal((await there.ask(path())).status, 200);
+  });
+
+  test('a right that another process took away is gone within a minute', async () => {
+    const here = await signedIn();
+    const there = atOther(here);
+    assert.equal((await there.ask(path())).status, 200);
+    const { accounts } = on.house.identity;
+    const groups = [`${realm.organizationId}_org_dfo`];
+    await accounts.updateProfile(realm.organizationId, here.userId, (user) => ({
+      ...user,
+      groups,
+    }));
+    advance(minuteMs);
+    assert.equal((await there.ask(path())).status, 403);
+    await accounts.setStatus(realm.organizationId, here.userId, 'Disabled');
+    advance(minuteMs);
+    assert.equal((await there.ask(path())).status, 401);
+  });
+
+  test('the oldest of many browsers of one person gives way', async () => {
+    const person = await createPerson(realm);
+    const first = openVisitor(on, realm.userDomainId);
+    await first.signIn(person);
+    const database = await testDatabase();
+    await database.query(
+      `INSERT INTO portal_sessions
+       SELECT organization_id, sha256(n::text::bytea), gen_random_uuid(), sign_in_id, user_id,
+         user_domain_id, origin, tokens_sealed, generation, created_at + n * interval '1 second',
+         renewed_at, expires_at, ends_at
+       FROM portal_sessions, generate_series(1, 19) AS n
+       WHERE organization_id = $1 AND user_id = $2`,
+      [realm.organizationId, person.user.userId],
+    );
+    advance(30_000);
+    await openVisitor(on, realm.userDomainId).signIn(person);
+    assert.equal((await generations(person.user.userId)).length, 20);
+    assert.equal((await first.ask('/portal/session')).status, 401);
+  });
+});

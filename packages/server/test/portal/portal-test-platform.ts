@@ -1,0 +1,169 @@
+// A house of its own behind real TLS, with a clock that can be moved and hosts of clients, over the common database.
+
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { Agent, request as send } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { defined } from '@switchyard/contract';
+import {
+  type Application,
+  type ApplicationOptions,
+  createApplication,
+} from '../../src/application.ts';
+import {
+  createLog,
+  ensureListenerCertificate,
+  readSettings,
+  type Settings,
+} from '../../src/platform/index.ts';
+import type { Transport } from '../support/browser/cookie-browser.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { patientLimits } from '../support/high-load-limits.ts';
+import { type MovableClock, movableClock } from '../support/movable-clock.ts';
+import { makeRealmKey } from '../support/processes/realm-key-pool.ts';
+
+export type PortalHouse = {
+  readonly house: Application;
+  readonly settings: Settings;
+  readonly clock: MovableClock;
+  readonly ca: string;
+  /** Of the server, PEM. */
+  readonly certificate: string;
+  /** Where its built pages are looked for. */
+  readonly portalFolder: string;
+  /** Finds every host at this machine, whatever the certificate is for. */
+  readonly transport: Transport;
+  /** An organisation of its own with its user domain. */
+  newRealm(facts?: RealmFacts): Promise<PortalRealm>;
+  close(): Promise<void>;
+};
+
+const buildLimitMs = 300_000;
+
+type RealmFacts = { readonly userDomainId?: string; readonly persona?: string };
+export type PortalRealm = {
+  readonly identity: Application['identity'];
+  readonly organizationId: string;
+  readonly userDomainId: string;
+};
+
+export type PortalHouseFacts = {
+  readonly portalDomain?: string;
+  readonly clock?: MovableClock;
+  /** Serves the portal as it is built from the sources that stand here. */
+  readonly isBuilt?: boolean;
+  /** Another process of the same platform: its port, data and keys. */
+  readonly beside?: PortalHouse;
+  /** Rooms beside those of the portal. */
+  readonly roles?: string;
+  /** Left out: the demo's. Its keys and certificates are those of a demo all the same. */
+  readonly environment?: Settings['environment'];
+  readonly rateLimits?: ApplicationOptions['rateLimits'];
+};
+
+const lookup: LookupFunction = (_host, { all }, done) => {
+  if (all === true) done(null, [{ address: '127.0.0.1', family: 4 }]);
+  else done(null, '127.0.0.1', 4);
+};
+
+/** `port` is where it really listens; the address and the Host header stay those of the request. */
+function transportTo(port: number): { transport: Transport; agent: Agent } {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, lookup });
+  const transport: Transport = ({ method, url, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const length =
+        body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+      const where = { host: url.hostname, port, path: url.pathname + url.search };
+      const given = { host: url.host, ...headers, ...length };
+      const sent = send({ ...where, method, agent, headers: given }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const { statusCode: status = 0, headers: got } = response;
+          resolve({ status, headers: got, text: Buffer.concat(chunks).toString() });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  return { transport, agent };
+}
+
+/** Built by the program that `npm start` runs beside the server, where it is not built already. */
+async function builtPortal(): Promise<string> {
+  const root = fileURLToPath(new URL('../../../../', import.meta.url));
+  await promisify(execFile)(process.execPath, [join(root, 'tools/build-portal.ts')], {
+    timeout: buildLimitMs,
+  });
+  return join(root, 'packages/portal/dist');
+}
+
+export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<PortalHouse> {
+  const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
+  const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
+  const [port = 0, devicePort] = await freePorts(2);
+  const demo = readSettings({
+    SWITCHYARD_ENVIRONMENT: 'demo',
+    SWITCHYARD_ROLES: `identity portal ${facts.roles ?? ''}`.trim(),
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
+    SWITCHYARD_LOG_LEVEL: 'silent',
+    ...defined({
+      SWITCHYARD_BASE_URL: beside?.settings.baseUrl,
+      SWITCHYARD_PORTAL_DOMAIN: portalDomain,
+    }),
+  });
+  const settings = { ...demo, environment: facts.environment ?? demo.environment };
+  const tls = await ensureListenerCertificate({ settings: demo, clock: { now: () => Date.now() } });
+  const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
+  await mkdir(portalFolder, { recursive: true });
+  const house = await createApplication({
+    settings,
+    database: await testDatabase(),
+    clock,
+    tls,
+    portalFolder,
+    makeRealmKey,
+    log: createLog(settings),
+    loadLimits: patientLimits,
+    ...defined({ rateLimits: facts.rateLimits }),
+  });
+  await house.http.listen();
+  const { transport, agent } = transportTo(port);
+  return {
+    house,
+    settings,
+    clock,
+    portalFolder,
+    transport,
+    ca: await readFile(tls.caFile ?? '', 'utf8'),
+    certificate: tls.cert,
+    async newRealm({ userDomainId = `p${randomUUID().slice(0, 13)}`, persona } = {}) {
+      const organizationId = randomUUID();
+      const labels = persona === undefined ? {} : { labels: { persona } };
+      const input = { name: `Bank ${userDomainId}`, ...labels };
+      await house.provisioning.organizations.create({ organizationId }, input, organizationId);
+      await house.identity.createUserDomain({ userDomainId, organizationId });
+      return { identity: house.identity, organizationId, userDomainId };
+    },
+    async close() {
+      agent.destroy();
+      await house.stop();
+      if (beside === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Pages as a build leaves them: one with room for the nonce, and a few files. */
+export async function writeBuilt(folder: string, files: Readonly<Record<string, string | Buffer>>) {
+  await mkdir(join(folder, 'assets'), { recursive: true });
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+}

@@ -1,0 +1,204 @@
+// Whole run: pages in a browser.
+// A till and a terminal in one page of the demo, in a real browser, through the connector: paid, aborted, broken off, and money once.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { linkIsUp } from '../faults/load-during-faults.ts';
+import { assertAccessible } from '../support/browser/accessibility-check.ts';
+import { withoutChromium } from '../support/browser/chromium.ts';
+import type { Client } from '../support/https-client.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { assertFits, complaintsOf, openStage, type Stage, wide } from './portal-in-chromium.ts';
+
+const address = '/portal/virtual-terminal?method=Nexo';
+
+type Walk = { readonly page: Page; readonly sales: () => number };
+
+describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
+  let stage: Stage;
+  let client: Client;
+  let context: BrowserContext;
+  let token: string;
+
+  before(async () => {
+    stage = await openStage('virtual-terminal');
+    client = stage.client;
+    token = await stage.tokenOf('merchant');
+    await linkIsUp(client, token);
+    context = await stage.signedIn('demo', { reducedMotion: 'reduce' });
+  });
+  after(() => stage?.close());
+
+  /** Opens the screen in a tab of its own, and looks at what the browser complained of. */
+  async function walk(steps: (on: Walk) => Promise<void>): Promise<void> {
+    const page = await context.newPage();
+    const complaints = complaintsOf(page);
+    let sales = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/transactions/process')) sales += 1;
+    });
+    try {
+      await page.goto(address);
+      await connected(page);
+      await steps({ page, sales: () => sales });
+      assert.deepEqual(complaints, []);
+    } finally {
+      await page.close();
+    }
+  }
+
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const terminal = (page: Page) => page.getByRole('region', { name: 'Terminal', exact: true });
+  const shows = (page: Page, words: string) =>
+    terminal(page).getByText(words, { exact: true }).waitFor();
+  const connected = (page: Page) => page.getByText('Connected to the Cloud Connector').waitFor();
+  const sentMessage = (page: Page) => page.getByRole('region', { name: 'Till → terminal' }).last();
+  const response = (page: Page) => page.getByRole('region', { name: 'Terminal → till' }).last();
+
+  async function pay(page: Page): Promise<void> {
+    await shows(page, 'Welcome');
+    await button(page, 'Send to the terminal').click();
+    await shows(page, 'Please pay');
+  }
+  const choose = (page: Page, card: RegExp) =>
+    page.getByRole('radio', { name: card }).check({ force: true });
+  const tap = (page: Page) => button(page, 'Tap').click();
+  const paid = (page: Page) => page.getByText('Paid · EUR 12.50').waitFor();
+
+  async function paymentIn(page: Page) {
+    const href = await page
+      .getByRole('link', { name: 'Look at this payment' })
+      .getAttribute('href');
+    const id = href?.split('/').at(-1) ?? '';
+    return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
+  }
+
+  test('with chip and PIN, and its receipt; both messages are shown; then it is reversed', async () => {
+    await walk(async ({ page, sales }) => {
+      const place = await terminal(page).boundingBox();
+      await pay(page);
+      await choose(page, /Visa.*PIN 1234/);
+      await button(page, 'Insert').click();
+      await shows(page, 'Enter your PIN');
+      await page.keyboard.type('9999');
+      await page.keyboard.press('Enter');
+      await shows(page, 'Wrong PIN: 2 tries left');
+      for (const digit of '1234') await button(page, digit).click();
+      await button(page, 'OK').click();
+      await paid(page);
+      await page.getByRole('region', { name: "Customer's receipt" }).waitFor();
+      assert.deepEqual(await terminal(page).boundingBox(), place, 'nothing moves for the receipt');
+      assert.match((await sentMessage(page).textContent()) ?? '', /"PaymentRequest"/);
+      const told = (await response(page).textContent()) ?? '';
+      assert.match(told, /"Result": "Success"/);
+      assert.match(told, /"OfflinePIN"/);
+      const transaction = await paymentIn(page);
+      assert.deepEqual(
+        [transaction.state, transaction.amount, transaction.entryMode],
+        ['Captured', 1250, 'ContactChip'],
+      );
+      assert.equal(sales(), 1);
+      await button(page, 'Reverse').dblclick();
+      await page.getByText('Reversed · EUR 12.50').waitFor();
+      const { operations } = await paymentIn(page);
+      assert.equal(operations.length, 1);
+    });
+  });
+
+  test('a decline is told with its reason, and an abort takes nothing', async () => {
+    await walk(async ({ page, sales }) => {
+      await page.getByRole('combobox', { name: 'How it ends' }).click();
+      await page.getByRole('option', { name: 'Declined: insufficient funds' }).click();
+      await pay(page);
+      await choose(page, /Telephone/);
+      await tap(page);
+      await page.getByText(/^Not paid/).waitFor();
+      await page.getByText(/Refusal: InsufficientFunds/).waitFor();
+      assert.equal(sales(), 1);
+      await button(page, 'Send to the terminal').click();
+      await shows(page, 'Please pay');
+      await button(page, 'Abort').click();
+      await page.getByText(/Aborted: The request was aborted/).waitFor();
+      assert.equal(sales(), 1);
+      await page.getByRole('button', { name: /^Abort Sent/ }).click();
+      await page.getByText('It has no answer of its own').waitFor();
+    });
+  });
+
+  test('a cable that is pulled in the middle: the till finds out, and money is taken once', async () => {
+    await walk(async ({ page, sales }) => {
+      await pay(page);
+      await button(page, 'Pull the cable').click();
+      await page.getByText(/The answer was lost/).waitFor();
+      await tap(page);
+      await shows(page, 'Approved');
+      await button(page, 'Connect').click();
+      await paid(page);
+      assert.equal(sales(), 1);
+      assert.equal((await paymentIn(page)).state, 'Captured');
+      await page
+        .getByRole('button', { name: /^TransactionStatus/ })
+        .first()
+        .waitFor();
+    });
+  });
+
+  test('a page that is loaded anew while the acquirer thinks: both find their payment', async () => {
+    await walk(async ({ page, sales }) => {
+      await page.getByRole('combobox', { name: 'How it ends' }).click();
+      await page.getByRole('option', { name: 'Approved after eight seconds' }).click();
+      await pay(page);
+      await choose(page, /Telephone/);
+      const [request] = await Promise.all([page.waitForRequest(/\/process$/), tap(page)]);
+      const { clientTransactionId } = request.postDataJSON() as { clientTransactionId: string };
+      await eventually('the platform has the sale', async () => {
+        const path = `/payment/v1/transactions/${clientTransactionId}`;
+        return (await client.call('GET', path, { token })).status === 200;
+      });
+      await page.reload();
+      await page.getByText('Paid · EUR 90.98').waitFor();
+      assert.equal(sales(), 1);
+      assert.equal((await paymentIn(page)).amount, 9_098);
+    });
+  });
+
+  test('two tabs are one terminal: the younger asks, and the elder gives way', async () => {
+    await walk(async ({ page }) => {
+      const other = await context.newPage();
+      await other.goto(address);
+      await other.getByText('This terminal is open in another tab').waitFor();
+      await button(other, 'Use it here').click();
+      await connected(other);
+      await page.getByText('This terminal is open in another tab').waitFor();
+      await pay(other);
+      await tap(other);
+      await paid(other);
+      await other.close();
+      await connected(page);
+    });
+  });
+
+  test('every state of it can be used by everybody, wide and narrow, light and dark', async () => {
+    await walk(async ({ page }) => {
+      async function look(name: string): Promise<void> {
+        await assertFits(page, name);
+        await assertAccessible(page, name);
+        await page.setViewportSize(wide);
+      }
+      await look('waiting for the till');
+      await pay(page);
+      await look('waiting for a card');
+      await choose(page, /Visa.*signature/);
+      await button(page, 'Insert').click();
+      await shows(page, 'Please sign');
+      await look('waiting for a signature');
+      await button(page, 'Signed').click();
+      await paid(page);
+      await look('paid');
+      await button(page, 'Diagnosis').click();
+      await page.getByRole('button', { name: /^Diagnosis Success/ }).waitFor();
+      await button(page, 'Pull the cable').click();
+      await look('without its cable');
+    });
+  });
+});

@@ -1,0 +1,168 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
+// kill -9 in the middle of an import: sent again it goes on, and nothing is there twice or missing.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { random } from '../faults/load-during-faults.ts';
+import { freePorts } from '../support/free-ports.ts';
+import type { Client } from '../support/https-client.ts';
+import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import {
+  hardwareLine,
+  type Imported,
+  importedOf,
+  jsonLines,
+  merchantLine,
+  placeLine,
+  storeLine,
+} from '../support/provisioning/bulk-import-client.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const kills = 2;
+const pairs = 1400;
+const url = '/provisioning/v2/bulk';
+const key = 'estate-1';
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
+/** Longer than the lease of the process that died. */
+const goOnLimitMs = 120_000;
+
+let directory: string;
+let server: ServerProcess;
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'switchyard-bulk-'));
+  const ports = await freePorts(4);
+  server = serverProcess({
+    SWITCHYARD_DATA_DIR: join(directory, 'data'),
+    SWITCHYARD_PORT: String(ports[0]),
+    SWITCHYARD_DEVICE_PORT: String(ports[1]),
+    SWITCHYARD_METRICS_PORT: String(ports[2]),
+    SWITCHYARD_ACQUIRER_PORT: String(ports[3]),
+    SWITCHYARD_SIMULATORS: 'off',
+    SWITCHYARD_LOG_LEVEL: 'warn',
+  });
+  await server.start();
+});
+
+after(async () => {
+  await server.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+let token: string | undefined;
+
+/** The token outlives the server, whose connections do not. */
+async function entrance(): Promise<{ client: Client; token: string }> {
+  const client = await server.client();
+  const { userDomainId, applications } = await server.facts();
+  const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
+  token ??= await client.token(userDomainId, clientId, clientSecret);
+  return { client, token };
+}
+
+const lines = [
+  merchantLine('M'),
+  storeLine('M', 'S'),
+  ...Array.from({ length: pairs }, (_, index) => [
+    placeLine('S', `D${index}`),
+    hardwareLine(`D${index}`, {
+      serialNumber: `K${index}`,
+      make: 'CRASH',
+      model: 'ONE',
+      family: 'axium',
+      externalId: `P${index}`,
+    }),
+  ]).flat(),
+];
+const body = jsonLines(lines);
+const headers = { 'content-type': 'application/jsonl', 'idempotency-key': key };
+
+async function send(): Promise<Imported> {
+  const { client, token: bearer } = await entrance();
+  const answer = await client.call('POST', url, { token: bearer, raw: body, headers });
+  return importedOf(answer.status, answer.headers, answer.text);
+}
+
+/** How far the import is, by its progress. */
+async function progress(): Promise<{ state: string; lines: number }> {
+  const { client, token: bearer } = await entrance();
+  const { status, body: now } = await client.call('GET', `${url}/${key}`, { token: bearer });
+  return status === 200 ? now : { state: 'Unknown', lines: 0 };
+}
+
+/** Sends it once nobody works at it: the lease of a process that died has to end. */
+async function sendAgain(): Promise<Imported> {
+  const { state } = await until(
+    async () => {
+      const now = await progress();
+      return now.state === 'Running' ? undefined : now;
+    },
+    'the lease of the dead process to end',
+    goOnLimitMs,
+  );
+  assert.notEqual(state, 'Completed');
+  return send();
+}
+
+/** Every page of a list. */
+async function all(path: string): Promise<Record<string, unknown>[]> {
+  const { client, token: bearer } = await entrance();
+  const items: Record<string, unknown>[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const more = cursor === undefined ? '' : `&cursor=${cursor}`;
+    const { body: page, text } = await client.call('GET', `${path}&limit=200${more}`, {
+      token: bearer,
+    });
+    assert.ok(Array.isArray(page.items), text);
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  }
+  return items;
+}
+
+test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, async () => {
+  const next = random(seed);
+  let reached = 0;
+  for (let round = 0; round < kills; round += 1) {
+    const broken = sendAgain().catch((error: unknown) => error as Error);
+    const wanted = reached + 1 + Math.floor(next() * 400);
+    reached = await until(
+      async () => {
+        const { lines: now } = await progress();
+        return now >= wanted ? now : undefined;
+      },
+      'lines to be in',
+      goOnLimitMs,
+    );
+    await server.kill();
+    assert.ok((await broken) instanceof Error, 'the import was through before the kill');
+    await server.start();
+    const { state, lines: kept } = await progress();
+    assert.ok(kept >= reached);
+    assert.notEqual(state, 'Completed');
+  }
+  const done = await sendAgain();
+  assert.equal(done.status, 200, done.text.slice(0, 500));
+  assert.deepEqual(
+    done.results.map(({ line, status }) => [line, status]),
+    lines.map((_line, index) => [index + 1, 'created']),
+  );
+  assert.equal(done.summary?.state, 'Completed');
+  const store = done.results[1]?.id;
+  const places = await all(`/provisioning/v2/logical-devices?storeId=${store}`);
+  const names = places.map(({ externalId }) => String(externalId));
+  assert.equal(places.length, pairs);
+  assert.equal(new Set(names).size, pairs);
+  for (const { physicalDeviceIds } of places) {
+    assert.equal((physicalDeviceIds as string[]).length, 1);
+  }
+  const made = await all('/audit/v1/records?action=logicalDevice.linked');
+  assert.equal(
+    made.filter(({ entity }) =>
+      places.some((one) => one['logicalDeviceId'] === (entity as { id: string }).id),
+    ).length,
+    pairs,
+  );
+});

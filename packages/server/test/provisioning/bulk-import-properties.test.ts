@@ -1,0 +1,229 @@
+// Whatever lines an import has: their answers and what is there afterwards are those of the single routes.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { random } from '../faults/load-during-faults.ts';
+import { type BulkScene, type Line, openBulk } from '../support/provisioning/bulk-import-client.ts';
+import type { Answer } from '../support/provisioning/test-provisioning.ts';
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
+const rounds = 4;
+const linesPerRound = 60;
+
+type Members = Record<string, unknown>;
+type Told = { status: string; code?: unknown; pointer?: unknown };
+
+const paths: Record<string, string> = {
+  merchant: '/merchants',
+  store: '/stores',
+  logicalDevice: '/logical-devices',
+  physicalDevice: '/physical-devices',
+};
+const idOf = (type: string) => `${type}Id`;
+
+let scene: BulkScene;
+before(async () => {
+  scene = await openBulk();
+});
+after(() => scene.close());
+
+/** Few names, so that lines meet each other, each below one parent; some members are wrong. */
+function createLines(next: () => number, round: number) {
+  const pick = <Of>(all: readonly Of[]) => all[Math.floor(next() * all.length)] as Of;
+  const number = (count: number) => Math.floor(next() * count);
+  const named = {
+    merchant: () => `M${round}-${number(3)}`,
+    store: () => `S${round}-${number(3)}-${number(2)}`,
+    logicalDevice: () => `D${round}-${number(3)}-${number(2)}-${number(2)}`,
+    physicalDevice: () => `P${round}-${number(7)}`,
+  };
+  const above = (name: string, head: string) => name.replace(/^./, head).replace(/-\d$/, '');
+  const common = (externalId: string): Members => ({
+    externalId,
+    name: pick(['One', 'Two', 'Three']),
+    ...(next() < 0.2 ? { status: pick(['Enabled', 'Disabled']) } : {}),
+    ...(next() < 0.2 ? { labels: { region: pick(['north', 'south']) } } : {}),
+    ...(next() < 0.04 ? pick<Members>([{ name: '' }, { more: 1 }, { status: 'Gone' }]) : {}),
+  });
+  const data = {
+    merchant: (name: string) => ({
+      ...common(name),
+      country: next() < 0.05 ? 'XX' : 'FR',
+      mcc: '5814',
+      timeZone: next() < 0.05 ? 'Nowhere' : 'Europe/Paris',
+    }),
+    store: (name: string) => ({ ...common(name), merchantExternalId: above(name, 'M') }),
+    logicalDevice: (name: string) => ({ ...common(name), storeExternalId: above(name, 'S') }),
+    physicalDevice: (name: string) => ({
+      ...common(name),
+      serialNumber: `X${round}.${seed}.${number(7)}`,
+      model: 'DX8000',
+      family: 'axium',
+      ...(next() < 0.6 ? { logicalDeviceExternalId: named.logicalDevice() } : {}),
+      ...(next() < 0.1 ? { merchantExternalId: named.merchant() } : {}),
+    }),
+  };
+  return (): Line & { type: string; operation: string; data: Members } => {
+    const type = pick(['merchant', 'store', 'logicalDevice', 'physicalDevice'] as const);
+    const operation = next() < 0.15 ? 'delete' : next() < 0.15 ? 'replace' : 'upsert';
+    const name = named[type]();
+    return {
+      type,
+      operation,
+      data: operation === 'delete' ? { externalId: name } : data[type](name),
+    };
+  };
+}
+
+/** The same by the single routes, one request after the other. */
+function createClient(token: string) {
+  const call = (method: string, path: string, body?: unknown) =>
+    scene.call(token, method, path, defined({ body }));
+
+  const find = async (type: string, externalId: unknown): Promise<Members | undefined> => {
+    const path = `${paths[type]}?externalId=${externalId}`;
+    return ((await call('GET', path)).body['items'] as Members[])[0];
+  };
+
+  const refused = ({ body }: Answer): Told => ({
+    status: 'failed',
+    code: body['code'],
+    pointer: (body['errors'] as { pointer: string }[] | undefined)?.[0]?.pointer,
+  });
+  const unknown = (code: string): Told => ({ status: 'failed', code, pointer: undefined });
+
+  /** With its parents by their identifiers; what its schema refuses comes before them. */
+  async function bodyOf(type: string, data: Members): Promise<Members | Told> {
+    const { merchantExternalId, storeExternalId, logicalDeviceExternalId, ...body } = data;
+    const parents = { merchant: merchantExternalId, store: storeExternalId };
+    const missing: Told[] = [];
+    for (const [parent, externalId] of Object.entries(parents)) {
+      if (externalId === undefined) continue;
+      const found = await find(parent, externalId);
+      if (found === undefined) missing.push(unknown(`${parent}_not_found`));
+      body[idOf(parent)] = found?.[idOf(parent)] ?? '00000000-0000-7000-8000-000000000000';
+    }
+    if (missing.length === 0) return body;
+    const checked = await call('POST', paths[type] ?? '', body);
+    assert.notEqual(checked.status, 201);
+    const isOfSchema = checked.status === 422 && !String(checked.body['detail']).includes('ISO');
+    return isOfSchema ? refused(checked) : (missing[0] as Told);
+  }
+
+  /** Whether the place has room, as the import asks before anything else. */
+  function placeFault(device: Members | undefined, place: Members): Told | undefined {
+    const linked = device?.['logicalDeviceId'];
+    const ids = place['physicalDeviceIds'] as string[];
+    const isElsewhere = linked !== undefined && linked !== place['logicalDeviceId'];
+    if (!isElsewhere && (linked !== undefined || ids.length < 2)) return undefined;
+    return { status: 'failed', code: 'field_invalid', pointer: '/logicalDeviceExternalId' };
+  }
+
+  return async ({ type = '', operation = '', data = {} }: Line): Promise<Told> => {
+    const kind = String(type);
+    const path = paths[kind] ?? '';
+    const before = await find(kind, data['externalId']);
+    const id = before?.[idOf(kind)];
+    const lost = unknown(kind.endsWith('Device') ? 'device_not_found' : `${kind}_not_found`);
+    if (operation === 'delete') {
+      if (before === undefined) return lost;
+      const removed = await call('DELETE', `${path}/${id}`);
+      return removed.status === 204 ? { status: 'deleted' } : refused(removed);
+    }
+    const body = await bodyOf(kind, data);
+    if ('status' in body && 'code' in body) return body as Told;
+    const isNew = before === undefined;
+    const { logicalDeviceExternalId: placeName } = data;
+    const place = placeName === undefined ? undefined : await find('logicalDevice', placeName);
+    const full = { ...(body as Members) };
+    // Asked with a member that no schema knows, a body is checked and nothing done.
+    const checked = await call('POST', path, { ...full, 'no-member': 1 });
+    const faults = (checked.body['errors'] as { pointer: string }[]).filter(
+      ({ pointer }) => pointer !== '/no-member',
+    );
+    const [fault] = faults as { pointer: string; code: string }[];
+    if (fault !== undefined) return { status: 'failed', code: fault.code, pointer: fault.pointer };
+    if (isNew && operation === 'replace') return lost;
+    if (placeName !== undefined) {
+      // The merchant that a line names narrows where its place is looked for.
+      const isWithin = (full['merchantId'] ?? place?.['merchantId']) === place?.['merchantId'];
+      if (place === undefined || !isWithin) return unknown('device_not_found');
+      const wrong = placeFault(before, place);
+      if (wrong !== undefined) return wrong;
+      full['merchantId'] = place['merchantId'];
+    }
+    const written = await call(isNew ? 'POST' : 'PUT', isNew ? path : `${path}/${id}`, full);
+    if (written.status >= 300) return refused(written);
+    if (place !== undefined) {
+      const ids = place['physicalDeviceIds'] as string[];
+      const physicalDeviceIds = [...new Set([...ids, String(written.body['physicalDeviceId'])])];
+      const link = `${paths['logicalDevice']}/${place['logicalDeviceId']}/physical-devices`;
+      const linked = await call('PUT', link, { physicalDeviceIds });
+      assert.equal(linked.status, 200, JSON.stringify(linked.body));
+    }
+    if (isNew) return { status: 'created' };
+    const now = await find(kind, data['externalId']);
+    const isSame =
+      JSON.stringify({ ...before, updatedAt: 0 }) === JSON.stringify({ ...now, updatedAt: 0 });
+    return { status: isSame ? 'unchanged' : 'replaced' };
+  };
+}
+
+/** Everything of a caller's, with names in place of identifiers. */
+async function estateOf(token: string) {
+  const found: Members[] = [];
+  const names = new Map<string, string>();
+  for (const [type, path] of Object.entries(paths)) {
+    for (let cursor: unknown; cursor !== null; ) {
+      const query = cursor === undefined ? '' : `&cursor=${cursor}`;
+      const { body } = await scene.call(token, 'GET', `${path}?limit=200${query}`);
+      for (const item of body['items'] as Members[]) {
+        names.set(String(item[idOf(type)]), `${type} ${item['externalId']}`);
+        found.push(item);
+      }
+      cursor = body['nextCursor'];
+    }
+  }
+  const text = found.map((item) => {
+    const { organizationId: _o, createdAt: _c, updatedAt: _u, ...members } = item;
+    return JSON.stringify(members, (_name, value) =>
+      typeof value === 'string' ? (names.get(value) ?? value.replace(/AXIUM[AB]/, 'AXIUM')) : value,
+    );
+  });
+  return text
+    .map((one) =>
+      one.replace(
+        /"physicalDeviceIds":\[(.*?)\]/,
+        (_all, ids: string) => `"physicalDeviceIds":[${ids.split(',').sort()}]`,
+      ),
+    )
+    .sort();
+}
+
+test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, async () => {
+  const next = random(seed);
+  const single = createClient('other');
+  for (let round = 0; round < rounds; round += 1) {
+    const makeLine = createLines(next, round);
+    const lines = Array.from({ length: linesPerRound }, makeLine);
+    // A terminal stands in one organisation of the platform.
+    const of = (make: string) =>
+      lines.map((line) =>
+        line.type === 'physicalDevice' && line.operation !== 'delete'
+          ? { ...line, data: { ...line.data, make } }
+          : line,
+      );
+    const { results, status, text } = await scene.lines(of('AXIUMA'));
+    assert.equal(status, 200, text);
+    for (const [index, line] of of('AXIUMB').entries()) {
+      const { status: told, error } = results[index] ?? {};
+      const expected = await single(line);
+      assert.deepEqual(
+        [told, error?.code, error?.errors?.[0]?.pointer],
+        [expected.status, expected.code, expected.pointer],
+        `round ${round}, line ${index + 1}: ${JSON.stringify(line)} was told ${JSON.stringify(error)}`,
+      );
+    }
+    assert.deepEqual(await estateOf('org'), await estateOf('other'));
+  }
+});

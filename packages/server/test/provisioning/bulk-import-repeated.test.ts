@@ -1,0 +1,235 @@
+// Whole run: much is made, or waited for, before it shows.
+// Imports that break off, are sent again, or are sent by two at once; and what was answered is kept.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { bulkLimits } from '@switchyard/contract';
+import { pause, systemClock } from '../../src/platform/index.ts';
+import {
+  type BulkScene,
+  jsonLines,
+  merchantLine,
+  openBulk,
+  placeLine,
+  storeLine,
+} from '../support/provisioning/bulk-import-client.ts';
+import { assertRefused } from '../support/provisioning/test-provisioning.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+/** As many as a chunk has. */
+const chunk = 500;
+/** Of the fifteen seconds that a name is leased for. */
+const soonerThanLeaseMs = 12_000;
+
+const places = (name: string, count: number) =>
+  Array.from({ length: count }, (_, index) => placeLine(`${name}-S`, `${name}-D${index}`));
+
+const estate = (name: string, count: number) => [
+  merchantLine(`${name}-M`),
+  storeLine(`${name}-M`, `${name}-S`),
+  ...places(name, count),
+];
+
+describe('a bulk import that is sent again', () => {
+  let scene: BulkScene;
+  let aheadMs = 0;
+  before(async () => {
+    scene = await openBulk({ now: () => systemClock.now() + aheadMs });
+  });
+  after(() => scene.close());
+
+  const countOf = async (name: string) => {
+    const rows = await scene.database.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM logical_devices
+       WHERE organization_id = $1 AND external_id LIKE $2 AND removed_at IS NULL`,
+      [scene.organizationId, `${name}-D%`],
+    );
+    return rows[0]?.count;
+  };
+
+  test('is answered as it was, and changes nothing', async () => {
+    const lines = estate('a', 3);
+    const first = await scene.lines(lines, { key: 'a' });
+    const again = await scene.lines(lines, { key: 'a' });
+    assert.equal(again.text, first.text);
+    const byQuery = await scene.lines(lines, { query: 'bulkId=a' });
+    assert.equal(byQuery.text, first.text);
+    const { createdAt, updatedAt, completedAt, ...state } = await scene.state('a');
+    assert.deepEqual(state, {
+      bulkId: 'a',
+      state: 'Completed',
+      format: 'JsonLines',
+      lines: 5,
+      bytes: Buffer.byteLength(jsonLines(lines)),
+      created: 5,
+      replaced: 0,
+      unchanged: 0,
+      deleted: 0,
+      failed: 0,
+    });
+    assert.ok(createdAt <= updatedAt && completedAt !== undefined);
+  });
+
+  test('with other bytes is refused, whichever they are', async () => {
+    const lines = estate('b', 3);
+    const body = jsonLines(lines);
+    await scene.send(body, { key: 'b' });
+    const others = [
+      body.replace('Store b-S', 'Store b-T'),
+      body.slice(0, -2),
+      jsonLines(lines.slice(0, -1)),
+      body + jsonLines(places('more', 1)),
+      body.replaceAll('"data":', '"data": '),
+      '',
+    ];
+    for (const other of others) {
+      const answer = await scene.send(other, { key: 'b' });
+      assert.deepEqual([answer.status, answer.problem['code']], [422, 'client_id_reused'], other);
+    }
+    const table = await scene.send('type\n', { key: 'b', type: 'text/csv' });
+    assert.equal(table.problem['code'], 'client_id_reused');
+    assert.equal((await scene.send(`${body}\n \n`, { key: 'b' })).status, 200);
+  });
+
+  test('half-sent keeps its chunks, says so, and goes on where they end', async () => {
+    const lines = estate('c', 1300);
+    const body = jsonLines(lines);
+    const { request, answered } = scene.open({ key: 'c' });
+    request.write(body.slice(0, Math.floor(body.length * 0.7)));
+    const broken = answered.then(
+      () => assert.fail('a half-sent body was answered to the end'),
+      () => undefined,
+    );
+    await eventually('the first chunk', async () => (await countOf('c')) === chunk - 2);
+    assert.equal((await scene.state('c')).state, 'Running');
+    const second = await scene.lines(lines, { key: 'c' });
+    assert.deepEqual([second.status, second.problem['code']], [409, 'request_in_progress']);
+    assert.ok(Number(second.headers['retry-after'] ?? 1) > 0);
+    // Nor does a process take it over whose clock is ahead by more than the time of a lease.
+    aheadMs = 60_000;
+    assert.equal((await scene.lines(lines, { key: 'c' })).status, 409);
+    assert.equal((await scene.state('c')).state, 'Running');
+    request.destroy();
+    await broken;
+    await eventually(
+      'the end of the broken request',
+      async () => (await scene.state('c')).state === 'Interrupted',
+    );
+    const { lines: done, created, completedAt } = await scene.state('c');
+    assert.deepEqual([done, created, completedAt], [chunk, chunk, undefined]);
+    const page = await scene.call('org', 'GET', '/bulk/c/results?limit=200');
+    assert.equal((page.body['items'] as unknown[]).length, 200);
+
+    const resumed = await scene.lines(lines, { key: 'c' });
+    assert.equal(resumed.status, 200, resumed.text.slice(0, 500));
+    assert.deepEqual(
+      resumed.results.map(({ line }) => line),
+      lines.map((_line, index) => index + 1),
+    );
+    assert.deepEqual(resumed.summary?.created, lines.length);
+    assert.equal(await countOf('c'), 1300);
+  });
+
+  test('whoever hangs up at any moment leaves its name free', async () => {
+    const lines = estate('i', 1100);
+    for (const afterMs of [0, 5, 20, 60, 120]) {
+      const { request, answered } = scene.open({ key: 'i' });
+      const broken = answered.catch(() => undefined);
+      request.end(jsonLines(lines));
+      await pause(afterMs);
+      request.destroy();
+      await broken;
+      // Sooner than a lease would end by itself.
+      await eventually(
+        'the name to be free',
+        async () => {
+          const { status, body } = await scene.call('org', 'GET', '/bulk/i');
+          return status === 404 || body['state'] !== 'Running';
+        },
+        soonerThanLeaseMs,
+      );
+    }
+    const done = await scene.lines(lines, { key: 'i' });
+    assert.equal(done.summary?.created, lines.length, done.text.slice(0, 300));
+    assert.equal(await countOf('i'), 1100);
+  });
+
+  test('two at once under one name: one of them runs', async () => {
+    const lines = estate('d', 600);
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, () => scene.lines(lines, { key: 'd' })),
+    );
+    const ran = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 409);
+    assert.equal(ran.length + refused.length, 3);
+    assert.ok(ran.length >= 1);
+    for (const { problem } of refused) assert.equal(problem['code'], 'request_in_progress');
+    assert.equal(await countOf('d'), 600);
+  });
+
+  test('two under two names make the same thing once', async () => {
+    const lines = [...estate('e', 300)];
+    const answers = await Promise.all([
+      scene.lines(lines, { key: 'e-1' }),
+      scene.lines(lines, { key: 'e-2' }),
+    ]);
+    for (const { status } of answers) assert.equal(status, 200);
+    const made = answers.map(({ summary }) => summary?.created).sort();
+    assert.deepEqual(made, [0, lines.length]);
+    assert.equal(await countOf('e'), 300);
+  });
+
+  test('the answers are read page by page, in order', async () => {
+    const lines = [...estate('f', 700), merchantLine('f', { country: 'XX' })];
+    await scene.lines(lines, { key: 'f' });
+    const read = async (filters: string) => {
+      const seen: number[] = [];
+      for (let cursor: unknown; cursor !== null; ) {
+        const query = cursor === undefined ? '' : `&cursor=${cursor}`;
+        const { body } = await scene.call('org', 'GET', `/bulk/f/results?${filters}${query}`);
+        const items = body['items'] as { line: number; status: string }[];
+        seen.push(...items.map(({ line }) => line));
+        cursor = body['nextCursor'];
+      }
+      return seen;
+    };
+    const all = lines.map((_line, index) => index + 1);
+    assert.deepEqual(await read('limit=150'), all);
+    assert.deepEqual(await read('limit=150&status=failed'), [lines.length]);
+    assert.deepEqual(await read('limit=199&status=created'), all.slice(0, -1));
+    assert.deepEqual(await read('status=deleted'), []);
+    for (const token of ['other', 'org']) {
+      const answer = await scene.call(token, 'GET', '/bulk/nobody/results');
+      assertRefused(answer, 404, 'batch_not_found');
+    }
+    assertRefused(await scene.call('other', 'GET', '/bulk/f'), 404, 'batch_not_found');
+  });
+
+  test('names of another form, and two that differ, are refused', async () => {
+    const line = [merchantLine('g')];
+    const codes = [
+      [{ key: 'a b' }, 'header_invalid'],
+      [{ key: 'x'.repeat(65) }, 'header_invalid'],
+      [{ query: 'bulkId=a%20b' }, 'client_id_invalid'],
+      [{ key: 'g-1', query: 'bulkId=g-2' }, 'idempotency_key_mismatch'],
+      [{ query: 'dryrun=true' }, 'field_unknown'],
+    ] as const;
+    for (const [sending, code] of codes) {
+      assert.equal((await scene.lines(line, sending)).problem['code'], code, code);
+    }
+  });
+
+  test('more lines than an import has end it, and what came before counts', async () => {
+    const line = JSON.stringify({ type: 'store', data: {} });
+    const body = `${line}\n`.repeat(bulkLimits.lines + 1);
+    const { results, summary } = await scene.send(body, { key: 'h' });
+    assert.equal(results.length, bulkLimits.lines);
+    assert.equal(summary?.state, 'Interrupted');
+    assert.equal(summary?.error?.code, 'payload_too_large');
+    assert.match(summary?.error?.detail ?? '', /line 10001 /);
+    const state = await scene.state('h');
+    assert.deepEqual([state.state, state.error?.code], ['Interrupted', 'payload_too_large']);
+    const shorter = await scene.send(`${line}\n`.repeat(bulkLimits.lines), { key: 'h' });
+    assert.equal(shorter.summary?.state, 'Completed');
+    assert.equal((await scene.state('h')).error, undefined);
+  });
+});

@@ -1,0 +1,345 @@
+// Points of sale: credentials that sell in one store alone, and that live and die with their till.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { systemClock, systemIds } from '../../src/platform/index.ts';
+import { createProvisioning } from '../../src/provisioning/index.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import type { Answer, Call } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { testAudit } from '../support/test-audit.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+
+const base = '/provisioning/v2/points-of-sale';
+const sales = '/payment/v1/transactions/process';
+
+type Made = { pointOfSaleId: string; clientId: string; clientSecret: string };
+
+describe('points of sale', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene();
+  });
+
+  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
+    on.client.call(method, path, { token: on.acquirerToken, ...options });
+
+  function assertRefused(answer: Answer, status: number, code: string, pointer?: string): void {
+    assert.deepEqual([answer.status, answer.body?.code], [status, code], answer.text);
+    if (pointer !== undefined) assert.equal(answer.body.errors[0].pointer, pointer);
+  }
+
+  async function made(members: Record<string, unknown> = {}, token = on.acquirerToken) {
+    const body = { storeId: on.shop.storeId, name: 'Till', ...members };
+    const answer = await call('POST', base, { body, token });
+    assert.equal(answer.status, 201, answer.text);
+    return { ...(answer.body as Made), answer };
+  }
+
+  const tokenOf = ({ clientId, clientSecret }: Pick<Made, 'clientId' | 'clientSecret'>) =>
+    on.client.token(on.realm, clientId, clientSecret);
+
+  const sell = (token: string, members: Record<string, unknown>) =>
+    on.client.call('POST', sales, { token, body: keyedSale(members) });
+
+  /** A caller who provisions for one merchant, as its managers do. */
+  const managerOf = ({ merchantId }: Shop, more: { storeId?: string } = {}) =>
+    on.tokenFor({
+      name: 'manager',
+      entityType: 'merchant',
+      entityId: merchantId,
+      merchantId,
+      roles: ['Onboarding'],
+      ...more,
+    });
+
+  async function otherStoreOf({ merchantId }: Shop) {
+    const scope = { organizationId: on.organizationId };
+    const { stores, logicalDevices } = on.house.provisioning;
+    const { view } = await stores.create(scope, { merchantId, name: 'Other' });
+    const till = { storeId: view.storeId, name: 'Till' };
+    const { view: device } = await logicalDevices.create(scope, till);
+    return { storeId: view.storeId, deviceId: device.logicalDeviceId };
+  }
+
+  test('tell their credentials once, and are read, listed, replaced and deleted', async () => {
+    const { shop } = on;
+    const { pointOfSaleId, clientId, clientSecret, answer } = await made({ externalId: 'till-1' });
+    assert.equal(answer.headers['etag'], '"1"');
+    assert.equal(answer.headers['cache-control'], 'no-store');
+    assert.equal(answer.headers['location'], `${base}/${pointOfSaleId}`);
+    assert.ok(clientSecret.length >= 32);
+    const read = await call('GET', `${base}/${pointOfSaleId}`);
+    const { clientSecret: _secret, ...told } = answer.body;
+    assert.deepEqual(read.body, told);
+    assert.equal(read.body.merchantId, shop.merchantId);
+
+    await made({ name: 'Another', storeId: on.otherShop.storeId });
+    for (const query of [
+      `storeId=${shop.storeId}&name=TIL`,
+      `merchantId=${shop.merchantId}&externalId=till-1`,
+      'status=Enabled&name=till&externalId=till-1',
+    ]) {
+      const { body, status, text } = await call('GET', `${base}?${query}`);
+      assert.equal(status, 200, text);
+      assert.deepEqual(
+        body.items.map((one: Made) => one.clientId),
+        [clientId],
+        query,
+      );
+    }
+
+    const path = `${base}/${pointOfSaleId}`;
+    const renamed = { ...read.body, name: 'Till 1', labels: { side: 'left' } };
+    const ifMatch = (version: number) => ({ headers: { 'if-match': `"${version}"` } });
+    const replaced = await call('PUT', path, { body: renamed, ...ifMatch(1) });
+    assert.equal(replaced.status, 200, replaced.text);
+    assert.equal(replaced.headers['etag'], '"2"');
+    const again = { name: 'Till 2' };
+    const stale = await call('PUT', path, { body: again, ...ifMatch(1) });
+    assertRefused(stale, 412, 'precondition_failed');
+    for (const [member, value] of [
+      ['storeId', on.otherShop.storeId],
+      ['merchantId', on.otherShop.merchantId],
+      ['clientId', `pos-${systemIds.uuid()}`],
+    ]) {
+      const body = { ...again, [String(member)]: value };
+      assertRefused(await call('PUT', path, { body }), 422, 'field_read_only', `/${member}`);
+    }
+    const secret = { ...again, clientSecret: 'a secret that somebody has chosen' };
+    assertRefused(await call('PUT', path, { body: secret }), 422, 'field_unknown', '/clientSecret');
+    assertRefused(await call('DELETE', path, ifMatch(1)), 412, 'precondition_failed');
+    assert.equal((await call('DELETE', path, ifMatch(2))).status, 204);
+    for (const method of ['GET', 'DELETE']) {
+      assertRefused(await call(method, path), 404, 'resource_not_found');
+    }
+    const late = await call('POST', `${path}/secret`);
+    assertRefused(late, 404, 'resource_not_found');
+  });
+
+  test('sell at the devices of their own store, and at no others', async () => {
+    const { shop, otherShop } = on;
+    const elsewhere = await otherStoreOf(shop);
+    const token = await tokenOf(await made());
+    const [deviceId] = shop.deviceIds;
+    const sold = await sell(token, { deviceId });
+    assert.deepEqual([sold.status, sold.body.approved], [200, true], sold.text);
+    assert.equal(sold.body.storeId ?? shop.storeId, shop.storeId);
+    const bare = await sell(token, {});
+    assert.equal(bare.body.approved, true, 'the store is the token’s');
+
+    const beside = await sell(token, { deviceId: elsewhere.deviceId });
+    assertRefused(beside, 422, 'entity_mismatch', '/deviceId');
+    const foreign = await sell(token, { deviceId: otherShop.deviceIds[0] });
+    assertRefused(foreign, 404, 'device_not_found');
+    for (const { storeId } of [elsewhere, otherShop]) {
+      assertRefused(await sell(token, { storeId }), 403, 'entity_out_of_scope');
+    }
+    const theirs = await sell(shop.token, { deviceId: elsewhere.deviceId });
+    assert.equal(theirs.body.approved, true, theirs.text);
+    const path = `/payment/v1/transactions/${theirs.body.transactionId}`;
+    const seen = await on.client.call('GET', path, { token });
+    assertRefused(seen, 404, 'transaction_not_found');
+    const refund = await on.client.call('POST', `${path}/refund`, { token, body: {} });
+    assertRefused(refund, 404, 'transaction_not_found');
+    const own = await call('GET', base, { token });
+    assertRefused(own, 403, 'permission_denied');
+  });
+
+  test('disabled, and deleted, they are out: their tokens too', async () => {
+    const till = await made();
+    const path = `${base}/${till.pointOfSaleId}`;
+    const token = await tokenOf(till);
+    const put = (status: string) => call('PUT', path, { body: { name: 'Till', status } });
+    assert.equal((await put('Disabled')).status, 200);
+    assertRefused(await sell(token, {}), 401, 'token_invalid');
+    await assert.rejects(tokenOf(till), /invalid_client/);
+    assert.equal((await put('Enabled')).status, 200);
+    const again = await tokenOf(till);
+    assert.equal((await sell(again, {})).body.approved, true);
+    assert.equal((await call('DELETE', path)).status, 204);
+    assertRefused(await sell(again, {}), 401, 'token_invalid');
+    await assert.rejects(tokenOf(till), /invalid_client/);
+
+    const off = await made({ status: 'Disabled' });
+    await assert.rejects(tokenOf(off), /invalid_client/, 'made disabled');
+  });
+
+  test('get a new secret: the old one is dead at once, and issued tokens live on', async () => {
+    const till = await made();
+    const path = `${base}/${till.pointOfSaleId}/secret`;
+    const token = await tokenOf(till);
+    const stale = await call('POST', path, { headers: { 'if-match': '"7"' } });
+    assertRefused(stale, 412, 'precondition_failed');
+    const renewed = await call('POST', path, { headers: { 'if-match': '"1"' } });
+    assert.equal(renewed.status, 200, renewed.text);
+    assert.equal(renewed.headers['etag'], '"2"');
+    assert.equal(renewed.headers['cache-control'], 'no-store');
+    assert.deepEqual(Object.keys(renewed.body).sort(), ['clientId', 'clientSecret']);
+    await assert.rejects(tokenOf(till), /invalid_client/);
+    assert.notEqual(await tokenOf({ ...till, ...renewed.body }), token);
+    assert.equal((await sell(token, {})).body.approved, true);
+  });
+
+  test('are made by a merchant for its own stores, and by a store for itself', async () => {
+    const { shop, otherShop } = on;
+    const manager = await managerOf(shop);
+    const own = await made({ name: 'Made by the merchant' }, manager);
+    const theirs = await made({ storeId: otherShop.storeId, name: 'Theirs' });
+    const body = { storeId: otherShop.storeId, name: 'Intruder' };
+    assertRefused(await call('POST', base, { body, token: manager }), 404, 'store_not_found');
+    const there = `${base}/${theirs.pointOfSaleId}`;
+    for (const [method, path, sent] of [
+      ['GET', there, undefined],
+      ['PUT', there, { name: 'Mine now' }],
+      ['DELETE', there, undefined],
+      ['POST', `${there}/secret`, {}],
+    ] as const) {
+      const answer = await call(method, path, {
+        token: manager,
+        ...defined({ body: sent }),
+      });
+      assertRefused(answer, 404, 'resource_not_found');
+    }
+    const { body: listed } = await call('GET', base, { token: manager });
+    assert.ok(listed.items.some((one: Made) => one.clientId === own.clientId));
+    assert.ok(!listed.items.some((one: Made) => one.clientId === theirs.clientId));
+
+    const elsewhere = await otherStoreOf(shop);
+    const ofStore = await managerOf(shop, { storeId: elsewhere.storeId });
+    const beside = { storeId: shop.storeId, name: 'Beside' };
+    const refused = await call('POST', base, { body: beside, token: ofStore });
+    assertRefused(refused, 404, 'store_not_found');
+    const seen = await call('GET', `${base}/${own.pointOfSaleId}`, { token: ofStore });
+    assertRefused(seen, 404, 'resource_not_found');
+    await made({ storeId: elsewhere.storeId }, ofStore);
+    const { body: few } = await call('GET', base, { token: ofStore });
+    assert.equal(few.items.length, 1);
+    for (const storeId of [systemIds.uuid(), shop.merchantId]) {
+      const unknown = await call('POST', base, { body: { storeId, name: 'Nowhere' } });
+      assertRefused(unknown, 404, 'store_not_found');
+    }
+  });
+
+  test('keep store and merchant from being deleted, by name', async () => {
+    const shop = await on.newShop();
+    const { storeId } = await otherStoreOf(shop);
+    const { pointOfSaleId } = await made({ storeId, name: 'Still there' });
+    for (const path of [`/stores/${storeId}`, `/merchants/${shop.merchantId}`]) {
+      const answer = await call('DELETE', `/provisioning/v2${path}`);
+      assertRefused(answer, 409, 'has_dependants');
+      assert.ok(
+        answer.body.dependants.some(
+          (one: { type: string; id: string }) =>
+            one.type === 'PointOfSale' && one.id === pointOfSaleId,
+        ),
+        answer.text,
+      );
+    }
+  });
+
+  test('one that is made while its store is deleted is never left alone', async () => {
+    const { organizationId, shop, house } = on;
+    const { merchantId } = shop;
+    for (let round = 0; round < 5; round += 1) {
+      const wanted = { merchantId, name: `Race ${round}` };
+      const { view } = await house.provisioning.stores.create({ organizationId }, wanted);
+      const { storeId } = view;
+      const [created, deleted] = await Promise.all([
+        call('POST', base, { body: { storeId, name: 'Late' } }),
+        call('DELETE', `/provisioning/v2/stores/${storeId}`),
+      ]);
+      const both = [created.status, deleted.status].join(' ');
+      assert.ok(['201 409', '404 204'].includes(both), both);
+    }
+  });
+
+  test('are applications that application management shows, and does not change', async () => {
+    const till = await made();
+    const applications = `/application-management/v1/user-domains/${on.realm}/applications`;
+    const path = `${applications}/${till.clientId}`;
+    const shown = await call('GET', path);
+    assert.equal(shown.status, 200, shown.text);
+    assert.deepEqual(shown.body.roles, ['PointOfSaleTerminal']);
+    assert.equal(shown.body.storeId, on.shop.storeId);
+    const { createdAt: _at, updatedAt: _last, secretChangedAt: _changed, ...body } = shown.body;
+    for (const [method, at, sent] of [
+      ['PUT', path, { ...body, roles: ['Merchant'] }],
+      ['DELETE', path, undefined],
+      ['POST', `${path}/secret`, {}],
+    ] as const) {
+      const answer = await call(method, at, defined({ body: sent }));
+      assertRefused(answer, 403, 'permission_denied');
+    }
+    const chosen = { name: 'Squatter', clientId: `pos-${systemIds.uuid()}` };
+    const squatter = await call('POST', applications, { body: chosen });
+    assertRefused(squatter, 422, 'field_invalid', '/clientId');
+    assert.equal((await sell(await tokenOf(till), {})).body.approved, true);
+  });
+
+  test('are in the audit with who made them, and without their secret', async () => {
+    const till = await made({ name: 'Audited' });
+    await call('POST', `${base}/${till.pointOfSaleId}/secret`);
+    const { body, text } = await call('GET', `/audit/v1/records?entityId=${till.pointOfSaleId}`);
+    const actions = body.items.map((one: { action: string }) => one.action).sort();
+    assert.deepEqual(actions, ['pointOfSale.created', 'pointOfSale.secretRenewed'], text);
+    assert.ok(!text.includes(till.clientSecret));
+  });
+
+  test('a fault leaves neither a till without its application nor the other way round', async () => {
+    const database = await testDatabase();
+    const { organizationId, shop, house } = on;
+    const scope = { organizationId };
+    const parts = { database, clock: systemClock, ids: systemIds };
+    const planted = new Error('planted');
+    const fail = async () => Promise.reject(planted);
+    const { posClients: tills } = house.identity;
+    const faulty = {
+      'the last statement of the transaction': createProvisioning({
+        ...parts,
+        tills: () => tills,
+        audit: { record: fail, recordAll: fail },
+      }),
+      'the statement after the application': createProvisioning({
+        ...parts,
+        audit: testAudit(database, systemClock),
+        tills: () => ({
+          ...tills,
+          create: async (...given) => tills.create(...given).then(fail),
+          change: async (...given) => tills.change(...given).then(fail),
+          renewSecret: async (...given) => tills.renewSecret(...given).then(fail),
+          remove: async (...given) => tills.remove(...given).then(fail),
+        }),
+      }),
+    };
+    const { storeId } = await otherStoreOf(shop);
+    const till = await made({ storeId });
+    const token = await tokenOf(till);
+    const rows = () =>
+      database.query(
+        `SELECT p.point_of_sale_id, p.name, p.status, p.removed_at, p.version,
+           a.client_id, a.name AS client_name, a.status AS client_status, a.version AS client_version
+         FROM (SELECT * FROM points_of_sale WHERE organization_id = $1 AND store_id = $2) p
+         FULL JOIN (SELECT * FROM applications WHERE organization_id = $1 AND store_id = $2) a
+           ON a.client_id = 'pos-' || p.point_of_sale_id`,
+        [organizationId, storeId],
+      );
+    const standing = await rows();
+    assert.equal(standing.length, 1);
+    const off = { name: 'Off', status: 'Disabled' };
+    for (const [where, { pointsOfSale }] of Object.entries(faulty)) {
+      const id = till.pointOfSaleId;
+      for (const attempt of [
+        () => pointsOfSale.create(scope, { storeId, name: 'Never' }),
+        () => pointsOfSale.replace(scope, id, off),
+        () => pointsOfSale.renewSecret(scope, id),
+        () => pointsOfSale.remove(scope, id),
+      ]) {
+        await assert.rejects(attempt, planted);
+        assert.deepEqual(await rows(), standing, where);
+      }
+    }
+    assert.equal((await sell(token, {})).body.approved, true);
+    assert.notEqual(await tokenOf(till), undefined);
+  });
+});

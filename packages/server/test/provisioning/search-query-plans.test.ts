@@ -1,0 +1,197 @@
+// Whole run: much is made, or waited for, before it shows.
+// How the database finds what is searched and listed: by indexes that begin with the organisation.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import { createProvisioning, type Provisioning } from '../../src/provisioning/index.ts';
+import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+import { testAudit } from '../support/test-audit.ts';
+
+/** Of each type; in as many organisations as make the whole table the wrong thing to read. */
+const rowsFull = 12_000;
+const organizations = 60;
+const organizationId = '00000000-0000-7000-8000-000000000007';
+const page = { limit: 50 };
+
+type Asked = { text: string; values: readonly unknown[]; isPrepared?: true };
+
+describe('the plans of search and lists', () => {
+  let scratch: Database;
+  let schemaUrl: string;
+  let provisioning: Provisioning;
+  const asked: Asked[] = [];
+  const names = new Set<string>();
+
+  before(async () => {
+    schemaUrl = await testSchemaUrl();
+    const log = createLog({ logLevel: 'warn', instanceName: 'search-plans' });
+    scratch = openDatabase({ url: schemaUrl, log });
+    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    const noting: Database = {
+      ...scratch,
+      query(text, values = []) {
+        asked.push({ text, values });
+        return scratch.query(text, values);
+      },
+      prepared(statement, values) {
+        asked.push({ text: statement.text, values, isPrepared: true });
+        names.add(statement.name);
+        return scratch.prepared(statement, values);
+      },
+    };
+    const parts = { database: noting, clock: systemClock, ids: systemIds };
+    provisioning = createProvisioning({ ...parts, audit: testAudit(scratch, systemClock) });
+  });
+
+  after(async () => {
+    await scratch.close();
+    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
+    assert.ok(schema);
+    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
+  });
+
+  const fill = (from: number, to: number) =>
+    scratch.session(async (query) => {
+      for (const statement of statements) await query(statement, [from, to]);
+    });
+
+  /** Everything that a client can look for, each with what it has to find. */
+  const questions: Record<string, () => Promise<{ readonly items: readonly unknown[] }>> = {
+    'a name in all types': () => search({ q: 'NAME 7' }),
+    'a name of one store': () => search({ q: 'name 67', storeId: idOf('s', 67) }),
+    'an external identifier': () => search({ externalId: 'x67' }),
+    'a serial number': () => search({ serialNumber: '67' }),
+    'a terminal serial number': () => search({ q: 'AXIUM_DX8000-67' }),
+    'an identifier': () => search({ q: idOf('l', 67) }),
+    'a merchant': () => search({ merchantId: idOf('m', 67), type: 'LogicalDevice' }),
+    'physical devices by name': () =>
+      provisioning.physicalDevices.list({ organizationId }, { name: 'Name 67' }, page),
+    'physical devices by serial number': () =>
+      provisioning.physicalDevices.list({ organizationId }, { serialNumber: '67' }, page),
+    'stores by external identifier': () =>
+      provisioning.stores.list({ organizationId }, { externalId: 'x67' }, page),
+    'points of sale of a store': () =>
+      provisioning.pointsOfSale.list({ organizationId }, { storeId: idOf('s', 67) }, page),
+  };
+
+  const search = (criteria: Record<string, string>) =>
+    provisioning.search({ organizationId }, criteria, page);
+
+  /** Of what is prepared, the plan that serves whatever is asked; of the rest, the one of this question. */
+  async function plansOf({ text, values, isPrepared }: Asked): Promise<string[]> {
+    const own = await scratch.query(`EXPLAIN ${text}`, values);
+    const plans = [own.map((row) => String(row['QUERY PLAN']))];
+    if (isPrepared) plans.push(await scratch.explain(text));
+    return plans.map((lines) => lines.join('\n'));
+  }
+
+  async function assertIndexed(): Promise<number> {
+    let accesses = 0;
+    for (const [name, ask] of Object.entries(questions)) {
+      asked.length = 0;
+      const { items } = await ask();
+      assert.ok(items.length > 0, name);
+      for (const one of asked) {
+        for (const plan of await plansOf(one)) {
+          const told = `${name}:\n${plan}`;
+          assert.doesNotMatch(told, /Seq Scan on (?!organizations)/, told);
+          const conditions = plan.split('\n').filter((line) => /Index Cond:/.test(line));
+          assert.ok(conditions.length > 0, told);
+          for (const condition of conditions) {
+            assert.match(condition, /organization_id|ancestor_ids/, told);
+          }
+          accesses += conditions.length;
+        }
+      }
+    }
+    return accesses;
+  }
+
+  test(`begin with the organisation in tables of ${rowsFull} rows`, {
+    timeout: 300_000,
+  }, async () => {
+    await fill(1, rowsFull);
+    await scratch.session(async (query) => {
+      for (const table of tables) await query(`ANALYZE ${table}`);
+    });
+    assert.ok((await assertIndexed()) >= Object.keys(questions).length);
+  });
+
+  test('a beginning of a name is a range of the index, not a filter', async () => {
+    asked.length = 0;
+    await search({ q: 'name 67' });
+    const [one] = asked;
+    assert.ok(one?.isPrepared);
+    for (const plan of await plansOf(one)) {
+      assert.match(plan, /physical_devices_name/);
+      assert.match(
+        plan,
+        /Index Cond: .*organization_id.*lower\(name\).*>=.*lower\(name\).*</,
+        plan,
+      );
+      assert.match(plan, /physical_devices_external/);
+    }
+  });
+
+  test('few texts are prepared: as many as there are forms of what is looked for', async () => {
+    names.clear();
+    for (const merchant of [{}, { merchantId: idOf('m', 67) }]) {
+      for (const q of ['a', 'b%', '67', 'AXIUM_DX8000-67', idOf('l', 67), `pos-${idOf('t', 67)}`]) {
+        for (const limit of [1, 50, 200]) {
+          await provisioning.search({ organizationId, ...merchant }, { q }, { limit });
+        }
+      }
+    }
+    assert.equal(names.size, 2 * 5, [...names].join(' '));
+    for (const externalId of ['x67', 'x68']) await search({ externalId });
+    assert.equal(names.size, 2 * 5 + 1);
+    names.clear();
+    await search({ q: 'a', status: 'Enabled' });
+    await search({ q: 'a', type: 'Store' });
+    await search({ q: 'a', externalId: 'x67' });
+    await search({ q: 'a', storeId: idOf('s', 67) });
+    assert.equal(names.size, 0);
+  });
+});
+
+const tables = ['merchants', 'stores', 'logical_devices', 'physical_devices', 'points_of_sale'];
+
+const hex = (kind: string, number: string) => `md5('${kind}' || ${number})`;
+
+/** The identifier of a row as the statements below make it: md5 as a UUID. */
+function idOf(kind: string, number: number): string {
+  const digits = createHash('md5').update(`${kind}${number}`).digest('hex');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+const organization = `('00000000-0000-7000-8000-0000000000' || lpad(to_hex(n % ${organizations}), 2, '0'))::uuid`;
+const common = `'Name ' || n, 'x' || n, 'Enabled', '{}', 1, now(), now()`;
+const commonColumns = 'name, external_id, status, labels, version, created_at, updated_at';
+const rows = 'FROM generate_series($1::int, $2::int) AS n';
+
+const statements = [
+  `INSERT INTO organizations (organization_id, ${commonColumns})
+    SELECT DISTINCT ON (${organization}) ${organization}, ${common} ${rows} ON CONFLICT DO NOTHING`,
+  `INSERT INTO merchants (organization_id, merchant_id, country, mcc, time_zone, ${commonColumns})
+    SELECT ${organization}, ${hex('m', 'n')}::uuid, 'FR', '5814', 'Europe/Paris', ${common} ${rows}`,
+  `INSERT INTO stores (organization_id, store_id, merchant_id, ${commonColumns})
+    SELECT ${organization}, ${hex('s', 'n')}::uuid, ${hex('m', 'n')}::uuid, ${common} ${rows}`,
+  `INSERT INTO logical_devices (organization_id, logical_device_id, merchant_id, store_id, ${commonColumns})
+    SELECT ${organization}, ${hex('l', 'n')}::uuid, ${hex('m', 'n')}::uuid, ${hex('s', 'n')}::uuid,
+      ${common} ${rows}`,
+  `INSERT INTO physical_devices (organization_id, physical_device_id, merchant_id, logical_device_id,
+      serial_number, make, model, family, ${commonColumns})
+    SELECT ${organization}, ${hex('p', 'n')}::uuid, ${hex('m', 'n')}::uuid, ${hex('l', 'n')}::uuid,
+      n::text, 'AXIUM', 'DX8000', 'axium', ${common} ${rows}`,
+  `INSERT INTO points_of_sale (organization_id, point_of_sale_id, merchant_id, store_id, ${commonColumns})
+    SELECT ${organization}, ${hex('t', 'n')}::uuid, ${hex('m', 'n')}::uuid, ${hex('s', 'n')}::uuid,
+      ${common} ${rows}`,
+];

@@ -1,0 +1,94 @@
+// What a till was told of a cancel holds, whatever its provider says behind it.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { operationsMax } from '../../src/qr/deps.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { type Json, nameOf, qrBase, type Reply } from './test-qr-provider.ts';
+
+describe('a cancel of a QR payment', () => {
+  let qr: QrScene;
+  before(async () => {
+    qr = await openQr();
+  });
+  after(() => qr.close());
+
+  const cancel = (id: string) => qr.call('POST', `${qrBase}/${id}/cancel`);
+  const completed = (id: string) => qr.tell(id, { type: 'payment.completed', sequence: 1 });
+  const refused = { status: 422, body: { code: 'too_busy' } };
+
+  /** The consumer is about to pay, and a cancel is answered by what the test says. */
+  function scanned(id: string, answer: () => Reply | Promise<Reply>): void {
+    qr.provider.script = ({ kind, transactionId }) => {
+      if (transactionId !== id) return undefined;
+      if (kind === 'cancel') return answer();
+      const body = { providerTransactionId: nameOf(id), status: 'Scanned' };
+      return kind === 'status' ? { body } : undefined;
+    };
+  }
+
+  async function looksAt(id: string): Promise<number> {
+    const database = await testDatabase();
+    const [row] = await database.query<{ looks: number }>(
+      'SELECT looks FROM qr_transactions WHERE transaction_id = $1',
+      [id],
+    );
+    return row?.looks ?? 0;
+  }
+
+  test('that the till was told is on its way is not called off by a refusal', async () => {
+    // A provider that fails at every other call is left alone for a while.
+    await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
+    const id = await qr.begun();
+    let asked = 0;
+    scanned(id, () => {
+      asked += 1;
+      return asked === 1 ? { status: 500, body: {} } : refused;
+    });
+    const { status, body } = await cancel(id);
+    assert.deepEqual([status, body.operation.status], [202, 'Pending']);
+    const of = ({ operations }: Json): string => operations[0].status;
+    const isJudged = async () => (await looksAt(id)) >= 2 || of(await qr.get(id)) !== 'Pending';
+    await eventually('the repetition is refused', isJudged);
+    assert.equal(of(await qr.get(id)), 'Pending');
+    await completed(id);
+    const payment = await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the refund');
+    assert.deepEqual([payment['status'], payment['paidAmount']], ['Cancelled', 1050]);
+  });
+
+  test('that is refused while the till waits ends nothing, also for who has cancelled once more', async () => {
+    const id = await qr.begun();
+    const reached = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Reply>();
+    scanned(id, () => {
+      reached.resolve();
+      return answer.promise;
+    });
+    const first = cancel(id);
+    await reached.promise;
+    const second = cancel(id);
+    await qr.get(id);
+    answer.resolve(refused);
+    for (const { status, body } of await Promise.all([first, second])) {
+      assert.deepEqual([status, body.operation.status], [200, 'Declined']);
+    }
+    await completed(id);
+    assert.equal((await qr.get(id))['status'], 'Completed');
+  });
+
+  test('is one of two hundred at most, however many its provider declines', async () => {
+    const id = await qr.begun();
+    scanned(id, () => refused);
+    for (let count = 0; count < operationsMax; count += 1) {
+      const { body } = await cancel(id);
+      assert.equal(body.operation.status, 'Declined', `the cancel with ${count} before it`);
+    }
+    const { status, body } = await cancel(id);
+    assert.deepEqual([status, body.code], [422, 'event_limit_reached']);
+    const [allowed] = body.allowedOperations;
+    assert.deepEqual([allowed.operation, allowed.allowed], ['Cancel', false]);
+    await completed(id);
+    assert.equal((await qr.get(id))['status'], 'Completed');
+  });
+});

@@ -1,0 +1,340 @@
+// A platform, a reference provider and a receiver of webhooks, each a process or a server of its own.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
+import { differencesOf, readQrLedger } from '@switchyard/simulators';
+import { scanFolder, scanText } from '../support/card-data/leak-scan.ts';
+import { testCopyUrl } from '../support/database/test-database.ts';
+import { type HeardStream, listenTo } from '../support/event-stream-client.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { type Answer, createClient } from '../support/https-client.ts';
+import {
+  fromOutside,
+  type ServerProcess,
+  serverProcess,
+} from '../support/processes/server-process.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import {
+  gone,
+  type Json,
+  openReceiver,
+  type ProviderProcess,
+  providerProcess,
+  type Receiver,
+  startLimitMs,
+} from './qr-end-to-end-servers.ts';
+
+export type { Json } from './qr-end-to-end-servers.ts';
+
+export const qrBase = '/qrcode-payment/v1/transactions';
+const serverMain = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
+
+export type Rig = {
+  readonly platform: ServerProcess;
+  readonly provider: ProviderProcess;
+  readonly receiver: Receiver;
+  readonly paymentType: string;
+  /** By the way of the demo: a person of the merchant signs in, and the terminal is simulated. */
+  customToken(): Promise<string>;
+  /** By the device's own certificate, which every call then has to show. */
+  certifiedDevice(): Promise<{ token: string; shown: Shown }>;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Another process of the same platform, without jobs: gives its address. */
+  startBeside(): Promise<string>;
+  request(members?: Json): Json;
+  follow(id: string, options: FollowOptions): Promise<HeardStream>;
+  /** Everything that the platform knows of the payments of this rig, by the merchant's own application. */
+  payments(): Promise<Json[]>;
+  /** What the books of both sides have differently. */
+  differences(): Promise<string[]>;
+  close(): Promise<void>;
+};
+
+export type Shown = { readonly cert: string; readonly key: string };
+export type CallOptions = { token?: string; body?: unknown; shown?: Shown; form?: Json };
+export type FollowOptions = {
+  token: string;
+  lastEventId?: number;
+  shown?: Shown;
+  baseUrl?: string;
+};
+
+type Facts = Awaited<ReturnType<ServerProcess['facts']>> & {
+  deviceAuthUrl: string;
+  users: { username: string; password: string; otpSecret?: string; groups: string[] }[];
+  devices: { tsn: string; logicalDeviceId: string; certFile: string; keyFile: string }[];
+};
+
+async function done(rig: Pick<Rig, 'call'>, path: string, body: unknown, token: string) {
+  const answer = await rig.call('POST', path, { token, body });
+  assert.ok(answer.status < 300, `${path}: ${answer.status} ${answer.text}`);
+  return answer.body as Json;
+}
+
+/** Declares the provider's service and has it active at every device of the acquirer. */
+async function joinProvider(
+  rig: Pick<Rig, 'call'>,
+  of: { providerToken: string; acquirerToken: string; spiUrl: string; paymentType: string },
+): Promise<{ signingSecret: string; activate(): Promise<void> }> {
+  const { providerToken, acquirerToken, spiUrl, paymentType } = of;
+  const catalogue = '/service-catalog/v1';
+  const declaration = { name: 'QR', domain: 'Payments', paymentTypes: [paymentType], spiUrl };
+  const { serviceId, signingSecret } = await done(
+    ...([rig, `${catalogue}/services`, declaration, providerToken] as const),
+  );
+  await done(rig, `${catalogue}/services/${serviceId}/publish`, {}, providerToken);
+  return {
+    signingSecret,
+    async activate() {
+      const offer = { name: 'QR of this test', serviceIds: [serviceId] };
+      const { packageId } = await done(rig, `${catalogue}/packages`, offer, acquirerToken);
+      await done(rig, `${catalogue}/subscriptions`, { packageId }, acquirerToken);
+      const organizationId = (await rig.call('GET', '/provisioning/v2/organizations', {
+        token: acquirerToken,
+      })) as Answer;
+      const entityId = organizationId.body.items[0].organizationId as string;
+      const wanted = { serviceId, level: 'Organization', entityId };
+      const made = await done(rig, `${catalogue}/activations`, wanted, acquirerToken);
+      await eventually('the service is active', async () => {
+        const path = `${catalogue}/activations/${made['activationId']}`;
+        const { body } = await rig.call('GET', path, { token: acquirerToken });
+        return body.status === 'Active';
+      });
+    },
+  };
+}
+
+/** @param stepMs the pause between two steps of a payment at the provider */
+export async function openRig(stepMs = 0): Promise<Rig> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-qr-'));
+  const dataDir = join(folder, 'platform');
+  const databaseUrl = await testCopyUrl();
+  const [port, devicePort, metricsPort, acquirerPort, providerPort] = await freePorts(5);
+  const shared = {
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_DATABASE_URL: databaseUrl,
+    SWITCHYARD_SIMULATORS: 'off',
+    SWITCHYARD_LOG_LEVEL: 'warn',
+    SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
+  };
+  const platform = serverProcess({
+    ...shared,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
+    SWITCHYARD_METRICS_PORT: String(metricsPort),
+  });
+  const provider = providerProcess(folder, providerPort ?? 0, stepMs);
+  const receiver = await openReceiver();
+  const beside: ChildProcess[] = [];
+  const clients = new Map<string, ReturnType<typeof createClient>>();
+  await platform.start();
+  const facts = (await platform.facts()) as Facts;
+  const ca = await readFile(facts.caFile, 'utf8');
+  const paymentType = `pay${randomUUID().slice(0, 8)}`;
+  const clientIds: string[] = [];
+
+  function clientOf(baseUrl: string, shown?: Shown) {
+    const key = `${baseUrl} ${shown?.cert ?? ''}`;
+    const known = clients.get(key);
+    if (known !== undefined) return known;
+    const made = createClient(baseUrl, ca, shown);
+    clients.set(key, made);
+    return made;
+  }
+
+  async function call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { token, body, shown, form } = options;
+    const isDevice = path.startsWith('/oauth2-mtls/');
+    const client = clientOf(isDevice ? facts.deviceAuthUrl : facts.baseUrl, shown);
+    return client.call(
+      method,
+      path,
+      defined({
+        token,
+        body,
+        raw: form === undefined ? undefined : new URLSearchParams(form).toString(),
+        headers: form === undefined ? undefined : asForm,
+      }),
+    );
+  }
+
+  async function tokenOf(name: string): Promise<string> {
+    const credentials = facts.applications[name];
+    assert.ok(credentials, name);
+    const { clientId, clientSecret } = credentials;
+    return clientOf(facts.baseUrl).token(facts.userDomainId, clientId, clientSecret);
+  }
+
+  const service = await joinProvider(
+    { call },
+    {
+      providerToken: await tokenOf('provider'),
+      acquirerToken: await tokenOf('acquirer'),
+      spiUrl: provider.url,
+      paymentType,
+    },
+  );
+  const { signingSecret } = service;
+  await writeFile(
+    join(folder, 'platform.json'),
+    JSON.stringify({
+      signingSecrets: [signingSecret],
+      baseUrl: facts.baseUrl,
+      caFile: facts.caFile,
+      tokenUrl: `${facts.baseUrl}/oauth2/v1/${facts.userDomainId}/token`,
+      ...facts.applications['provider'],
+    }),
+    { mode: 0o600 },
+  );
+  await provider.start();
+  await service.activate();
+  const endpoint = await call('POST', '/webhooks/v1/endpoints', {
+    token: await tokenOf('acquirer'),
+    body: { url: receiver.url, eventTypes: ['qr.*'] },
+  });
+  assert.equal(endpoint.status, 201, endpoint.text);
+  receiver.secret = endpoint.body.secret;
+
+  const rig: Rig = {
+    platform,
+    provider,
+    receiver,
+    paymentType,
+    call,
+    async customToken() {
+      const person = facts.users.find(
+        ({ otpSecret, groups }) =>
+          otpSecret === undefined && groups.some((group) => group.endsWith('_merchant_manager')),
+      );
+      assert.ok(person);
+      const realm = facts.userDomainId;
+      const signedIn = await call('POST', `/oauth2/v1/${realm}/token`, {
+        form: {
+          grant_type: 'password',
+          client_id: facts.applications['device']?.clientId,
+          username: person.username,
+          password: person.password,
+        },
+      });
+      assert.equal(signedIn.status, 200, signedIn.text);
+      const token = signedIn.body.access_token;
+      const device = facts.devices[0];
+      const answer = await call('POST', `/auth/realms/${realm}/custom-token`, {
+        token,
+        form: { device_model: 'DX8000', device_id: device?.tsn, method: 'api' },
+      });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.body.access_token;
+    },
+    async certifiedDevice() {
+      const device = facts.devices[0];
+      assert.ok(device);
+      const shown = {
+        cert: await readFile(device.certFile, 'utf8'),
+        key: await readFile(device.keyFile, 'utf8'),
+      };
+      const serial = device.tsn.split('-')[1];
+      const listed = await call(
+        'GET',
+        `/oauth2-mtls/v1/merchants-credentials?serial_number=${serial}`,
+        { shown },
+      );
+      assert.equal(listed.status, 200, listed.text);
+      const [merchant] = listed.body;
+      const answer = await call('POST', '/oauth2-mtls/v1/token', {
+        shown,
+        form: {
+          grant_type: 'client_credentials',
+          client_id: merchant.clientId,
+          client_secret: merchant.clientSecret,
+        },
+      });
+      assert.equal(answer.status, 200, answer.text);
+      return { token: answer.body.access_token, shown };
+    },
+    async startBeside() {
+      const [otherPort, otherMetrics] = await freePorts(2);
+      const child = spawn(process.execPath, [serverMain], {
+        env: {
+          ...fromOutside(),
+          ...shared,
+          SWITCHYARD_PORT: String(otherPort),
+          SWITCHYARD_METRICS_PORT: String(otherMetrics),
+          SWITCHYARD_ROLES: 'cards',
+          SWITCHYARD_BASE_URL: facts.baseUrl,
+        },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      beside.push(child);
+      const ready = () =>
+        fetch(`http://127.0.0.1:${otherMetrics}/readyz`).then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      await eventually('the other process', ready, startLimitMs);
+      return `https://localhost:${otherPort}`;
+    },
+    request(members = {}) {
+      const clientTransactionId = randomUUID();
+      clientIds.push(clientTransactionId);
+      return {
+        paymentType,
+        paymentScenario: 'consumerscan',
+        clientTransactionId,
+        paymentAmount: { amount: 1050, currency: 'EUR' },
+        ...members,
+      };
+    },
+    follow(id, { token, lastEventId, shown, baseUrl = facts.baseUrl }) {
+      return listenTo(`${baseUrl}${qrBase}/${id}/events`, {
+        token,
+        ca,
+        ...shown,
+        ...defined({ lastEventId }),
+      });
+    },
+    async payments() {
+      const token = await tokenOf('merchant');
+      const found: Json[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+        const { status, body, text } = await call('GET', `${qrBase}?limit=200${query}`, { token });
+        assert.equal(status, 200, text);
+        found.push(...body.items);
+        cursor = body.nextCursor;
+      }
+      return found;
+    },
+    async differences() {
+      const others = (await rig.payments()).map((payment) => ({
+        transactionId: payment['transactionId'],
+        status: payment['status'],
+        ...payment['paymentAmount'],
+        refunded: payment['refundedAmount'] ?? 0,
+      }));
+      const ledger = readQrLedger(provider.dataDir);
+      return [...ledger.faults, ...differencesOf(ledger, others)];
+    },
+    async close() {
+      for (const client of clients.values()) client.close();
+      for (const child of beside) {
+        child.kill('SIGKILL');
+        await gone(child);
+      }
+      await provider.kill();
+      const code = await platform.stop();
+      await receiver.close();
+      for (const { body } of receiver.received) scanText('a webhook', body);
+      scanFolder(dataDir);
+      await rm(folder, { recursive: true, force: true });
+      assert.equal(code, 0, platform.output().slice(-2000));
+    },
+  };
+  return rig;
+}

@@ -1,0 +1,206 @@
+// Whole run: much is made, or waited for, before it shows.
+// The seven steps of the specification's Events chapter, between processes: terminal, platform, provider.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { type CommandLine, openCommandLine } from '../support/processes/switchyard-command.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { type Json, openRig, qrBase, type Rig } from './qr-end-to-end-platform.ts';
+
+const typesOf = (events: readonly { type: string }[]) => events.map(({ type }) => type);
+const completed = ['qr.created', 'qr.pending', 'qr.scanned', 'qr.completed'];
+
+describe('a QR payment between processes', () => {
+  let rig: Rig;
+  before(async () => {
+    rig = await openRig(40);
+  });
+  after(() => rig?.close());
+
+  const create = async (
+    token: string,
+    members: Json = {},
+    shown?: { cert: string; key: string },
+  ) => {
+    const body = rig.request(members);
+    const answer = await rig.call('POST', qrBase, { token, body, ...(shown && { shown }) });
+    assert.ok(answer.status < 300, answer.text);
+    return answer;
+  };
+  const statusOf = async (id: string, token: string, shown?: { cert: string; key: string }) => {
+    const answer = await rig.call('GET', `${qrBase}/${id}`, { token, ...(shown && { shown }) });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body as Json;
+  };
+  /** Every event of the payment has come by webhook, signed, and each once to its final state. */
+  async function heardByWebhook(id: string, types: readonly string[]): Promise<void> {
+    const of = () =>
+      rig.receiver.received.filter(({ event }) => event['data'].transactionId === id);
+    await eventually('the webhooks', () => {
+      const got = new Set(of().map(({ event }) => event['type']));
+      return types.every((type) => got.has(type));
+    });
+    for (const { verified } of of()) assert.ok(verified, 'the signature of a webhook');
+    const bodies = new Map<string, string>();
+    for (const { id: name, body } of of()) {
+      assert.equal(bodies.get(name) ?? body, body, 'the same event has the same bytes');
+      bodies.set(name, body);
+    }
+  }
+
+  test('the consumer scans the terminal: seven steps, heard on a stream', async () => {
+    const token = await rig.customToken();
+    const answer = await create(token);
+    const { transactionId: id, display, status } = answer.body;
+    assert.equal(answer.status, 200);
+    assert.equal(status, 'Pending');
+    assert.equal(display.type, 'image/png');
+    assert.equal(Buffer.from(display.data, 'base64').subarray(1, 4).toString(), 'PNG');
+    const heard = await rig.follow(id, { token });
+    assert.equal(heard.status, 200, heard.status === 200 ? '' : await heard.body());
+    assert.equal(await heard.ended(), 'completed');
+    assert.deepEqual(typesOf(heard.events), completed);
+    assert.deepEqual(
+      heard.events.map(({ id: sequence }) => sequence),
+      [1, 2, 3, 4],
+    );
+    const payment = await statusOf(id, token);
+    assert.equal(payment['status'], 'Completed');
+    assert.deepEqual(typesOf(payment['events']), completed);
+    await heardByWebhook(id, completed.slice(1));
+    const again = await rig.follow(id, { token, lastEventId: 4 });
+    assert.equal(again.status, 204);
+    // No place of any list of ours: nothing stands behind it.
+    const beyond = await rig.follow(id, { token, lastEventId: Number.MAX_SAFE_INTEGER });
+    assert.equal(beyond.status, 204);
+  });
+
+  test('the terminal scans the consumer: heard by long polls of a certified device', async () => {
+    const { token, shown } = await rig.certifiedDevice();
+    const members = { paymentScenario: 'merchantscan', scannedPaymentId: '281234567890123456' };
+    const { body: begun } = await create(token, members, shown);
+    assert.equal(begun.effectiveScenario, 'merchantscan');
+    const id = begun.transactionId;
+    const types: string[] = [];
+    for (let next = 0, isFinal = false; !isFinal; ) {
+      const path = `${qrBase}/${id}/events?after=${next}&wait=10`;
+      const { status, body, text } = await rig.call('GET', path, { token, shown });
+      assert.equal(status, 200, text);
+      types.push(...typesOf(body.events));
+      ({ nextAfter: next, isFinal } = body);
+    }
+    assert.equal(types[0], 'qr.created');
+    assert.equal(types.at(-1), 'qr.completed');
+    assert.equal((await statusOf(id, token, shown))['status'], 'Completed');
+    await heardByWebhook(id, ['qr.completed']);
+    // The token is bound to the certificate.
+    const refused = await rig.call('GET', `${qrBase}/${id}`, { token });
+    assert.equal(refused.status, 401);
+  });
+
+  test('a provider that answers later sends the picture as an event', async () => {
+    const token = await rig.customToken();
+    const answer = await create(token, { paymentAmount: { amount: 19002, currency: 'EUR' } });
+    assert.equal(answer.status, 202);
+    assert.equal(answer.body.display, undefined);
+    const heard = await rig.follow(answer.body.transactionId, { token });
+    assert.equal(await heard.ended(), 'completed');
+    const shown = heard.events.find(({ data }) => (data as Json)['display'] !== undefined);
+    assert.ok(shown, JSON.stringify(heard.events).slice(0, 500));
+    assert.equal(heard.events.at(-1)?.type, 'qr.completed');
+  });
+
+  test('a terminal that was away goes on where it was, and hears nothing twice', async () => {
+    const token = await rig.customToken();
+    const { body } = await create(token, { paymentAmount: { amount: 19010, currency: 'EUR' } });
+    const id = body.transactionId;
+    const heard = await rig.follow(id, { token });
+    await eventually('it is scanned', () => typesOf(heard.events).includes('qr.scanned'));
+    const last = heard.lastEventId();
+    heard.leave();
+    const cancelled = await rig.call('POST', `${qrBase}/${id}/cancel`, { token, body: {} });
+    assert.ok(cancelled.status < 300, cancelled.text);
+    await eventually(
+      'it is over',
+      async () => (await statusOf(id, token))['status'] === 'Cancelled',
+    );
+    const again = await rig.follow(id, {
+      token,
+      ...defined({ lastEventId: last }),
+    });
+    assert.equal(await again.ended(), 'completed');
+    const ids = [...heard.events, ...again.events].map(({ id: sequence }) => sequence);
+    assert.deepEqual(
+      ids,
+      Array.from({ length: ids.length }, (_, index) => index + 1),
+    );
+    assert.equal(again.events.at(-1)?.type, 'qr.cancelled');
+  });
+
+  test('a stream of one process tells within a second what another one committed', async () => {
+    const token = await rig.customToken();
+    const other = await rig.startBeside();
+    const took: number[] = [];
+    // A machine that stands still is told apart by trying again; where nobody looks it would never come.
+    while (took.length < 3 && !took.some((ms) => ms < 2000)) {
+      const { body } = await create(token, { paymentAmount: { amount: 19009, currency: 'EUR' } });
+      const heard = await rig.follow(body.transactionId, { token, baseUrl: other });
+      await heard.has(2);
+      const beganMs = performance.now();
+      await rig.call('POST', `${qrBase}/${body.transactionId}/cancel`, { token, body: {} });
+      assert.equal(await heard.ended(), 'completed');
+      assert.equal(heard.events.at(-1)?.type, 'qr.cancelled');
+      took.push(performance.now() - beganMs);
+    }
+    assert.ok(Math.min(...took) < 2000, `${took} ms`);
+  });
+
+  test('the books of platform and provider agree', async () => {
+    await eventually('nothing is open', async () =>
+      (await rig.payments()).every(({ status }) => ['Completed', 'Cancelled'].includes(status)),
+    );
+    assert.deepEqual(await rig.differences(), []);
+  });
+
+  /** The command line in a folder with what this demo tells of itself. */
+  async function signedIn(members: Json): Promise<CommandLine> {
+    const line = openCommandLine();
+    line.file('demo.json', JSON.stringify({ ...(await rig.platform.facts()), ...members }));
+    const ended = await line.run(['login', '--demo', line.folder]);
+    assert.equal(ended.code, 0, ended.stderr);
+    return line;
+  }
+
+  // Behind the books: some of these stories are lies, which both sides keep as they heard them.
+  test('the command line makes every event happen that the provider tells by an amount', async () => {
+    const { paymentType } = rig;
+    const line = await signedIn({ qr: { paymentType } });
+    const listed = await line.run(['--json', 'webhooks', 'events', 'qr.*']);
+    const items = listed.json().items as { type: string; demoTrigger: string }[];
+    const without = items.filter(({ demoTrigger }) => demoTrigger === '').map(({ type }) => type);
+    // A consumer has three minutes, a refund a day; what a provider refuses to cancel is paid here.
+    assert.deepEqual(without.sort(), ['qr.cancel_failed', 'qr.expired', 'qr.refund_unanswered']);
+    for (const { type, demoTrigger } of items) {
+      if (demoTrigger === '') continue;
+      const ended = await line.run(['--json', 'webhooks', 'trigger', type]);
+      assert.equal(ended.code, 0, `${type}: ${ended.stderr}`);
+      const told = ended.json();
+      assert.deepEqual(
+        [told.happened, told.type, told.data.paymentType],
+        [true, type, paymentType],
+      );
+    }
+    line.remove();
+  });
+
+  test('without a device of the merchant the command line says so, and waits for nothing', async () => {
+    const line = await signedIn({ devices: [] });
+    const ended = await line.run(['webhooks', 'trigger', 'qr.completed']);
+    line.remove();
+    assert.equal(ended.code, 2, ended.stderr);
+    assert.match(
+      ended.stderr,
+      /has no device or no user without one-time code of the demo merchant/,
+    );
+  });
+});

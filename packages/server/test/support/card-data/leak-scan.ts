@@ -1,0 +1,116 @@
+// Searches what a test process leaves for the card data that it sent: tables, files, logs. A find fails the run.
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database } from '../../../src/platform/index.ts';
+import { type ByteSearch, createByteSearch } from './byte-search.ts';
+import { sentSecrets } from './sent-card-data.ts';
+
+/** Members of requests that are never stored or logged, whatever their values are. */
+export const neverStored = ['"securityCode":', '"pinblock":', '"track2":', '"emvData":'];
+const rowsAtOnce = 2000;
+const pieceBytes = 16 * 1024 * 1024;
+/** No sequence is longer: what stands across two pieces stands whole in one of them. */
+const overlapBytes = 64 * 1024;
+
+let last: { search: ByteSearch; of: number } | undefined;
+
+/** Made anew only where more was sent meanwhile. */
+function currentSearch(): ByteSearch | undefined {
+  const secrets = sentSecrets();
+  if (secrets.length === 0) return undefined;
+  if (last?.of !== secrets.length) {
+    last = { search: createByteSearch(secrets, neverStored), of: secrets.length };
+  }
+  return last.search;
+}
+
+function report(where: string, found: string): void {
+  process.stderr.write(`✗ card data was left behind: ${where}: ${found}\n`);
+  process.exitCode = 1;
+}
+
+/** Every table of every schema, as it would be dumped. */
+export async function scanTables(database: Database): Promise<void> {
+  const search = currentSearch();
+  if (search === undefined) return;
+  const tables = await database.query<{ name: string }>(
+    `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name
+      FROM information_schema.tables
+      WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
+        AND table_type = 'BASE TABLE'`,
+  );
+  await database.session(async (query) => {
+    for (const { name } of tables) {
+      await query(`BEGIN; DECLARE scan NO SCROLL CURSOR FOR SELECT t::text AS row FROM ${name} t`);
+      for (;;) {
+        const rows = await query(`FETCH ${rowsAtOnce} FROM scan`);
+        if (rows.length === 0) break;
+        const found = search.find(Buffer.from(rows.map(({ row }) => String(row)).join('\n')));
+        if (found !== undefined) report(`table ${name}`, found);
+      }
+      await query('COMMIT');
+    }
+  });
+}
+
+/** Every file below a folder, the database's own and its journal among them. */
+export function scanFolder(folder: string): void {
+  const search = currentSearch();
+  if (search === undefined) return;
+  for (const path of filesBelow(folder)) {
+    const found = findInFile(search, path);
+    if (found !== undefined) report(path, found);
+  }
+}
+
+/** In pieces that overlap, however long it is; nothing where it has gone while we look. */
+export function findInFile(
+  search: Pick<ByteSearch, 'find'>,
+  path: string,
+  { piece = pieceBytes, overlap = overlapBytes } = {},
+): string | undefined {
+  const file = opened(path);
+  if (file === undefined) return undefined;
+  try {
+    const length = Math.min(piece, fstatSync(file).size + overlap + 1);
+    const bytes = Buffer.allocUnsafeSlow(length);
+    for (let kept = 0; ; ) {
+      const read = readSync(file, bytes, kept, length - kept, null);
+      const found = search.find(bytes.subarray(0, kept + read));
+      if (found !== undefined || read === 0) return found;
+      const end = kept + read;
+      kept = Math.min(overlap, end);
+      bytes.copyWithin(0, end - kept, end);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function opened(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENXIO') return undefined;
+    throw error;
+  }
+}
+
+/** Files may go while we look. */
+export function filesBelow(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** What was logged or printed. */
+export function scanText(where: string, text: string): void {
+  const found = currentSearch()?.find(Buffer.from(text));
+  if (found !== undefined) report(where, found);
+}

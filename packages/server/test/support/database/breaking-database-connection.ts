@@ -1,0 +1,81 @@
+// Connections to the test database that break at a chosen moment of a transaction.
+import { connect, createServer, type Socket } from 'node:net';
+import { createLog, type Database, openDatabase } from '../../../src/platform/index.ts';
+import { testDatabaseUrl } from './test-database.ts';
+
+/** Of the transaction that contains the statement. */
+export type Moment = 'before the statement' | 'before COMMIT' | 'after COMMIT';
+
+export type DatabaseWire = {
+  readonly database: Database;
+  /** Breaks one connection, at a transaction with a statement that contains this text. */
+  breakAt(moment: Moment, statement: string): void;
+  hasBroken(): boolean;
+  close(): Promise<void>;
+};
+
+const commit = /\0?commit\0/i;
+
+/** Statements travel with their text, so that the wire can read them. */
+export async function databaseWire(): Promise<DatabaseWire> {
+  const url = new URL(await testDatabaseUrl());
+  const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.port || 5432}`;
+  const sockets = new Set<Socket>();
+  let next: { readonly moment: Moment; readonly statement: string } | undefined;
+  const server = createServer((near) => {
+    const far = connect(socketPath);
+    const end = () => {
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    let moment: Moment | undefined;
+    let isCommitting = false;
+    near.on('data', (chunk: Buffer) => {
+      const text = chunk.toString('latin1');
+      if (next !== undefined && text.includes(next.statement)) {
+        ({ moment } = next);
+        next = undefined;
+        if (moment === 'before the statement') return end();
+      }
+      if (moment !== undefined && commit.test(text)) {
+        if (moment === 'before COMMIT') return end();
+        isCommitting = true;
+      }
+      far.write(chunk);
+    });
+    far.on('data', (chunk: Buffer) => {
+      if (isCommitting) end();
+      else near.write(chunk);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  url.host = `${url.hostname || '127.0.0.1'}:${address.port}`;
+  url.searchParams.set('host', '127.0.0.1');
+  url.searchParams.set('port', String(address.port));
+  const database = openDatabase({
+    url: url.href,
+    log: createLog({ logLevel: 'silent', instanceName: 'database-wire' }),
+    preparedStatements: false,
+  });
+  return {
+    database,
+    breakAt(moment, statement) {
+      next = { moment, statement };
+    },
+    hasBroken: () => next === undefined,
+    async close() {
+      await database.close();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

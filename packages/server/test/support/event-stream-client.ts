@@ -1,0 +1,143 @@
+// A client of Server-Sent Events for tests: what arrives, and how it ends.
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { defined } from '@switchyard/contract';
+import { eventually } from './wait-for-condition.ts';
+
+export type HeardEvent = { id?: number; type: string; data: unknown };
+
+export type HeardStream = {
+  status: number;
+  headers: IncomingMessage['headers'];
+  /** Of an answer that is no stream: the whole body. */
+  body(): Promise<string>;
+  /** Everything but the end, in the order of arrival. */
+  readonly events: HeardEvent[];
+  heartbeats(): number;
+  /** The last hint of when to come back. */
+  retryMs(): number | undefined;
+  /** What a client names when it comes back. */
+  lastEventId(): number | undefined;
+  /** Why it ended, as it was told; 'cut' where it broke off, undefined while it lasts. */
+  ending(): string | undefined;
+  /** Waits for the end. */
+  ended(): Promise<string>;
+  /** Waits for so many events. */
+  has(count: number, withinMs?: number): Promise<HeardEvent[]>;
+  pause(): void;
+  resume(): void;
+  /** Goes away without a word, as a terminal that is switched off. */
+  leave(): void;
+};
+
+export type ListenOptions = {
+  headers?: Record<string, string>;
+  token?: string;
+  lastEventId?: number | string;
+  ca?: string;
+  cert?: string;
+  key?: string;
+};
+
+function headersOf({ headers = {}, token, lastEventId }: ListenOptions): Record<string, string> {
+  return {
+    accept: 'text/event-stream',
+    ...defined({
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'last-event-id': lastEventId === undefined ? undefined : String(lastEventId),
+    }),
+    ...headers,
+  };
+}
+
+/** Splits what arrives into blocks, and reads those after the rules of WHATWG HTML, 9.2.6. */
+function createReader(hear: (block: Record<string, string>) => void) {
+  let rest = '';
+  return (chunk: string) => {
+    const blocks = (rest + chunk).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const fields: Record<string, string> = {};
+      for (const line of block.split('\n')) {
+        const colon = line.indexOf(':');
+        const name = line.slice(0, colon);
+        const value = line.slice(colon + 1).replace(/^ /, '');
+        fields[name] = fields[name] === undefined ? value : `${fields[name]}\n${value}`;
+      }
+      hear(fields);
+    }
+  };
+}
+
+/** Resolves with the headers of the answer. */
+export async function listenTo(url: string, options: ListenOptions = {}): Promise<HeardStream> {
+  const send = url.startsWith('https:') ? tlsRequest : plainRequest;
+  const asked = send(url, {
+    headers: headersOf(options),
+    agent: false,
+    ...defined({
+      ca: options.ca,
+      cert: options.cert,
+      key: options.cert === undefined ? undefined : options.key,
+    }),
+  });
+  asked.end();
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    asked.once('response', resolve);
+    asked.once('error', reject);
+  });
+  const events: HeardEvent[] = [];
+  const isStream = response.headers['content-type'] === 'text/event-stream';
+  let heartbeats = 0;
+  let retryMs: number | undefined;
+  let lastEventId: number | undefined;
+  let ending: string | undefined;
+  let text = '';
+  const read = createReader(({ id, event, data, retry, '': comment }) => {
+    if (comment !== undefined) heartbeats += 1;
+    if (retry !== undefined) retryMs = Number(retry);
+    if (id !== undefined) lastEventId = Number(id);
+    if (data === undefined) return;
+    const parsed: unknown = JSON.parse(data);
+    if (event === 'end') ending = (parsed as { reason: string }).reason;
+    else events.push({ ...(id && { id: Number(id) }), type: event ?? 'message', data: parsed });
+  });
+  response.setEncoding('utf8');
+  response.on('data', (chunk: string) => {
+    text += isStream ? '' : chunk;
+    if (isStream) read(chunk);
+  });
+  const isOver = new Promise<void>((resolve) => {
+    asked.on('error', () => {});
+    response.on('error', () => {});
+    response.once('close', () => {
+      ending ??= response.complete ? 'nothing said' : 'cut';
+      resolve();
+    });
+  });
+
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    events,
+    body: async () => {
+      await isOver;
+      return text;
+    },
+    heartbeats: () => heartbeats,
+    retryMs: () => retryMs,
+    lastEventId: () => lastEventId,
+    ending: () => ending,
+    ended: async () => {
+      await isOver;
+      return ending ?? '';
+    },
+    async has(count, withinMs) {
+      await eventually(`${count} events`, () => events.length >= count, withinMs);
+      return events;
+    },
+    pause: () => void response.pause(),
+    resume: () => void response.resume(),
+    leave: () => response.socket.destroy(),
+  };
+}

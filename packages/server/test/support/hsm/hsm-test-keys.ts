@@ -1,0 +1,106 @@
+// Keys of the HSM tests, a table over them, and blocks as a terminal makes them.
+import {
+  aesWorkingKey,
+  buildPinBlock,
+  encryptDukptData,
+  keyCheckValue,
+  openPinBlock,
+  type PinBlockFormat,
+  readKsn,
+  readPinBlock,
+  sealPinBlock,
+  tdesWorkingKey,
+} from '@switchyard/pin';
+import type { KeyEntry } from '../../../src/vault/hsm/key-table.ts';
+import type { KeyUsage } from '../../../src/vault/hsm/types.ts';
+
+export const pan = '4012345678909';
+export const longPan = '6205500000000000004';
+export const tdesKsn = 'FFFF9876543210E00001';
+export const aesKsn = '123456789012345600000001';
+
+export const testKeys = {
+  'bdk-tdes': ['BaseDerivation', 'Tdes', '0123456789ABCDEFFEDCBA9876543210'],
+  'bdk-aes': ['BaseDerivation', 'Aes', 'FEDCBA9876543210F1F1F1F1F1F1F1F1'],
+  'bdk-aes-long': [
+    'BaseDerivation',
+    'Aes',
+    'FEDCBA9876543210F1F1F1F1F1F1F1F1FEDCBA9876543210F1F1F1F1F1F1F1F1',
+  ],
+  zmk: ['KeyEncryption', 'Tdes', '89B0B5BC4C8F3E1CA1B2C3D4E5F60798'],
+  tpk: ['TerminalPin', 'Tdes', '1C2C3C4C5C6C7C8C9DADBDCDDDEDFD0D'],
+  zpk: ['ZonePin', 'Tdes', 'AB1234567890CDEF1122334455667788'],
+  'zpk-other': ['ZonePin', 'Tdes', '76543210FEDCBA98ABCDEF0123456789'],
+  'zpk-aes': ['ZonePin', 'Aes', 'C1D0F8FB4958670DBA40AB1F3752EF0D'],
+  mac: ['Mac', 'Tdes', '4C5D6E7F8091A2B3C4D5E6F708192A3B'],
+  'mac-aes': ['Mac', 'Aes', '2B7E151628AED2A6ABF7158809CF4F3C'],
+} as const;
+
+export type TestKeyName = keyof typeof testKeys;
+
+export const keyBytes = (name: TestKeyName): Buffer => Buffer.from(testKeys[name][2], 'hex');
+
+const devices: Readonly<Record<string, readonly string[]>> = {
+  'bdk-tdes': ['FFFF98765432'],
+  'bdk-aes': ['12345678'],
+};
+
+/** The line of the table for a key, as a module that calls it `reference` has it. */
+export function entryOf(name: TestKeyName, reference: string, checkValue?: string): KeyEntry {
+  const [usage, algorithm] = testKeys[name];
+  return {
+    name,
+    usage: usage satisfies KeyUsage,
+    algorithm,
+    reference,
+    checkValue: checkValue ?? keyCheckValue(keyBytes(name), algorithm),
+    devices: devices[name] ?? [],
+  };
+}
+
+export const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex').toUpperCase();
+
+function pinKeyOf(ksn: string): Buffer {
+  const read = readKsn(ksn);
+  return read.scheme === 'DukptAes'
+    ? aesWorkingKey(keyBytes('bdk-aes'), read, 'pin')
+    : tdesWorkingKey(keyBytes('bdk-tdes'), read, 'pin');
+}
+
+const digitsOf = (pin: string) => [...pin].map(Number);
+
+/** What a PIN pad sends. */
+export const terminalBlock = (
+  format: PinBlockFormat,
+  ksn: string,
+  pin = '1234',
+  card = pan,
+): string =>
+  hex(sealPinBlock(format, pinKeyOf(ksn), buildPinBlock(format, digitsOf(pin), card), card));
+
+/** A block under one of the keys above. */
+export const blockUnder = (name: TestKeyName, format: PinBlockFormat, pin = '1234'): string =>
+  hex(sealPinBlock(format, keyBytes(name), buildPinBlock(format, digitsOf(pin), pan), pan));
+
+/** The PIN in a block under one of the keys above. */
+export const pinIn = (
+  block: string,
+  name: TestKeyName,
+  format: PinBlockFormat,
+  card = pan,
+): string =>
+  readPinBlock(
+    format,
+    openPinBlock(format, keyBytes(name), Buffer.from(block, 'hex'), card),
+    card,
+  ).join('');
+
+/** What a reader sends that encrypts tracks. */
+export const terminalData = (ksn: string, data: Buffer): string =>
+  hex(
+    encryptDukptData({
+      baseKey: keyBytes(readKsn(ksn).scheme === 'DukptAes' ? 'bdk-aes' : 'bdk-tdes'),
+      ksn,
+      data,
+    }),
+  );

@@ -1,0 +1,268 @@
+// A payShield as far as it is asked: reads each field at its place, does the work, answers in its codes.
+import { hash } from 'node:crypto';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import {
+  type PinBlockFormat,
+  PinError,
+  type PinKey,
+  readKsn,
+  retailMac,
+  translatePin,
+  unwrapKey,
+} from '@switchyard/pin';
+import { entryOf, hex, keyBytes, type TestKeyName, testKeys } from './hsm-test-keys.ts';
+
+type Disturbance = 'hang' | 'close' | 'other header' | 'garbage' | 'twice' | { error: string };
+
+export type PayShieldStub = {
+  port: number;
+  /** Every command as it came, header and all. */
+  asked: string[];
+  connections(): number;
+  disturb(next: Disturbance): void;
+  /** What the check value of a key is told to be. */
+  tell(name: TestKeyName, checkValue: string | undefined): void;
+  /** Ends the connections, as a module does that is restarted. */
+  drop(): void;
+  close(): Promise<void>;
+};
+
+const names = Object.keys(testKeys) as TestKeyName[];
+const headerLength = 4;
+
+/** A key under the local master key: what it is, only the stub knows. */
+export const underLmk = (name: TestKeyName): string =>
+  `U${hash('sha256', `under the LMK: ${name}`).slice(0, 32).toUpperCase()}`;
+
+const keyTypes = {
+  KeyEncryption: '000',
+  ZonePin: '001',
+  TerminalPin: '002',
+  Mac: '008',
+  BaseDerivation: '009',
+} as const;
+const formats: Record<string, PinBlockFormat> = { '01': 'ISO0', '05': 'ISO1', '47': 'ISO3' };
+
+/** Answered with the two digits. */
+class Code extends Error {}
+
+/** Takes field after field off a command; whatever is left over at the end is an error too. */
+function reader(text: string) {
+  let at = 0;
+  const take = (form: RegExp): string => {
+    const found = new RegExp(`^(?:${form.source})`).exec(text.slice(at))?.[0];
+    if (found === undefined) throw new Code('15');
+    at += found.length;
+    return found;
+  };
+  return {
+    take,
+    rest: () => text.slice(at),
+    end() {
+      if (at !== text.length) throw new Code('15');
+    },
+  };
+}
+
+const keyField = /U[0-9A-F]{32}/;
+
+function keyNamed(field: string, type: string, parity: string): TestKeyName {
+  const name = names.find((each) => underLmk(each) === field);
+  // Under another pair of local master keys it decrypts to something without parity.
+  if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new Code(parity);
+  return name;
+}
+
+const formatOf = (code: string): PinBlockFormat => {
+  const format = formats[code];
+  if (format === undefined) throw new Code('23');
+  return format;
+};
+
+type Translation = {
+  under: PinKey;
+  zone: TestKeyName;
+  block: string;
+  from: string;
+  to: string;
+  digits: string;
+};
+
+/** The account number field has twelve digits; the check digit was left away. */
+function translated({ under, zone, block, from, to, digits }: Translation): string {
+  try {
+    const sealed = translatePin({
+      block: Buffer.from(block, 'hex'),
+      format: formatOf(from),
+      under,
+      pan: `${digits}0`,
+      to: { format: formatOf(to), key: keyBytes(zone) },
+    });
+    return `04${hex(sealed)}${to}`;
+  } catch (error) {
+    if (!(error instanceof PinError)) throw error;
+    throw new Code(error.code === 'format_not_allowed' ? '23' : '20');
+  }
+}
+
+function fromDukpt(text: string): string {
+  const fields = reader(text);
+  const bdk = keyNamed(fields.take(keyField), keyTypes.BaseDerivation, '10');
+  const zone = keyNamed(fields.take(keyField), keyTypes.ZonePin, '11');
+  const descriptor = fields.take(/[0-9A-F]{3}/);
+  const sum = [...descriptor].reduce((all, digit) => all + Number.parseInt(digit, 16), 0);
+  const ksn = fields.take(new RegExp(`[0-9A-F]{${sum + 5}}`)).padStart(20, 'F');
+  if (readKsn(ksn).scheme !== 'DukptTdes') throw new Code('15');
+  const block = fields.take(/[0-9A-F]{16}/);
+  const from = fields.take(/\d{2}/);
+  const to = fields.take(/\d{2}/);
+  const digits = fields.take(/\d{12}/);
+  fields.end();
+  const under = { scheme: 'Dukpt', baseKey: keyBytes(bdk), ksn } as const;
+  return translated({ under, zone, block, from, to, digits });
+}
+
+function fromSharedKey(text: string, type: string): string {
+  const fields = reader(text);
+  const source = keyNamed(fields.take(keyField), type, '10');
+  const zone = keyNamed(fields.take(keyField), keyTypes.ZonePin, '11');
+  fields.take(/12/);
+  const block = fields.take(/[0-9A-F]{16}/);
+  const from = fields.take(/\d{2}/);
+  const to = fields.take(/\d{2}/);
+  const digits = fields.take(/\d{12}/);
+  fields.end();
+  const under = { scheme: 'Zone', key: keyBytes(source) } as const;
+  return translated({ under, zone, block, from, to, digits });
+}
+
+function importKey(text: string): string {
+  const fields = reader(text);
+  const type = fields.take(/001|008/);
+  const zmk = keyNamed(fields.take(keyField), keyTypes.KeyEncryption, '10');
+  const wrapped = fields.take(/X[0-9A-F]{32}/).slice(1);
+  fields.take(/U/);
+  fields.end();
+  const key = unwrapKey(keyBytes(zmk), Buffer.from(wrapped, 'hex'), 'Tdes');
+  const name = names.find((each) => keyBytes(each).equals(key));
+  if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new Code('26');
+  return underLmk(name) + entryOf(name, '').checkValue;
+}
+
+function checkValue(text: string, told: ReadonlyMap<TestKeyName, string>): string {
+  const fields = reader(text);
+  fields.take(/FF1/);
+  const field = fields.take(keyField);
+  fields.take(/;/);
+  const name = keyNamed(field, fields.take(/[0-9A-F]{3}/), '10');
+  fields.take(/;001/);
+  fields.end();
+  return told.get(name) ?? entryOf(name, '').checkValue;
+}
+
+function makeMac(text: string): string {
+  const fields = reader(text);
+  fields.take(/00131008/);
+  const name = keyNamed(fields.take(keyField), keyTypes.Mac, '10');
+  const length = Number.parseInt(fields.take(/[0-9A-F]{4}/), 16);
+  const message = Buffer.from(fields.rest(), 'latin1');
+  if (message.length !== length) throw new Code('15');
+  return hex(retailMac(keyBytes(name), message));
+}
+
+function work(command: string, text: string, told: ReadonlyMap<TestKeyName, string>): string {
+  if (command === 'G0') return fromDukpt(text);
+  if (command === 'CA') return fromSharedKey(text, keyTypes.TerminalPin);
+  if (command === 'CC') return fromSharedKey(text, keyTypes.ZonePin);
+  if (command === 'A6') return importKey(text);
+  if (command === 'BU') return checkValue(text, told);
+  if (command === 'M6') return makeMac(text);
+  if (command === 'NC') return `${'A'.repeat(16)}0007-E000`;
+  throw new Code('68');
+}
+
+function framed(text: string): Buffer {
+  const frame = Buffer.alloc(2 + text.length);
+  frame.writeUInt16BE(text.length);
+  frame.write(text, 2, 'latin1');
+  return frame;
+}
+
+export async function startPayShieldStub(tls?: TlsOptions): Promise<PayShieldStub> {
+  const asked: string[] = [];
+  const told = new Map<TestKeyName, string>();
+  const sockets = new Set<Socket>();
+  const next: Disturbance[] = [];
+  let connections = 0;
+
+  function answer(frame: string): string {
+    const header = frame.slice(0, headerLength);
+    const command = frame.slice(headerLength, headerLength + 2);
+    const reply = command.slice(0, 1) + String.fromCharCode(command.charCodeAt(1) + 1);
+    try {
+      return `${header}${reply}00${work(command, frame.slice(headerLength + 2), told)}`;
+    } catch (error) {
+      if (!(error instanceof Code)) throw error;
+      return `${header}${reply}${error.message}`;
+    }
+  }
+
+  function serve(socket: Socket, frame: string): void {
+    asked.push(frame);
+    const disturbance = next.shift();
+    if (disturbance === 'hang') return;
+    if (disturbance === 'close') return void socket.destroy();
+    let text = answer(frame);
+    if (disturbance === 'other header') text = `9999${text.slice(headerLength)}`;
+    if (disturbance === 'garbage') text = `${frame.slice(0, headerLength)}ZZ00`;
+    if (typeof disturbance === 'object') {
+      text = text.slice(0, headerLength + 2) + disturbance.error;
+    }
+    const whole = framed(text);
+    // In two pieces: a frame is what its length says, however it arrives.
+    socket.write(whole.subarray(0, 3));
+    setImmediate(() => {
+      socket.write(whole.subarray(3));
+      if (disturbance === 'twice') socket.write(whole);
+    });
+  }
+
+  function accept(socket: Socket): void {
+    connections += 1;
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    let received = Buffer.alloc(0);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE()) {
+        const end = 2 + received.readUInt16BE();
+        serve(socket, received.toString('latin1', 2, end));
+        received = received.subarray(end);
+      }
+    });
+  }
+
+  const server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const drop = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    connections: () => connections,
+    disturb: (disturbance) => void next.push(disturbance),
+    tell(name, value) {
+      if (value === undefined) told.delete(name);
+      else told.set(name, value);
+    },
+    drop,
+    async close() {
+      drop();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,97 @@
+// A vault over a database of its own, with keys, clock and jobs in the hands of the test.
+import { randomBytes } from 'node:crypto';
+import {
+  createLog,
+  createMetrics,
+  type Database,
+  type Job,
+  type JobHandler,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../../src/platform/index.ts';
+import { createVault, type KeyProvider, type Vault } from '../../../src/vault/index.ts';
+import { roundKind } from '../../../src/vault/jobs.ts';
+import { createLocalProvider } from '../../../src/vault/key-providers/index.ts';
+import type { VaultDeps } from '../../../src/vault/vault.ts';
+import { migrations, testCopyUrl } from '../database/test-database.ts';
+import { type MovableClock, movableClock } from '../movable-clock.ts';
+
+export type Told = Parameters<VaultDeps['tell']>[1];
+
+export type VaultRoom = {
+  readonly vault: Vault;
+  readonly clock: MovableClock;
+  readonly told: Told[];
+  /** Does the job of a kind now, as the platform would. */
+  job(kind: string, organizationId: string): ReturnType<JobHandler>;
+  round(organizationId: string): ReturnType<JobHandler>;
+  close(): Promise<void>;
+};
+
+export const log = createLog({ logLevel: 'silent', instanceName: 'vault-test' });
+
+export async function vaultDatabase(): Promise<Database> {
+  const database = openDatabase({ url: await testCopyUrl(), log, connections: 4 });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  return database;
+}
+
+export type RoomOptions = Partial<
+  Pick<VaultDeps, 'legacyMaster' | 'retentionDays' | 'keyDays' | 'clock'>
+> & {
+  readonly database: Database;
+  readonly provider?: KeyProvider;
+  readonly clock?: MovableClock;
+};
+
+/** As a process of its own over the same database would be. */
+export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
+  const { database, clock = movableClock(Date.now()) } = options;
+  const { provider = createLocalProvider(randomBytes(32)) } = options;
+  const handlers = new Map<string, JobHandler>();
+  const told: Told[] = [];
+  const vault = createVault({
+    database,
+    clock,
+    log,
+    ids: systemIds,
+    metrics: createMetrics(),
+    openProvider: async () => provider,
+    legacyMaster: options.legacyMaster,
+    jobs: {
+      handle: (kind, handler) => void handlers.set(kind, handler),
+      enqueue: async () => {},
+    },
+    tell: async (_trx, change) => void told.push(change),
+    keyDays: options.keyDays ?? 365,
+    retentionDays: options.retentionDays ?? 540,
+    accessDays: 400,
+  });
+  await vault.openKeys();
+  const job = async (kind: string, organizationId: string) => {
+    const handler = handlers.get(kind);
+    if (handler === undefined) throw new Error(`nobody does ${kind}`);
+    const facts: Job = {
+      organizationId,
+      kind,
+      jobId: systemIds.uuid(),
+      payload: {},
+      attempts: 0,
+      dueAt: clock.now(),
+    };
+    return handler(facts);
+  };
+  return {
+    vault,
+    clock,
+    told,
+    job,
+    round: (organizationId) => job(roundKind, organizationId),
+    async close() {
+      await vault.drain();
+      await vault.close();
+    },
+  };
+}

@@ -1,0 +1,113 @@
+// A plain HTTPS client for the whole-house tests: what a caller sends, what comes back.
+import type { ClientRequest } from 'node:http';
+import { Agent, request as send } from 'node:https';
+import { defined } from '@switchyard/contract';
+import { noteSent } from './card-data/sent-card-data.ts';
+
+export type Answer = {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
+  body: any;
+  text: string;
+};
+
+export type Call = {
+  token?: string;
+  body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  raw?: string | Buffer;
+  headers?: Record<string, string>;
+  /** Breaks the connection, as a till does that is switched off. */
+  signal?: AbortSignal;
+};
+
+export type Client = {
+  call(method: string, path: string, call?: Call): Promise<Answer>;
+  token(realm: string, clientId: string, clientSecret: string): Promise<string>;
+  close(): void;
+};
+
+/** A connection that nobody has used for so long is not used again: the server may be about to close it. */
+const idleMs = 5_000;
+
+/** What is known of the connection that a request was lost with. */
+function told(error: Error, request: ClientRequest, beganMs: number): Error {
+  const { reusedSocket, socket } = request;
+  const facts = {
+    reusedSocket,
+    afterMs: Math.round(performance.now() - beganMs),
+    read: socket?.bytesRead,
+    written: socket?.bytesWritten,
+    port: socket?.localPort,
+  };
+  error.message += ` (${request.method} ${request.path} ${JSON.stringify(facts)})`;
+  return error;
+}
+
+/** What a device shows, or the address that a client connects from. */
+type ClientConnection = {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly localAddress?: string;
+  readonly family?: 4 | 6;
+};
+
+/** A client of one server, trusting one certificate authority; a device shows a certificate too. */
+export function createClient(baseUrl: string, ca: string, shown: ClientConnection = {}): Client {
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, timeout: idleMs, ...shown });
+
+  function call(method: string, path: string, options: Call = {}): Promise<Answer> {
+    noteSent(options.body);
+    const body =
+      options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+    const headers: Record<string, string> = {
+      ...defined({
+        authorization: options.token === undefined ? undefined : `Bearer ${options.token}`,
+        'content-type': body === undefined ? undefined : 'application/json',
+      }),
+      ...options.headers,
+    };
+    if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
+    return new Promise((resolve, reject) => {
+      const { signal } = options;
+      const how = { method, headers, agent, ...defined({ signal }) };
+      const request = send(new URL(path, baseUrl), how, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          const isJson = /json(?!l)/.test(response.headers['content-type'] ?? '');
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: isJson && text !== '' ? JSON.parse(text) : undefined,
+            text,
+          });
+        });
+      });
+      const beganMs = performance.now();
+      request.on('error', (error) => reject(told(error, request, beganMs)));
+      request.end(body);
+    });
+  }
+
+  return {
+    call,
+    async token(realm, clientId, clientSecret) {
+      const form = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      });
+      const answer = await call('POST', `/oauth2/v1/${realm}/token`, {
+        raw: form.toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      if (answer.status !== 200) throw new Error(`no token: ${answer.status} ${answer.text}`);
+      return answer.body.access_token as string;
+    },
+    close: () => agent.destroy(),
+  };
+}

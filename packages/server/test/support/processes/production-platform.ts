@@ -1,0 +1,192 @@
+// A platform as production has it: a process of its own, nothing seeded, its first operator made by command.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
+import { makeCertificate } from '../../../src/http/authentication/certificate.fixture.ts';
+import { testSchemaUrl } from '../database/test-database.ts';
+import { freePorts } from '../free-ports.ts';
+import { type Client, createClient } from '../https-client.ts';
+import { type MailServer, openMailServer } from '../smtp-test-server.ts';
+import { until } from '../wait-for-result.ts';
+
+const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const main = script('../../../src/main.ts');
+const operatorTool = script('../../../../../tools/operator.ts');
+const startLimitMs = 120_000;
+const outputMax = 100_000;
+
+export type Operator = {
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+};
+
+export type EmptyPlatform = {
+  readonly baseUrl: string;
+  readonly caFile: string;
+  readonly client: Client;
+  /** A device at its own listener and at the API, by its certificate. */
+  asDevice(shown: { cert: string; key: string }): { security: Client; api: Client };
+  readonly mail: MailServer;
+  readonly host: AcquirerHost;
+  readonly operator: Operator;
+  /** Runs the operator's command again. */
+  command(args: readonly string[]): Promise<Ran>;
+  /** Of the listener for devices. */
+  readonly devicePort: number;
+  /** Starts a second process of this platform, with other ports and the changed settings. */
+  startAnother(changes: Variables): Promise<AnotherProcess>;
+  close(): Promise<void>;
+};
+
+export type AnotherProcess = {
+  readonly port: number;
+  readonly devicePort: number;
+  /** How it ended, if it did not become ready. */
+  readonly ended: Ran | undefined;
+  stop(): Promise<void>;
+};
+
+type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
+type Variables = Readonly<Record<string, string>>;
+
+/** What the command line gives every command, and no settings of the caller's. */
+function inherited(): Variables {
+  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
+  return { PATH, ...defined({ NODE_COMPILE_CACHE: cache }) };
+}
+
+function start(path: string, args: readonly string[], variables: Variables) {
+  const child = spawn(process.execPath, [path, ...args], {
+    env: { ...inherited(), ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const told = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      told[name] = (told[name] + chunk.toString()).slice(-outputMax);
+    });
+  }
+  const ended = new Promise<Ran>((resolve) =>
+    child.once('close', (status) => resolve({ status, ...told })),
+  );
+  return { child, told, ended };
+}
+
+/** Waits until the process is ready or has ended. */
+async function readyOrEnded({ child }: ReturnType<typeof start>, metricsPort: string | undefined) {
+  const hasEnded = () => child.exitCode !== null || undefined;
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
+      ({ status }) => status === 200 || hasEnded(),
+      hasEnded,
+    );
+  await until(isReady, 'the start', startLimitMs);
+}
+
+async function settingsIn(directory: string, mail: MailServer, acquirerPort: number) {
+  const [port, devicePort, metricsPort] = (await freePorts(3)).map(String);
+  const { cert, key } = await makeCertificate('localhost');
+  const files = { cert: join(directory, 'tls.pem'), key: join(directory, 'tls-key.pem') };
+  await writeFile(files.cert, cert);
+  await writeFile(files.key, key);
+  const variables: Variables = {
+    SWITCHYARD_ENVIRONMENT: 'production',
+    SWITCHYARD_REGION: 'eur',
+    SWITCHYARD_DATA_DIR: join(directory, 'data'),
+    SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+    SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
+    SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
+    SWITCHYARD_TLS_CERT_FILE: files.cert,
+    SWITCHYARD_TLS_KEY_FILE: files.key,
+    SWITCHYARD_SMTP_URL: mail.url,
+    SWITCHYARD_MAIL_FROM: 'Example Pay <no-reply@pay.example>',
+    SWITCHYARD_HOST: 'localhost',
+    SWITCHYARD_BASE_URL: `https://localhost:${port}`,
+    SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_ACQUIRER_TLS_PROXIES: `127.0.0.1:${acquirerPort}`,
+    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    // Devices come to the API with their certificates.
+    SWITCHYARD_CLIENT_CERTIFICATES: 'on',
+    SWITCHYARD_LOG_LEVEL: 'warn',
+    // A busy machine is no reason to refuse here.
+    SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
+  };
+  return { variables, ca: cert, caFile: files.cert, port, devicePort, metricsPort };
+}
+
+/** @param changes settings that differ from those of the test platform */
+export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyPlatform> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-empty-'));
+  const mail = await openMailServer();
+  const host = await startAcquirerHost({
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir: join(directory, 'acquirer'),
+    lateMs: 3000,
+    slowMs: 500,
+  });
+  const made = await settingsIn(directory, mail, host.port);
+  const { ca, caFile, port, devicePort, metricsPort } = made;
+  const variables = { ...made.variables, ...changes };
+  const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
+  const created = await command(['create', '--json']);
+  assert.equal(created.status, 0, created.stderr);
+  const server = start(main, [], variables);
+  await readyOrEnded(server, metricsPort);
+  assert.equal(server.child.exitCode, null, server.told.stderr);
+  const baseUrl = `https://localhost:${port}`;
+  const client = createClient(baseUrl, ca);
+  return {
+    baseUrl,
+    caFile,
+    client,
+    mail,
+    host,
+    command,
+    devicePort: Number(devicePort),
+    asDevice: (shown) => ({
+      security: createClient(`https://localhost:${devicePort}`, ca, shown),
+      api: createClient(baseUrl, ca, shown),
+    }),
+    operator: JSON.parse(created.stdout) as Operator,
+    async startAnother(others) {
+      const ports = (await freePorts(3)).map(String);
+      const [ownPort = '', ownDevicePort = '', ownMetricsPort = ''] = ports;
+      const another = start(main, [], {
+        ...variables,
+        SWITCHYARD_PORT: ownPort,
+        SWITCHYARD_DEVICE_PORT: ownDevicePort,
+        SWITCHYARD_METRICS_PORT: ownMetricsPort,
+        ...others,
+      });
+      await readyOrEnded(another, ownMetricsPort);
+      const hasEnded = another.child.exitCode !== null;
+      return {
+        port: Number(ownPort),
+        devicePort: Number(ownDevicePort),
+        ended: hasEnded ? await another.ended : undefined,
+        async stop() {
+          another.child.kill('SIGTERM');
+          await another.ended;
+        },
+      };
+    },
+    async close() {
+      client.close();
+      server.child.kill('SIGTERM');
+      await server.ended;
+      await host.stop();
+      await mail.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// A second process of the platform on the database of the test house: what both do at once is decided there.
+import { type ApplicationOptions, createApplication } from '../../../src/application.ts';
+import { createLog, ensureListenerCertificate, systemClock } from '../../../src/platform/index.ts';
+import { testDatabase } from '../database/test-database.ts';
+import { freePorts } from '../free-ports.ts';
+import { patientLimits } from '../high-load-limits.ts';
+import { type Client, createClient } from '../https-client.ts';
+import type { Scene } from '../test-merchant.ts';
+import { until } from '../wait-for-result.ts';
+
+export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
+
+/**
+ * Takes payments of the scene, over links of its own; what is left to jobs is done by either.
+ *
+ * @param own clocks and connections that differ from those of the test house
+ */
+export async function secondProcess(
+  on: Scene,
+  own: Partial<Pick<ApplicationOptions, 'clock' | 'identityClock' | 'database' | 'timeline'>> = {},
+): Promise<SecondProcess> {
+  const [port = 0, devicePort = 0] = await freePorts(2);
+  const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
+  const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
+  const house = await createApplication({
+    settings,
+    log,
+    database: await testDatabase(),
+    tls: await ensureListenerCertificate({ settings, clock: systemClock }),
+    validatesResponses: true,
+    loadLimits: patientLimits,
+    ...own,
+  });
+  await house.start();
+  await house.http.listen();
+  const client = createClient(`https://localhost:${port}`, on.ca);
+  await until(async () => {
+    const path = '/payment/v1/transactions/technical/isAvailable';
+    const { body } = await client.call('GET', path, { token: on.shop.token });
+    return body.available === true ? true : undefined;
+  }, 'the link of the second process to sign on');
+  return {
+    client,
+    async stop() {
+      client.close();
+      await house.stop();
+    },
+  };
+}

@@ -1,0 +1,158 @@
+// The platform as a process of its own, as `npm start` runs it, for tests that kill it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { scanText } from '../card-data/leak-scan.ts';
+import { copyTemplate } from '../database/migrated-database-template.ts';
+import { type Client, createClient } from '../https-client.ts';
+
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+/** Names the bundle of a whole run to its test processes; a run of one file by node itself has none. */
+export const bundleVariable = 'TEST_SERVER_BUNDLE';
+/** As `tools/run.cjs` chooses it: without it each start compiles the whole platform. */
+const compileCache = fileURLToPath(
+  new URL('../../../../../node_modules/.cache/node-compile', import.meta.url),
+);
+
+export type DemoFacts = {
+  baseUrl: string;
+  metricsUrl: string;
+  caFile: string;
+  userDomainId: string;
+  organizationId: string;
+  merchants: { merchantId: string; name: string; stores: { storeId: string }[] }[];
+  applications: Record<string, { clientId: string; clientSecret: string; merchantId?: string }>;
+  devices: { tsn: string; family: string; logicalDeviceId: string; storeId: string }[];
+};
+
+export type ServerProcess = {
+  start(extra?: Record<string, string>): Promise<void>;
+  /** SIGKILL, as a power cut would; waits until the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<number | null>;
+  /** Resolves once the process has ended by itself. */
+  ended(): Promise<void>;
+  facts(): Promise<DemoFacts>;
+  client(): Promise<Client>;
+  output(): string;
+  /** Of the process that was started last. */
+  pid(): number;
+};
+
+/** Without the banner, whose command to paste shows a published test number. */
+const logLines = (output: string) =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .join('\n');
+
+const faultLines = (output: string) =>
+  logLines(output)
+    .split('\n')
+    .filter((line) => /"level":"(?:error|fatal)"/.test(line))
+    .slice(-10)
+    .join('\n');
+
+const startLimitMs = 120_000;
+/** Of a machine that tests share a busy moment is no answer of the platform's. */
+const patient = { SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000' };
+const lookEveryMs = 25;
+const outputMax = 200_000;
+
+/** What `tools/run.cjs` gives every command, and nothing else of the caller's: no settings of his. */
+export function fromOutside(): Record<string, string> {
+  const { PATH = '', NODE_COMPILE_CACHE: cache = compileCache } = process.env;
+  return { PATH, NODE_COMPILE_CACHE: cache };
+}
+
+export type ProcessOptions = {
+  /** A command that becomes the process: its words stand before node's. */
+  readonly through?: readonly string[];
+  /** From its sources, as users start it: for tests of the start itself. */
+  readonly isFromSource?: boolean;
+};
+
+/** @param env settings of the process; the ports and the data directory among them */
+export function serverProcess(
+  env: Record<string, string>,
+  { through = [], isFromSource = false }: ProcessOptions = {},
+): ServerProcess {
+  const program = isFromSource ? main : (process.env[bundleVariable] ?? main);
+  let child: ChildProcess | undefined;
+  let output = '';
+  let client: Client | undefined;
+  const dataDir = env['SWITCHYARD_DATA_DIR'] ?? '';
+  /** In a directory that we see as it does. */
+  const hasOwnDatabase = env['SWITCHYARD_DATABASE_URL'] === undefined && through.length === 0;
+
+  async function facts(): Promise<DemoFacts> {
+    return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as DemoFacts;
+  }
+
+  const gone = (of: ChildProcess) =>
+    of.exitCode !== null || of.signalCode !== null
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => of.once('exit', () => resolve()));
+
+  async function answers(): Promise<boolean> {
+    try {
+      const { metricsUrl } = await facts();
+      return (await fetch(`${metricsUrl}/readyz`)).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  return {
+    async start(extra = {}) {
+      if (hasOwnDatabase) await copyTemplate(join(dataDir, 'postgres'));
+      const [command = process.execPath, ...args] = [...through, process.execPath, program];
+      const started = spawn(command, args, {
+        env: { ...fromOutside(), ...patient, SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      const keep = (chunk: Buffer) => {
+        output = (output + chunk.toString()).slice(-outputMax);
+      };
+      started.stdout.on('data', keep);
+      started.stderr.on('data', keep);
+      const end = Date.now() + startLimitMs;
+      while (!(await answers())) {
+        if (started.exitCode !== null || started.signalCode !== null || Date.now() > end) {
+          throw new Error(`the server did not start:\n${output.slice(-4000)}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      }
+    },
+    async kill() {
+      client?.close();
+      client = undefined;
+      if (child === undefined) return;
+      child.kill('SIGKILL');
+      await gone(child);
+    },
+    async stop() {
+      client?.close();
+      client = undefined;
+      if (child === undefined) return null;
+      child.kill('SIGTERM');
+      await gone(child);
+      scanText('the log of a server', logLines(output));
+      // Whoever expects a good end would be told a number, and not why.
+      if (child.exitCode !== 0) process.stderr.write(`${faultLines(output)}\n`);
+      return child.exitCode;
+    },
+    ended: () => (child === undefined ? Promise.resolve() : gone(child)),
+    facts,
+    async client() {
+      const { baseUrl, caFile } = await facts();
+      client ??= createClient(baseUrl, await readFile(caFile, 'utf8'));
+      return client;
+    },
+    output: () => output,
+    pid: () => child?.pid ?? 0,
+  };
+}

@@ -1,0 +1,61 @@
+// What tests of the reports need: to wait until they are up to date, and to ask for all pages.
+import assert from 'node:assert/strict';
+import { testDatabase } from '../database/test-database.ts';
+import type { Client } from '../https-client.ts';
+import { eventually } from '../wait-for-condition.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
+type Json = any;
+
+/** Waits until everything that an organisation has committed is in its reports. */
+export async function reported({ organizationId }: { organizationId: string }): Promise<void> {
+  const database = await testDatabase();
+  await eventually('the reports are up to date', async () => {
+    const [row] = await database.query<{ ready: boolean | null }>(
+      `SELECT p.stage = 'Following' AND p.position = h.position AND NOT EXISTS (
+         SELECT 1 FROM outbox o WHERE o.organization_id = $1) AS ready
+       FROM feed_heads h JOIN report_positions p ON p.organization_id = h.organization_id
+       WHERE h.organization_id = $1`,
+      [organizationId],
+    );
+    return row?.ready === true;
+  });
+}
+
+export const query = (of: Readonly<Record<string, unknown>>): string => {
+  const given = Object.entries(of).filter(([, value]) => value !== undefined);
+  return `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
+};
+
+/** Asks for a report, which must be given. */
+export async function report(
+  { client }: { client: Client },
+  token: string,
+  path: string,
+  of: Readonly<Record<string, unknown>> = {},
+): Promise<Json> {
+  const answer = await client.call('GET', `/reporting/v1/${path}${query(of)}`, { token });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+}
+
+/** The items of all pages. */
+export async function allOf(
+  on: { client: Client },
+  token: string,
+  path: string,
+  of: Readonly<Record<string, unknown>> = {},
+): Promise<Json[]> {
+  const items: Json[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await report(on, token, path, { ...of, cursor });
+    items.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return items;
+}
+
+/** A day in a time zone. */
+export const dayIn = (timeZone: string, at = Date.now()): string =>
+  new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(at);

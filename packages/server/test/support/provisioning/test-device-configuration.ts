@@ -1,0 +1,174 @@
+// A fleet of devices with certificates and tokens, and services that are configured for them.
+import assert from 'node:assert/strict';
+import { defined } from '@switchyard/contract';
+import { createLocalJWKSet, flattenedVerify } from 'jose';
+import {
+  byPlatform,
+  type Catalog,
+  createCatalog,
+  emvValueRules,
+} from '../../../src/catalog/index.ts';
+import { createLog, createOutgoingCalls, systemIds } from '../../../src/platform/index.ts';
+import { testAudit } from '../test-audit.ts';
+import { createPerson, passwordForm } from '../test-users.ts';
+import {
+  type Answer,
+  type DeviceScene,
+  openDevices,
+  type Place,
+  type Shown,
+} from './test-devices.ts';
+
+export type Terminal = Place & {
+  /** A token of a machine that shows its certificate. */
+  ask(
+    method: 'GET' | 'POST',
+    path: string,
+    more?: { json?: unknown; tag?: string },
+  ): Promise<Answer>;
+  readonly certificate: Shown & { readonly thumbprint: string };
+};
+
+export type FleetScene = DeviceScene & {
+  readonly catalog: Catalog;
+  /** Declared, published, subscribed, and active in the organisation. */
+  service(declaration?: object): Promise<string>;
+  /** A new release of it. */
+  release(serviceId: string, declaration: object): Promise<void>;
+  terminal(merchantId?: string): Promise<Terminal>;
+  /** A token that a merchant's user got for a device, as the demo lets him. */
+  customToken(place: Place): Promise<string>;
+  configure(level: Level, entityId: string, serviceId: string, values: object): Promise<Answer>;
+  verified(service: object): Promise<Record<string, unknown>>;
+};
+
+export type Level = 'organizations' | 'merchants' | 'stores' | 'logical-devices';
+
+export const devicePath = '/configuration/v1/device';
+
+const text = { type: 'string', maxLength: 40 };
+
+export const receipts = {
+  name: 'Receipts',
+  domain: 'Receipts',
+  parameterSchema: {
+    type: 'object',
+    properties: {
+      footer: text,
+      limits: { type: 'object', properties: { floor: { type: 'integer' } } },
+    },
+    required: ['footer'],
+    additionalProperties: false,
+  },
+  defaults: { footer: 'Thank you', limits: { floor: 0 } },
+};
+
+export async function openFleet(): Promise<FleetScene> {
+  let catalog: Catalog | undefined;
+  const scene = await openDevices({
+    register(app, { database, clock, provisioning, masterKey }) {
+      catalog = createCatalog({
+        database,
+        clock,
+        provisioning,
+        masterKey,
+        ids: systemIds,
+        log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+        jobs: { handle() {}, async enqueue() {}, wake() {} },
+        audit: testAudit(database, clock),
+        calls: createOutgoingCalls({ allowsLoopback: true }),
+        valueRules: emvValueRules({ allowsTestKeys: true }),
+        baseUrl: 'https://localhost:8443',
+      });
+      catalog.register(app);
+    },
+  });
+  assert.ok(catalog !== undefined);
+  const { services, offers, activations } = catalog;
+  const { organizationId, userDomainId, identity } = scene;
+  const by = byPlatform(organizationId);
+  const declared: string[] = [];
+
+  /** What is made after an activation needs one of its own. */
+  async function activate({ merchantId, storeId }: Place, isNewMerchant: boolean): Promise<void> {
+    for (const serviceId of declared) {
+      if (isNewMerchant) {
+        await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+      }
+      await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
+    }
+  }
+
+  return {
+    ...scene,
+    catalog,
+    async service(declaration = receipts) {
+      const { serviceId } = (await services.declare(by, declaration as typeof receipts)).view;
+      await services.publish(by, serviceId);
+      const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
+      await offers.subscribe(by, offer.view.packageId);
+      const level = { level: 'Organization', entityId: organizationId } as const;
+      await activations.activate(by, { serviceId, ...level });
+      declared.push(serviceId);
+      return serviceId;
+    },
+    async release(serviceId, declaration) {
+      await services.replace(by, serviceId, declaration as typeof receipts);
+      await services.publish(by, serviceId);
+    },
+    async terminal(merchantId) {
+      const place = await scene.place(defined({ merchantId }));
+      await activate(place, merchantId === undefined);
+      const certificate = await scene.certify(place.physicalDeviceId);
+      const credentials = await scene.credentials(certificate);
+      const form = { grant_type: 'client_credentials', ...credentials };
+      const answer = await scene.device('/oauth2-mtls/v1/token', { form, shown: certificate });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      const token = answer.body.access_token;
+      return {
+        ...place,
+        certificate,
+        ask: (method, path, { json, tag } = {}) =>
+          scene.api(path, {
+            method,
+            token,
+            shown: certificate,
+            ...defined({ json, headers: tag === undefined ? undefined : { 'if-none-match': tag } }),
+          }),
+      };
+    },
+    async customToken({ merchantId, tsn }) {
+      const where = { identity, organizationId, userDomainId };
+      const { clientId } = await identity.createPublicApplication({
+        organizationId,
+        userDomainId,
+        name: 'Device',
+        entityType: 'tenant',
+        entityId: organizationId,
+        roles: [],
+        securityFlows: ['Password'],
+      });
+      const manager = await createPerson(where, { merchantId });
+      const form = passwordForm(manager, clientId);
+      const { body } = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
+      const wanted = { device_model: 'AXIUM_DX8000', device_id: tsn, method: 'api' };
+      const path = `/auth/realms/${userDomainId}/custom-token`;
+      const answer = await scene.api(path, { form: wanted, token: body.access_token });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return answer.body.access_token;
+    },
+    configure: (level, entityId, serviceId, values) =>
+      scene.api(`/configuration/v1/${level}/${entityId}/services/${serviceId}`, {
+        token: scene.token,
+        json: { values },
+      }),
+    async verified(service) {
+      const { body } = await scene.api('/configuration/v1/keys');
+      const { payload } = await flattenedVerify(
+        service as Parameters<typeof flattenedVerify>[0],
+        createLocalJWKSet(body),
+      );
+      return JSON.parse(new TextDecoder().decode(payload));
+    },
+  };
+}

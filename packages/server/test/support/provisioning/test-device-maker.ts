@@ -1,0 +1,62 @@
+// A maker of terminals, as the operator loads it: an authority of its own, and terminals that leave the factory with its certificates.
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createAuthority,
+  type DeviceSubject,
+  issueDeviceCertificate,
+} from '../../../src/identity/devices/issue-certificate.ts';
+
+const dayMs = 86_400_000;
+
+const validity = (days: number) => ({
+  notBefore: new Date(Date.now() - dayMs),
+  notAfter: new Date(Date.now() + days * dayMs),
+});
+
+export type Maker = {
+  /** PEM. */
+  readonly certificate: string;
+  /** A key and a certificate, as a terminal has them from the factory. */
+  terminal(subject: DeviceSubject, days?: number): Promise<{ cert: string; key: string }>;
+};
+
+async function signBy(
+  authority: { readonly certificate: string; readonly privateKey: KeyObject },
+  subject: DeviceSubject,
+  days: number,
+) {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const cert = await issueDeviceCertificate(authority, {
+    publicKey: createPublicKey(privateKey),
+    subject,
+    certificateSerial: '4c',
+    validity: validity(days),
+  });
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+/** @example const maker = await makeMaker('Terminals Ltd'); const shown = await maker.terminal({ serialNumber, tsn }); */
+export async function makeMaker(name: string): Promise<Maker> {
+  const { certificate, privateKey: key } = await createAuthority(name, validity(30));
+  const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+  return {
+    certificate,
+    terminal: (subject, days = 30) => signBy({ certificate, privateKey }, subject, days),
+  };
+}
+
+/** The file that DEVICE_CA_FILE names, in a directory of its own. */
+export async function writeMakers(...makers: readonly Maker[]): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-makers-'));
+  const file = join(directory, 'makers.pem');
+  await writeFile(file, makers.map(({ certificate }) => certificate).join('\n'));
+  return file;
+}

@@ -1,0 +1,89 @@
+// A service with many kinds of parameters, and short ways to configure it at each level.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type Answer, type CatalogueScene, openCatalogue, type Place } from './test-catalog.ts';
+
+const text = { type: 'string', minLength: 1, maxLength: 40 };
+
+/** What a provider of receipts, limits and accounts might declare. */
+export const declaration = {
+  parameterSchema: {
+    type: 'object',
+    properties: {
+      footer: text,
+      floorLimit: { type: 'integer', minimum: 0, maximum: 5000, 'x-lowest-level': 'Merchant' },
+      languages: { type: 'array', maxItems: 5, items: text },
+      receipt: {
+        type: 'object',
+        properties: { header: text, copies: { type: 'integer', minimum: 0, maximum: 3 } },
+      },
+      account: {
+        type: 'object',
+        properties: { number: text, apiKey: { ...text, writeOnly: true } },
+      },
+      hosts: {
+        type: 'object',
+        maxProperties: 5,
+        propertyNames: { type: 'string', pattern: '^[a-z]{1,8}$', maxLength: 8 },
+        additionalProperties: {
+          type: 'object',
+          properties: {
+            port: { type: 'integer', minimum: 1, maximum: 65535 },
+            token: { ...text, writeOnly: true },
+          },
+        },
+      },
+      open: { type: 'object' },
+    },
+    required: ['footer'],
+  },
+  defaults: { footer: 'Thank you', receipt: { copies: 1 }, languages: ['en'] },
+};
+
+export type Level = 'organizations' | 'merchants' | 'stores' | 'logical-devices';
+
+export type ConfigurationScene = CatalogueScene & {
+  /** Subscribed, and active everywhere. */
+  configured(declared?: object): Promise<string>;
+  newPlace(): Promise<Place>;
+  path(level: Level, entityId: string, serviceId: string): string;
+  /** The four levels above a device and at it. */
+  levelsOf(place: Place): [Level, string][];
+  submit(token: string, path: string, values: unknown, ifMatch?: string): Promise<Answer>;
+  /** What a device gets of the service. */
+  delivered(place: Pick<Place, 'deviceId'>, serviceId: string): ReturnType<typeof pick>;
+};
+
+type Delivered = Awaited<ReturnType<CatalogueScene['catalog']['configuration']['forDevice']>>;
+
+async function pick(found: Promise<Delivered>, serviceId: string) {
+  const one = (await found).find((each) => each.serviceId === serviceId);
+  assert.ok(one !== undefined, 'the service is not active at the device');
+  return one;
+}
+
+export async function openConfiguration(): Promise<ConfigurationScene> {
+  const scene = await openCatalogue();
+  const { organizationId } = scene;
+  return {
+    ...scene,
+    async configured(declared = declaration) {
+      const { serviceId } = await scene.subscribed(declared);
+      const level = { serviceId, level: 'Organization', entityId: organizationId };
+      await scene.done('org', 'POST', '/activations', level);
+      return serviceId;
+    },
+    newPlace: () => scene.place(`place-${randomUUID()}`),
+    path: (level, entityId, serviceId) =>
+      `/configuration/v1/${level}/${entityId}/services/${serviceId}`,
+    levelsOf: ({ merchantId, storeId, deviceId }) => [
+      ['organizations', organizationId],
+      ['merchants', merchantId],
+      ['stores', storeId],
+      ['logical-devices', deviceId],
+    ],
+    submit: (token, path, values, ifMatch) => scene.call(token, 'POST', path, { values }, ifMatch),
+    delivered: ({ deviceId }, serviceId) =>
+      pick(scene.catalog.configuration.forDevice(organizationId, deviceId), serviceId),
+  };
+}

@@ -1,0 +1,28 @@
+// Access tokens as the realm would sign them, with claims that it would not give.
+import assert from 'node:assert/strict';
+import { decodeJwt, importJWK, type JWTPayload, SignJWT } from 'jose';
+import { createKeyRing } from '../../src/identity/realms-and-keys/signing-keys.ts';
+import { testDatabase } from './database/test-database.ts';
+import type { Scene } from './test-merchant.ts';
+
+type Row = { key_id: string; private_sealed: Buffer };
+
+/** The till's token with other claims, signed by the realm's own key. */
+export async function forgedToken(on: Scene, claims: JWTPayload): Promise<string> {
+  const database = await testDatabase();
+  const [row] = await database.query<Row>(
+    `SELECT key_id, private_sealed FROM realm_keys WHERE organization_id = $1
+      AND algorithm = 'ES256'`,
+    [on.organizationId],
+  );
+  assert.ok(row !== undefined);
+  const { privateJwk } = createKeyRing(on.settings.platformKey).openKey(on.organizationId, {
+    keyId: row.key_id,
+    algorithm: 'ES256',
+    privateSealed: row.private_sealed,
+    activeFrom: 0,
+  });
+  return new SignJWT({ ...decodeJwt(on.shop.token), ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: row.key_id, typ: 'JWT' })
+    .sign(await importJWK(privateJwk, 'ES256'));
+}

@@ -1,0 +1,66 @@
+// A mail server of one test: takes whatever is sent, and tells what came for whom.
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { until } from './wait-for-result.ts';
+
+export type MailServer = {
+  /** For the setting SMTP_URL. */
+  readonly url: string;
+  /** The first mail to an address that holds this, with its soft line breaks undone. */
+  mailTo(address: string, holds: RegExp): Promise<string>;
+  /** All mails to an address in any letter case, with their soft line breaks undone. */
+  mailsTo(address: string): string[];
+  close(): Promise<void>;
+};
+
+/** @param refusals what is answered to a line in place of a yes, such as one that names a mailbox */
+export async function openMailServer(
+  refusals: readonly (readonly [RegExp, string])[] = [],
+): Promise<MailServer> {
+  const mails: string[] = [];
+  const sockets = new Set<{ destroy(): void }>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.write('220 test\r\n');
+    let mail: string[] | undefined;
+    let rest = '';
+    const answer = (line: string): string => {
+      if (mail === undefined) {
+        const refusal = refusals.find(([pattern]) => pattern.test(line));
+        if (refusal !== undefined) return refusal[1];
+        if (line === 'DATA') mail = [];
+        return line === 'DATA' ? '354 go on' : line === 'QUIT' ? '221 bye' : '250 ok';
+      }
+      if (line !== '.') {
+        mail.push(line);
+        return '';
+      }
+      mails.push(mail.join('\r\n'));
+      mail = undefined;
+      return '250 taken';
+    };
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk.toString()).split('\r\n');
+      rest = lines.pop() ?? '';
+      for (const said of lines.map(answer)) if (said !== '') socket.write(`${said}\r\n`);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const mailsTo = (address: string) =>
+    mails
+      .filter((mail) => mail.toLowerCase().includes(`to: ${address.toLowerCase()}`))
+      .map((mail) => mail.replaceAll('=\r\n', ''));
+  return {
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    mailTo: (address, holds) =>
+      until(() => mailsTo(address).find((mail) => holds.test(mail)), `mail to ${address}`),
+    mailsTo,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// Accounts of one organisation over the real database, for the tests of identity.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import {
+  type Accounts,
+  type AccountsDependencies,
+  createAccounts,
+  type NewUser,
+  type NotSignedIn,
+  type SignedIn,
+  type SignInAttempt,
+  type User,
+} from '../../src/identity/accounts/index.ts';
+import { createChangeCounter } from '../../src/identity/infrastructure/change-counter.ts';
+import { createLog, type Database, systemIds } from '../../src/platform/index.ts';
+import { type MovableClock, movableClock } from './movable-clock.ts';
+import { openPostOffice, type PostOffice } from './recorded-mail.ts';
+
+export const password = 'seven tills under one roof';
+
+export const origin = {
+  address: '192.0.2.7',
+  userAgent: 'a browser',
+  requestId: 'request-1',
+  clientId: 'web',
+};
+
+/** A base32 secret, and what an authenticator application shows of it. */
+export const newOtpSecret = (): string => new Secret({ size: 20 }).base32;
+export const codeOf = (secret: string, at: number): string =>
+  TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: at });
+
+/** Judges by itself what the word lists would take seconds to be loaded for. */
+export const anyStrength = { isCommon: async () => false, close: async () => {} };
+
+export type TestAccounts = {
+  readonly accounts: Accounts;
+  readonly clock: MovableClock;
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  /** Whose sessions were ended, in turn. */
+  readonly ended: string[];
+  readonly office: PostOffice;
+  createUser(facts?: Partial<NewUser>): Promise<User>;
+  /** With the right password, on a page, unless told otherwise. */
+  attempt(user: User, facts?: Partial<SignInAttempt>): Promise<SignedIn | NotSignedIn>;
+};
+
+export async function openTestAccounts(
+  database: Database,
+  deps: Partial<AccountsDependencies> = {},
+): Promise<TestAccounts> {
+  const clock = movableClock();
+  const organizationId = randomUUID();
+  const userDomainId = `realm-${organizationId}`;
+  const ended: string[] = [];
+  const office = openPostOffice();
+  await database.query(
+    `INSERT INTO user_domains (user_domain_id, organization_id, status, created_at)
+     VALUES ($1, $2, 'Enabled', now())`,
+    [userDomainId, organizationId],
+  );
+  const accounts = createAccounts({
+    database,
+    clock,
+    ids: systemIds,
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    masterKey: randomBytes(32),
+    environment: 'test',
+    authUrl: 'https://localhost:8443',
+    passwordStrength: anyStrength,
+    jobs: office.jobs,
+    mail: office.mail,
+    revision: createChangeCounter(),
+    endSessions: async (_organizationId, userId) => void ended.push(userId),
+    ...deps,
+  });
+  return {
+    accounts,
+    clock,
+    organizationId,
+    userDomainId,
+    ended,
+    office,
+    attempt: ({ username }, facts) =>
+      accounts.authenticate({ organizationId, username, password, origin, kind: 'page', ...facts }),
+    createUser: (facts) =>
+      accounts.create({
+        organizationId,
+        userDomainId,
+        username: `user-${randomUUID()}`,
+        entityType: 'tenant',
+        entityId: organizationId,
+        email: 'ann@shop.example',
+        groups: [`${organizationId}_org_admin`],
+        secondFactor: 'Off',
+        password,
+        ...facts,
+      }),
+  };
+}

@@ -1,0 +1,11 @@
+// The audit as tests of rooms get it: it records for real, and nobody orders its checkpoints.
+import { type Audit, createAudit } from '../../src/audit/index.ts';
+import type { Clock, Database } from '../../src/platform/index.ts';
+
+export const testAudit = (database: Database, clock: Clock): Audit =>
+  createAudit({
+    database,
+    clock,
+    masterKey: Buffer.alloc(32, 1),
+    jobs: { handle: () => {}, enqueue: async () => {} },
+  });

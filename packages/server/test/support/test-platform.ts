@@ -1,0 +1,107 @@
+// One running platform for all whole-house tests: real PostgreSQL, real TLS, a real acquirer host.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
+import { type Application, createApplication } from '../../src/application.ts';
+import {
+  createLog,
+  type Database,
+  ensureListenerCertificate,
+  readSettings,
+  type Settings,
+} from '../../src/platform/index.ts';
+import { scanFolder, scanText } from './card-data/leak-scan.ts';
+import { testDatabase } from './database/test-database.ts';
+import { freePorts } from './free-ports.ts';
+import { patientLimits } from './high-load-limits.ts';
+import { type Client, createClient } from './https-client.ts';
+import { makeRealmKey } from './processes/realm-key-pool.ts';
+
+export type TestHouse = {
+  house: Application;
+  host: AcquirerHost;
+  settings: Settings;
+  client: Client;
+  ca: string;
+  logged: string[];
+  /** The hot statements that the house has used, by name. */
+  hot: ReadonlyMap<string, string>;
+};
+
+/** How long the test house waits for an acquirer, ms: more than twice what a slow answer takes, for machines that are slow. */
+export const testTimeoutMs = 3000;
+/** When its late answers come, ms: behind what a thread that stood still for a second reads on for. */
+export const testLateMs = testTimeoutMs + 2500;
+
+async function open(): Promise<TestHouse> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-house-'));
+  const host = await startAcquirerHost({
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir: join(dataDir, 'acquirer'),
+    lateMs: testLateMs,
+    slowMs: 1200,
+  });
+  const [port, devicePort] = await freePorts(2);
+  const settings = readSettings({
+    SWITCHYARD_ENVIRONMENT: 'demo',
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
+    SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(testTimeoutMs),
+    SWITCHYARD_LOG_LEVEL: 'debug',
+  });
+  const logged: string[] = [];
+  const log = createLog(settings, { write: (line: string) => void logged.push(line) });
+  const tls = await ensureListenerCertificate({ settings, clock: { now: () => Date.now() } });
+  const hot = new Map<string, string>();
+  const database = noting(await testDatabase(), hot);
+  const house = await createApplication({
+    settings,
+    database,
+    log,
+    tls,
+    validatesResponses: true,
+    makeRealmKey,
+    loadLimits: patientLimits,
+  });
+  await house.start();
+  await house.http.listen();
+  const ca = await readFile(tls.caFile, 'utf8');
+  const client = createClient(settings.baseUrl, ca);
+  return { house, host, settings, client, ca, logged, hot };
+}
+
+/** Which statements are hot is for the house to say, not for a list in a test. */
+function noting(database: Database, hot: Map<string, string>): Database {
+  return {
+    ...database,
+    hot(statement, values) {
+      hot.set(statement.name, statement.text);
+      return database.hot(statement, values);
+    },
+  };
+}
+
+let opened: Promise<TestHouse> | undefined;
+
+// At the top level: the hook of the whole run, not of the test that happened to come first.
+after(async () => {
+  if (opened === undefined) return;
+  const { client, house, host, settings, logged } = await opened;
+  client.close();
+  await house.stop();
+  await host.stop();
+  scanText('the log', logged.join(''));
+  scanFolder(settings.dataDir);
+  await rm(settings.dataDir, { recursive: true, force: true });
+});
+
+/** The shared house, opened by the first test that asks. */
+export function testHouse(): Promise<TestHouse> {
+  opened ??= open();
+  return opened;
+}

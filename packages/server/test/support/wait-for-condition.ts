@@ -1,0 +1,19 @@
+// Waits for a condition in tests, with a limit: never for a time.
+import assert from 'node:assert/strict';
+import { pause, systemClock } from '../../src/platform/index.ts';
+
+const pollMs = 5;
+const limitMs = 60_000;
+
+/** @param what completes "… : not within …" */
+export async function eventually(
+  what: string,
+  condition: () => Promise<boolean> | boolean,
+  withinMs = limitMs,
+): Promise<void> {
+  for (const end = systemClock.now() + withinMs; systemClock.now() < end; ) {
+    if (await condition()) return;
+    await pause(pollMs);
+  }
+  assert.fail(`${what}: not within ${withinMs} ms`);
+}

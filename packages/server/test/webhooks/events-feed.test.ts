@@ -1,0 +1,403 @@
+// The feed over the whole platform: what happens is read once, in order, by whom it concerns, and never a card.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { type EventList, eventDefinitions, type FeedItem } from '@switchyard/contract';
+import { Check, Errors } from 'typebox/value';
+import { testDatabase } from '../support/database/test-database.ts';
+import { listenTo } from '../support/event-stream-client.ts';
+import { keyedSale } from '../support/keyed-sale.ts';
+import { type Scene, scene } from '../support/test-merchant.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+
+const path = '/events/v1';
+
+describe('the feed of events', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene();
+  });
+
+  async function ask(query: string, token = on.acquirerToken) {
+    return on.client.call('GET', `${path}?${query}`, { token });
+  }
+
+  async function page(query = '', token = on.acquirerToken): Promise<EventList> {
+    const { status, body, text } = await ask(query, token);
+    assert.equal(status, 200, text);
+    return body;
+  }
+
+  /** Everything there is behind a position, page by page. */
+  async function all(query = '', from = 0, token = on.acquirerToken): Promise<FeedItem[]> {
+    const items: FeedItem[] = [];
+    for (let after = from; ; ) {
+      const part = await page(`after=${after}&limit=3&${query}`, token);
+      items.push(...part.items);
+      assert.ok(part.nextAfter >= after);
+      if (!part.hasMore) return items;
+      assert.ok(part.nextAfter > after, 'goes on');
+      after = part.nextAfter;
+    }
+  }
+
+  async function sale(shop = on.shop, amount = 1050): Promise<string> {
+    const { body, text } = await on.client.call('POST', '/payment/v1/transactions/process', {
+      token: shop.token,
+      body: keyedSale({ amount }),
+    });
+    assert.equal(body?.state, 'Captured', text);
+    return body.transactionId;
+  }
+
+  const ofTransaction = (items: FeedItem[], transactionId: string) =>
+    items.filter(({ data }) => data['transactionId'] === transactionId);
+
+  /** Where the feed ends now, once all that was done is published. */
+  async function settled(): Promise<number> {
+    const database = await testDatabase();
+    await eventually('everything is published', async () => {
+      const [row] = await database.query<{ n: number }>(
+        'SELECT count(*)::int AS n FROM outbox WHERE organization_id = $1',
+        [on.organizationId],
+      );
+      return row?.n === 0;
+    });
+    return (await all()).at(-1)?.position ?? 0;
+  }
+
+  test('tells a sale and its refund in order, as the catalogue says, without the card', async () => {
+    const from = await settled();
+    const transactionId = await sale();
+    await on.client.call('POST', `/payment/v1/transactions/${transactionId}/refund`, {
+      token: on.shop.token,
+      body: { amount: 50 },
+    });
+    let items: FeedItem[] = [];
+    await eventually('the refund is told', async () => {
+      items = ofTransaction(await all('', from), transactionId);
+      return items.some(({ type }) => type === 'transaction.refunded');
+    });
+    assert.equal(items[0]?.type, 'transaction.captured');
+    const sequences = items.map(({ data }) => data['sequence']);
+    assert.deepEqual(sequences, sequences.toSorted());
+    for (const { type, data } of items) {
+      const definition = eventDefinitions.get(type);
+      assert.ok(definition, type);
+      assert.ok(Check(definition.data, data), JSON.stringify([...Errors(definition.data, data)]));
+      assert.equal(data['organizationId'], on.organizationId);
+      assert.equal(data['merchantId'], on.shop.merchantId);
+    }
+    assert.equal(items[0]?.data['amount'], 1050);
+    assert.ok(!/\d{13,19}/.test(JSON.stringify(items.map(({ data }) => data))));
+    assert.ok(!items.some(({ type }) => type === 'transaction.received'));
+  });
+
+  test('tells what was done to the estate, and which members changed, without their values', async () => {
+    const from = await settled();
+    const secretName = `Quiet ${randomUUID()}`;
+    const { merchantId } = on.otherShop;
+    const url = `/provisioning/v2/merchants/${merchantId}`;
+    const standing = await on.client.call('GET', url, { token: on.acquirerToken });
+    const { name: _name, country, mcc, timeZone } = standing.body;
+    const changed = await on.client.call('PUT', url, {
+      token: on.acquirerToken,
+      body: { name: secretName, country, mcc, timeZone },
+      headers: { 'if-match': String(standing.headers['etag']) },
+    });
+    assert.equal(changed.status, 200, changed.text);
+    await settled();
+    const items = await all('types=merchant.updated', from);
+    assert.equal(items.length, 1);
+    const { type, data } = items[0] as FeedItem;
+    assert.ok(Check(eventDefinitions.get(type)?.data as never, data));
+    assert.deepEqual(data['entity'], { type: 'merchant', id: merchantId });
+    assert.equal(data['merchantId'], merchantId);
+    assert.deepEqual(data['changed'], ['name']);
+    assert.ok(!JSON.stringify(items).includes(secretName));
+  });
+
+  test('tells once that a batch is through, also one of nothing', async () => {
+    const from = await settled();
+    const token = on.shop.token;
+    const authorized = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        on.client.call('POST', '/payment/v1/transactions/process', {
+          token,
+          body: keyedSale({ captureMode: 'Deferred' }),
+        }),
+      ),
+    );
+    assert.ok(authorized.every(({ body }) => body.state === 'Authorized'));
+    const clientOperationId = `evening-${randomUUID()}`;
+    const capture = (body: object) =>
+      on.client.call('POST', '/payment/v1/transactions/captureall', { token, body });
+    const { body: batch } = await capture({ clientOperationId });
+    const { body: empty } = await capture({ currency: 'JPY' });
+    assert.equal(empty.total, 0);
+    let items: FeedItem[] = [];
+    await eventually('both are told', async () => {
+      items = await all('types=batch.*', from);
+      return items.length >= 2;
+    });
+    await settled();
+    items = await all('types=batch.*', from);
+    const told = items.find(({ data }) => data['batchId'] === batch.batchId);
+    assert.equal(items.length, 2);
+    assert.ok(Check(eventDefinitions.get('batch.completed')?.data as never, told?.data));
+    const { organizationId, shop } = on;
+    assert.deepEqual(told?.data, {
+      organizationId,
+      merchantId: shop.merchantId,
+      batchId: batch.batchId,
+      clientOperationId,
+      total: 12,
+      succeeded: 12,
+      failed: 0,
+      filed: 0,
+      sequence: 1,
+    });
+    const nothing = items.find(({ data }) => data['batchId'] === empty.batchId);
+    assert.equal(nothing?.data['total'], 0);
+    assert.equal(nothing?.data['clientOperationId'], undefined);
+  });
+
+  test('filters by type, family and merchant, and goes on behind what was not wanted', async () => {
+    const from = await settled();
+    const mine = await sale();
+    const theirs = await sale(on.otherShop);
+    await settled();
+    const families = await all('types=transaction.*', from);
+    assert.equal(ofTransaction(families, mine).length, 1);
+    assert.ok(families.every(({ type }) => type.startsWith('transaction.')));
+    const others = await all(`merchantId=${on.otherShop.merchantId.toUpperCase()}`, from);
+    assert.equal(ofTransaction(others, theirs).length, 1);
+    assert.equal(ofTransaction(others, mine).length, 0);
+    const none = await page(`after=${from}&types=qr.completed`);
+    assert.deepEqual(none.items, []);
+    assert.ok(none.nextAfter > from, 'the empty page leads on');
+    assert.equal(none.hasMore, false);
+    assert.deepEqual(
+      (await all('types=batch.completed,*', from)).length,
+      (await all('', from)).length,
+    );
+  });
+
+  test('a developer of a merchant sees what is of the merchant, and names no other', async () => {
+    const token = await on.tokenFor({
+      name: 'merchant hooks',
+      entityType: 'merchant',
+      entityId: on.shop.merchantId,
+      merchantId: on.shop.merchantId,
+      roles: ['ServiceProvider'],
+    });
+    const from = await settled();
+    const mine = await sale();
+    const theirs = await sale(on.otherShop);
+    await settled();
+    const items = await all('', from, token);
+    assert.equal(ofTransaction(items, mine).length, 1);
+    assert.equal(ofTransaction(items, theirs).length, 0);
+    assert.ok(items.every(({ data }) => data['merchantId'] === on.shop.merchantId));
+    const refused = await ask(`merchantId=${on.otherShop.merchantId}`, token);
+    assert.equal(refused.status, 403);
+    assert.equal(refused.body.code, 'entity_out_of_scope');
+  });
+
+  test('looks back from the newest, and what lies before a position', async () => {
+    const from = await settled();
+    const first = await sale();
+    await sale();
+    await settled();
+    const forwards = await all('types=transaction.captured', from);
+    const looked: FeedItem[] = [];
+    for (let before = 0; ; ) {
+      const part = await page(`before=${before}&limit=3&types=transaction.captured`);
+      looked.push(...part.items);
+      assert.equal(part.hasMore, part.nextBefore !== undefined);
+      assert.ok(part.nextAfter >= (looked[0]?.position ?? 0), 'goes on from the end');
+      if (part.nextBefore === undefined || part.nextBefore <= from) break;
+      assert.ok(before === 0 || part.nextBefore < before, 'goes back');
+      before = part.nextBefore;
+    }
+    const mine = looked.filter(({ position }) => position > from);
+    assert.deepEqual(mine, forwards.toReversed());
+    assert.equal(ofTransaction(mine, first).length, 1);
+    const oldest = await page('before=1');
+    assert.deepEqual([oldest.items, oldest.hasMore], [[], false]);
+    for (const query of ['before=5&after=1', 'before=5&wait=1']) {
+      const { status, body } = await ask(query);
+      assert.deepEqual([status, body.code], [422, 'field_invalid'], query);
+    }
+  });
+
+  test('the catalogue of types is there for everybody, as the documents of the interface are', async () => {
+    const { status, body } = await on.client.call('GET', '/events/v1/types');
+    assert.equal(status, 200);
+    const types = body.items.map(({ type }: { type: string }) => type);
+    assert.ok(types.includes('qr.completed') && types.includes('transaction.captured'), types);
+  });
+
+  test('waits for what comes, and for the time at most', async () => {
+    const from = await settled();
+    const waiting = page(`after=${from}&wait=20&types=transaction.captured`);
+    const transactionId = await sale();
+    const { items, nextAfter } = await waiting;
+    assert.equal(ofTransaction(items, transactionId).length, 1);
+    const nothing = await page(`after=${nextAfter}&wait=1&types=qr.completed`);
+    assert.deepEqual(nothing.items, []);
+  });
+
+  test('a stream goes on where it broke, and misses nothing', async () => {
+    const from = await settled();
+    const url = `${on.settings.baseUrl}${path}?types=transaction.*`;
+    const first = await listenTo(url, { token: on.acquirerToken, ca: on.ca });
+    assert.equal(first.status, 200);
+    const one = await sale();
+    const [heard] = await first.has(1);
+    first.leave();
+    const item = heard?.data as FeedItem;
+    assert.equal(item.data['transactionId'], one);
+    assert.equal(heard?.id, item.position);
+    assert.ok((heard?.id ?? 0) > from, 'a stream without a position tells what is new');
+    const two = await sale();
+    await settled();
+    const again = await listenTo(url, {
+      token: on.acquirerToken,
+      ca: on.ca,
+      lastEventId: heard?.id ?? 0,
+    });
+    const three = await sale();
+    const rest = await again.has(2);
+    again.leave();
+    assert.deepEqual(
+      rest.map(({ data }) => (data as FeedItem).data['transactionId']),
+      [two, three],
+    );
+    const feed = await all(`types=transaction.*`, heard?.id ?? 0);
+    assert.deepEqual(
+      rest.map(({ data }) => data),
+      feed,
+      'both ways tell the same',
+    );
+  });
+
+  test('refuses positions that are none, types that are not there, and strangers', async () => {
+    const end = await settled();
+    const cases: [query: string, status: number, code: string, pointer?: string][] = [
+      [`after=${end + 1}`, 422, 'cursor_invalid', '?after'],
+      ['after=-1', 422, 'field_invalid', '?after'],
+      ['after=1.5', 422, 'field_invalid', '?after'],
+      ['after=9007199254740992', 422, 'field_invalid', '?after'],
+      ['types=transaction.capture', 422, 'field_invalid', '?types'],
+      ['types=transaction.captured,', 422, 'field_invalid', '?types'],
+      ['types=nothing.*', 422, 'field_invalid', '?types'],
+      ['types=__proto__.*', 422, 'field_invalid', '?types'],
+      [`types=${Array.from({ length: 101 }, () => '*').join(',')}`, 422, 'field_invalid', '?types'],
+      ['merchantId=me', 422, 'field_invalid', '?merchantId'],
+      ['limit=201', 422, 'field_invalid', '?limit'],
+      ['wait=31', 422, 'field_invalid', '?wait'],
+    ];
+    for (const [query, status, code, pointer] of cases) {
+      const { body, text, ...answer } = await ask(query);
+      assert.equal(answer.status, status, `${query}: ${text}`);
+      assert.equal(body.code, code, query);
+      assert.equal(body.errors?.[0]?.pointer, pointer, query);
+    }
+    const till = await ask('', on.shop.token);
+    assert.equal(till.status, 403);
+    const stream = await listenTo(`${on.settings.baseUrl}${path}`, {
+      token: on.acquirerToken,
+      ca: on.ca,
+      lastEventId: 'yesterday',
+    });
+    assert.equal(stream.status, 400);
+  });
+
+  test('tells what becomes of a clearing file, for the organisation alone', async () => {
+    const own = await scene({ captureTransport: 'File' });
+    const ask = (method: string, url: string, call: object) =>
+      own.client.call(method, `/payment/v1/${url}`, call);
+    const till = { token: own.shop.token };
+    const office = { token: own.acquirerToken };
+    const sold = await ask('POST', 'transactions/process', {
+      ...till,
+      body: keyedSale({ captureMode: 'Deferred', amount: 1000 }),
+    });
+    await ask('POST', `transactions/${sold.body.transactionId}/capture`, till);
+    const made = await ask('POST', 'clearing-files', {
+      ...office,
+      body: { acquirerLink: own.linkId, openDays: true },
+    });
+    const { clearingFileId: fileId } = made.body;
+    const content = await ask('GET', `clearing-files/${fileId}/content`, office);
+    const acknowledged = await ask('PUT', `clearing-files/${fileId}/acknowledgement`, {
+      ...office,
+      raw: own.host.clear(content.text),
+      headers: { 'content-type': 'text/plain' },
+    });
+    assert.equal(acknowledged.status, 200, acknowledged.text);
+    let items: FeedItem[] = [];
+    await eventually('the file is worked off', async () => {
+      items = await all('types=clearing.*', 0, own.acquirerToken);
+      return items.some(({ type }) => type === 'clearing.file_settled');
+    });
+    assert.deepEqual(items.map(({ type, data }) => [type, data['sequence']]).toSorted(), [
+      ['clearing.file_acknowledged', 2],
+      ['clearing.file_made', 1],
+      ['clearing.file_settled', 3],
+    ]);
+    for (const { type, data } of items) {
+      assert.ok(Check(eventDefinitions.get(type)?.data as never, data), type);
+      assert.equal(data['fileId'], fileId);
+      assert.deepEqual(data['amounts'], { EUR: '1000' });
+    }
+    assert.equal(items.find(({ type }) => type === 'clearing.file_settled')?.data['accepted'], 1);
+  });
+
+  test('another organisation has a feed of its own', async () => {
+    const other = await scene();
+    const mine = await sale();
+    await settled();
+    const theirs = await all('', 0, other.acquirerToken);
+    assert.equal(ofTransaction(theirs, mine).length, 0);
+    assert.ok(theirs.length > 0, 'the making of its merchants');
+    assert.ok(theirs.every(({ data }) => data['organizationId'] === other.organizationId));
+    const named = await page(`merchantId=${on.shop.merchantId}`, other.acquirerToken);
+    assert.deepEqual(named.items, []);
+  });
+
+  test('a reader behind what is kept is told so, and one who begins is not', async () => {
+    const end = await settled();
+    const database = await testDatabase();
+    const swept = end - 2;
+    await database.query(
+      `WITH gone AS (DELETE FROM feed_events WHERE organization_id = $1 AND position <= $2)
+       UPDATE feed_heads SET swept = $2 WHERE organization_id = $1`,
+      [on.organizationId, swept],
+    );
+    const late = await ask(`after=${swept - 1}`);
+    assert.equal(late.status, 410, late.text);
+    assert.equal(late.body.code, 'events_forgotten');
+    assert.match(late.body.detail, new RegExp(String(swept)));
+    assert.equal((await page(`after=${swept}`)).items[0]?.position, swept + 1);
+    assert.equal((await page()).items[0]?.position, swept + 1);
+    const stream = await listenTo(`${on.settings.baseUrl}${path}?after=1`, {
+      token: on.acquirerToken,
+      ca: on.ca,
+    });
+    assert.equal(stream.status, 410);
+  });
+
+  test('lists the types, each with its schema', async () => {
+    const { status, body } = await on.client.call('GET', `${path}/types`, {
+      token: on.acquirerToken,
+    });
+    assert.equal(status, 200);
+    assert.equal(body.items.length, eventDefinitions.size);
+    const captured = body.items.find(({ type }: FeedItem) => type === 'transaction.captured');
+    assert.equal(captured.schema.type, 'object');
+    assert.ok(captured.schema.required.includes('transactionId'));
+    assert.equal(captured.example.state, 'Captured');
+  });
+});

@@ -1,0 +1,165 @@
+// Webhooks over a database of their own: events are published, and sent over real sockets, as fast as a test wants.
+import { randomUUID } from 'node:crypto';
+import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
+import { createAudit, platformAuthor } from '../../src/audit/index.ts';
+import {
+  type Clock,
+  createDueClock,
+  createJobs,
+  createLog,
+  createMetrics,
+  createOutbox,
+  createOutgoingCalls,
+  type Database,
+  migrate,
+  type OutboxEventMapper,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../src/platform/index.ts';
+import type { AddressLookup } from '../../src/platform/net/dns-lookup.ts';
+import { waitingText } from '../../src/webhooks/delivery/store.ts';
+import { createPublisher, createSetAside } from '../../src/webhooks/feed/index.ts';
+import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/index.ts';
+import { migrations, testCopyUrl } from '../support/database/test-database.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const masterKey = Buffer.alloc(32, 9);
+
+export const quickTimes: DeliveryTimes = {
+  pollMs: 10,
+  sweepMs: 40,
+  // Longer than a busy machine holds up a receiver that is well.
+  leaseMs: 15_000,
+  timeoutMs: 800,
+  retryDelaysMs: Array.from({ length: 40 }, () => 60),
+  restsMs: [80, 120, 160],
+};
+
+const facts: OutboxEventMapper = {
+  prefix: 'transaction.',
+  read: async (rows) =>
+    new Map(
+      rows.map((row) => [
+        row.outboxId,
+        { merchantId: null, data: { transactionId: row.subjectId, amount: row.sequence } },
+      ]),
+    ),
+};
+
+export type WebhookRoom = Awaited<ReturnType<typeof webhookRoom>>;
+
+/**
+ * @param on the database of another room: a second process beside it
+ * @param asked is told of each look for endpoints that no process has in hand
+ */
+export async function webhookRoom(
+  options: {
+    times?: DeliveryTimes;
+    clock?: Clock;
+    lookup?: AddressLookup;
+    authorities?: string;
+    allowsLoopback?: boolean;
+    on?: string;
+    asked?: () => void;
+  } = {},
+) {
+  const { clock = systemClock, allowsLoopback = true } = options;
+  // Connections to the test database do not keep a process alive, and a room may have nothing else yet.
+  const awake = setInterval(() => {}, 1_000);
+  const url = options.on ?? (await testCopyUrl());
+  const opened = openDatabase({ url, log });
+  const database: Database = {
+    ...opened,
+    async query(text, values) {
+      const rows = await opened.query(text, values);
+      if (text === waitingText) options.asked?.();
+      return rows as never;
+    },
+  };
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  const metrics = createMetrics();
+  const calls = createOutgoingCalls({
+    allowsLoopback,
+    ...defined({ lookup: options.lookup, authorities: options.authorities }),
+  });
+  const dueClock = createDueClock(clock, log);
+  const jobs = createJobs({ database, clock, dueClock, ids: systemIds, log, metrics, pollMs: 20 });
+  const deliveries = createDeliveries({
+    database,
+    clock,
+    dueClock,
+    ids: systemIds,
+    log,
+    metrics,
+    jobs,
+    calls,
+    masterKey,
+    audit: createAudit({ database, clock, jobs, masterKey }),
+    retentionDays: 30,
+    times: { ...quickTimes, ...options.times },
+    demandMerchant: async () => {},
+  });
+  const outbox = createOutbox({ database, log, metrics, pollMs: 20 });
+  const sources = [facts, deliveries.events];
+  const setAside = createSetAside({ database, jobs, sources });
+  outbox.subscribe(
+    createPublisher({ sources, log, metrics, deliveries, setAside, tell: () => {} }),
+  );
+  const organizationId = randomUUID();
+  const by = { organizationId, author: platformAuthor };
+
+  return {
+    url,
+    database,
+    organizationId,
+    metrics,
+    by,
+    ...deliveries.parts,
+    start() {
+      jobs.start();
+      outbox.start();
+      deliveries.start();
+    },
+    async stop() {
+      await outbox.stop();
+      await deliveries.stop();
+      await jobs.stop();
+      calls.close();
+      await database.close();
+      clearInterval(awake);
+    },
+    async endpoint(
+      to: string,
+      eventTypes = ['*'],
+      organization = organizationId,
+    ): Promise<CreatedWebhookEndpoint> {
+      const input = { url: to, eventTypes };
+      const made = await deliveries.parts.endpoints.create(
+        { ...by, organizationId: organization },
+        input,
+      );
+      return { ...made.view, secret: made.secret };
+    },
+    /** So many things happen, at once. */
+    async happen(count: number, organization = organizationId): Promise<void> {
+      const identifiers = Array.from({ length: count }, () => systemIds.uuid());
+      await database.query(
+        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT $1, i, 'transaction.captured', i, n, now()
+         FROM unnest($2::uuid[]) WITH ORDINALITY AS r(i, n)`,
+        [organization, identifiers],
+      );
+      outbox.wake();
+    },
+    /** How many deliveries of an endpoint are in each state. */
+    async counts(endpointId: string): Promise<Record<string, number>> {
+      const rows = await database.query<{ status: string; n: number }>(
+        `SELECT status, count(*)::int AS n FROM webhook_deliveries
+         WHERE endpoint_id = $1 GROUP BY status`,
+        [endpointId],
+      );
+      return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+    },
+  };
+}

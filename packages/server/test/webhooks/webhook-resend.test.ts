@@ -1,0 +1,95 @@
+// A try that is under way: a delivery that is sent again beside it, and a process whose clock is ahead.
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, test } from 'node:test';
+import { systemClock } from '../../src/platform/index.ts';
+import { eventually } from '../support/wait-for-condition.ts';
+import { type WebhookRoom, webhookRoom } from './test-webhooks.ts';
+import { type Receiver, receiver } from './webhook-receiver.ts';
+
+describe('a resend beside a try that is under way', () => {
+  let opened: (Receiver | WebhookRoom)[] = [];
+  afterEach(async () => {
+    for (const each of opened.toReversed()) await each.stop();
+    opened = [];
+  });
+
+  /** A delivery whose first try hangs, and that was sent again meanwhile. */
+  async function resent(retryDelaysMs: number[]) {
+    const replies: ServerResponse[] = [];
+    const to = await receiver((_received, reply) => void replies.push(reply));
+    opened.push(to);
+    const on = await webhookRoom({ times: { timeoutMs: 60_000, retryDelaysMs } });
+    opened.push(on);
+    on.start();
+    const { endpointId } = await on.endpoint(to.url);
+    await on.happen(1);
+    const arrived = (count: number) =>
+      eventually(`try ${count} arrives`, () => replies.length === count);
+    await arrived(1);
+    const [found] = (await on.deliveries.list(on, { endpointId }, { limit: 10 })).items;
+    assert.ok(found);
+    await on.deliveries.resend(on, found.deliveryId);
+    const get = () => on.deliveries.get(on, found.deliveryId);
+    return {
+      arrived,
+      get,
+      answer: (n: number, status: number) => replies[n]?.writeHead(status).end(),
+    };
+  }
+
+  const isDelivered = (get: () => Promise<{ status: string }>) =>
+    eventually('it is delivered', async () => (await get()).status === 'Delivered');
+
+  test('is sent at once where that try fails, whatever its schedule says', async () => {
+    for (const delays of [[3_600_000], []]) {
+      const { arrived, get, answer } = await resent(delays);
+      answer(0, 500);
+      await arrived(2);
+      assert.equal((await get()).status, 'Pending');
+      answer(1, 204);
+      await isDelivered(get);
+      const { attempts, log } = await get();
+      assert.deepEqual([attempts, log.map(({ status }) => status)], [1, [500, 204]]);
+    }
+  });
+
+  test('needs no other try where that one arrives', async () => {
+    const { get, answer } = await resent([3_600_000]);
+    answer(0, 204);
+    await isDelivered(get);
+    assert.equal((await get()).log.length, 1);
+  });
+
+  test('is not made by a process whose clock is ahead, which has the same to do', async () => {
+    const replies: ServerResponse[] = [];
+    const to = await receiver((_received, reply) => void replies.push(reply));
+    opened.push(to);
+    const leaseMs = 15_000;
+    const times = { timeoutMs: 60_000, leaseMs };
+    const on = await webhookRoom({ times });
+    opened.push(on);
+    on.start();
+    await on.endpoint(to.url);
+    await on.happen(1);
+    await eventually('the try is under way', () => replies.length === 1);
+    let looks = 0;
+    const ahead = await webhookRoom({
+      times,
+      on: on.url,
+      clock: { now: () => systemClock.now() + 2 * leaseMs },
+      asked: () => {
+        looks += 1;
+      },
+    });
+    opened.push(ahead);
+    ahead.start();
+    await eventually('the other process has looked', () => looks >= 3);
+    replies[0]?.writeHead(204).end();
+    await eventually('it is delivered', async () => {
+      const { items } = await on.deliveries.list(on, {}, { limit: 10 });
+      return items[0]?.status === 'Delivered';
+    });
+    assert.equal(replies.length, 1);
+  });
+});
