@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connectSignedOn, createTill } from './wire-client.ts';
+import { connectSignedOn, createTill } from './iso8583-client.fixture.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 

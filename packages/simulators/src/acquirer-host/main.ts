@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
-import { readLedger } from './audit.ts';
-import type { HostKey, HostKeys } from './keys.ts';
-import { printLedger } from './print.ts';
-import { sampleLines } from './samples.ts';
+import { FAILED, UsageFault, WRONG_USAGE, whole } from '../shared/usage-error.ts';
+import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
+import { sampleLines } from './connection/sample-messages.ts';
+import { printLedger } from './ledger/print-ledger.ts';
+import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
 
 const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP

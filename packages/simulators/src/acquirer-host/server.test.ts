@@ -16,7 +16,7 @@ import {
   repeatOf,
   until,
   type WireClient,
-} from './wire-client.ts';
+} from './iso8583-client.fixture.ts';
 
 const lateMs = 60;
 const slowMs = 30;

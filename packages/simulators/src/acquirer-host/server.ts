@@ -9,14 +9,19 @@ import {
   type HostTable,
   type Message,
 } from '@switchyard/iso8583';
-import { createClearingDesk } from './clearing.ts';
-import { openClearingBox } from './clearing-box.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { createHost, type Decision, type Session } from './host.ts';
-import { type HostKeys, type KeyOffer, type KeyUse, openKeyRing } from './keys.ts';
-import { type LedgerSnapshot, openLedger } from './ledger.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
-import { createWire, type Wire } from './wire.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { openClearingBox } from './clearing/clearing-folders.ts';
+import { createClearingDesk } from './clearing/process-clearing-file.ts';
+import {
+  type HostKeys,
+  type KeyOffer,
+  type KeyUse,
+  openKeyRing,
+} from './connection/exchange-keys.ts';
+import { createWire, type Wire } from './connection/message-framing.ts';
+import { createOutbox, type Outbox } from './connection/send-answers.ts';
+import { createHost, type Decision, type Session } from './decisions/decide-message.ts';
+import { type LedgerSnapshot, openLedger } from './ledger/ledger.ts';
 
 /** Where the host tells of connections and faults; a pino logger fits. */
 export type HostLog = {

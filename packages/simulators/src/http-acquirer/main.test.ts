@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ownKey } from './signatures.ts';
+import { ownKey } from './message-signatures.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 

@@ -1,8 +1,8 @@
 // The reference acquirer as a process: runs until it is told to stop. Its ledger is read as the host's.
 import { parseArgs } from 'node:util';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
+import { FAILED, UsageFault, WRONG_USAGE, whole } from '../shared/usage-error.ts';
+import { ownKey } from './message-signatures.ts';
 import { startHttpAcquirer } from './server.ts';
-import { ownKey } from './signatures.ts';
 
 const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acquirer SPI
 

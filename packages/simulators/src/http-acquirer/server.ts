@@ -3,11 +3,11 @@ import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
 import { Compile } from 'typebox/compile';
-import { type Clock, systemClock } from '../acquirer-host/clock.ts';
-import { createGenerations } from '../acquirer-host/generations.ts';
-import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger.ts';
-import { createDesk, type Decided, type SpiCall } from './decide.ts';
-import { createRequestCheck, ownKey, signedHeaders } from './signatures.ts';
+import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger/ledger.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { createGenerations } from '../shared/two-generation-cache.ts';
+import { createDesk, type Decided, type SpiCall } from './decide-message.ts';
+import { createRequestCheck, ownKey, signedHeaders } from './message-signatures.ts';
 
 /** How to start an {@link HttpAcquirer}. */
 export type HttpAcquirerOptions = {

@@ -1,5 +1,5 @@
 // The door of the reference provider of QR payments.
-export { type BrokenMode, brokenModes } from './broken.ts';
+export { type BrokenMode, brokenModes } from './fault-modes.ts';
 export {
   differencesOf,
   type OtherPayment,
@@ -7,8 +7,8 @@ export {
   type QrLedgerPayment,
   type QrLedgerTotals,
   readQrLedger,
-} from './ledger.ts';
-export type { QrPlatformFacts } from './platform.ts';
+} from './payment-ledger.ts';
+export type { QrPlatformFacts } from './platform-connection.ts';
 export {
   type QrProviderOptions,
   type QrProviderServer,

@@ -10,8 +10,8 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { providerCallText, signCall } from '@switchyard/sdk-provider';
-import { brokenModes } from './broken.ts';
-import { paymentScripts, refundScripts } from './scripts.ts';
+import { brokenModes } from './fault-modes.ts';
+import { paymentScripts, refundScripts } from './test-amounts.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const page = new URL('../../../../docs/how-to/test-with-the-qr-provider.md', import.meta.url);

@@ -2,11 +2,11 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
-import { brokenModes, isBrokenMode } from './broken.ts';
-import { printQrLedger, readQrLedger } from './ledger.ts';
-import { paymentScripts, refundScripts } from './scripts.ts';
+import { FAILED, UsageFault, WRONG_USAGE, whole } from '../shared/usage-error.ts';
+import { brokenModes, isBrokenMode } from './fault-modes.ts';
+import { printQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
+import { paymentScripts, refundScripts } from './test-amounts.ts';
 
 const usage = `qr-provider: a reference provider of QR payments
 

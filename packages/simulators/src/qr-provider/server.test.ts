@@ -20,8 +20,8 @@ import {
   type QrDisplay,
   signCall,
 } from '@switchyard/sdk-provider';
-import { readPicture } from '../../test/picture.ts';
-import { differencesOf, readQrLedger } from './ledger.ts';
+import { readPicture } from '../../test/read-qr-picture.ts';
+import { differencesOf, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, type QrProviderServer, startQrProvider } from './server.ts';
 
 const limitMs = 60_000;

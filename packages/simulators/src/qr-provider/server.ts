@@ -10,20 +10,20 @@ import {
   providerPaths,
   type QrDisplay,
 } from '@switchyard/sdk-provider';
-import { type Clock, systemClock } from '../acquirer-host/clock.ts';
-import { answered, type BrokenMode, broughtIn, type IsBroken, sentOut } from './broken.ts';
-import { createDeliveries } from './deliveries.ts';
-import { createDesk } from './desk.ts';
-import { openJournal } from './journal.ts';
-import { ledgerOf, type QrLedger } from './ledger.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { answered, type BrokenMode, broughtIn, type IsBroken, sentOut } from './fault-modes.ts';
+import { openJournal } from './payment-journal.ts';
+import { ledgerOf, type QrLedger } from './payment-ledger.ts';
+import { createDesk } from './payment-operations.ts';
 import {
   knownPlatform,
   platformInFile,
   platformOfCheck,
   type QrPlatformFacts,
-} from './platform.ts';
-import { createSender } from './sender.ts';
-import { createStage } from './stage.ts';
+} from './platform-connection.ts';
+import { createStage } from './run-payment-steps.ts';
+import { createDeliveries } from './send-answer.ts';
+import { createSender } from './send-events.ts';
 
 /** How to start a {@link QrProviderServer}. */
 export type QrProviderOptions = {

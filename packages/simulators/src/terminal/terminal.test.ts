@@ -12,7 +12,7 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
-import { testCards } from './cards.ts';
+import { testCards } from './cards/test-cards.ts';
 import {
   address,
   at,
@@ -23,7 +23,7 @@ import {
   pay,
   quick,
   stage,
-} from './stage.fixture.ts';
+} from './terminal.fixture.ts';
 
 /** Ciphertext and identifiers aside, in which digits may come to look like a card's. */
 const withoutChance = (text: string) =>

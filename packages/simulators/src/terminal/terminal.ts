@@ -13,19 +13,10 @@ import {
   readMessage,
   writeMessage,
 } from '@switchyard/nexo';
-import { controlsOf } from './controls.ts';
-import { faultOf, happeningOf } from './happenings.ts';
-import { isBegun, isFinished, writtenDown } from './keeping.ts';
-import { begunIn, type Keeper, nothingBegun, openMemory } from './memory.ts';
-import type { Terminal, TerminalOptions } from './options.ts';
-import { pause } from './pauses.ts';
-import { createPinPad } from './pin-pad.ts';
-import { workOff } from './queues.ts';
-import { abandoned, answerAfterRestart, untilFoundOut } from './recovery.ts';
-import { reprinted } from './reprint.ts';
-import { serviceOf } from './services/table.ts';
-import type { TerminalFault } from './stories.ts';
-import { createTill, type Doing } from './till.ts';
+import { createPinPad } from './cards/pin-pad.ts';
+import type { TerminalFault } from './cards/test-amounts.ts';
+import { createTill, type Doing } from './connections/till-requests.ts';
+import { pause } from './context/pause.ts';
 import {
   type Inside,
   type Moment,
@@ -35,7 +26,20 @@ import {
   type TerminalScreen,
   type TerminalTimes,
   type Work,
-} from './work.ts';
+} from './context/service-context.ts';
+import { faultOf, happeningOf } from './context/terminal-events.ts';
+import type { Terminal, TerminalOptions } from './context/terminal-interface.ts';
+import { reprinted } from './payments/reprint-receipts.ts';
+import { workOff } from './payments/reversal-and-upload-queue.ts';
+import {
+  abandoned,
+  answerAfterRestart,
+  untilFoundOut,
+} from './recovery/finish-interrupted-service.ts';
+import { isBegun, isFinished, writtenDown } from './recovery/save-dialogue.ts';
+import { serviceOf } from './services/service-table.ts';
+import { begunIn, type Keeper, nothingBegun, openMemory } from './storage/terminal-store.ts';
+import { controlsOf } from './terminal-controls.ts';
 
 const standardTimes: TerminalTimes = {
   step: 400,

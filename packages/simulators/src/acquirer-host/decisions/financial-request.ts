@@ -1,0 +1,136 @@
+// What a request asks for, taken out of its fields; card data stays behind, but for the mask.
+import { type Message, maskPan } from '@switchyard/iso8583';
+import type { EntryKind } from '../ledger/ledger-entries.ts';
+
+export type FinancialRequest = {
+  kind: EntryKind;
+  /**
+   * Message class, merchant, terminal, trace number and transmission time: the same for a repeat.
+   * Terminals are the merchant's own: two merchants may have one of the same name.
+   */
+  key: string;
+  /** Sent again (the message type ends in an odd digit). */
+  repeat: boolean;
+  terminal: string;
+  merchant: string;
+  currency: string;
+  amount: number;
+  rrn: string;
+  /** Masked. */
+  pan: string;
+  /** The approval code (DE38) that chip or terminal gave for a sale made offline. */
+  approvedOffline?: string;
+  /** Keys under which the original may stand; empty without DE90. */
+  originalKeys: string[];
+  /** A capture that is the last one (DE25 00; 06 says that more will come): the rest is let go. */
+  final: boolean;
+  /** Of a reversal that says why (DE25, four digits). */
+  reason?: string;
+  /** What is to remain of the original (DE95); absent when nothing is. */
+  remaining: number | undefined;
+};
+
+export type Fault = { fault: '12' | '30' };
+
+const FORMAT_ERROR: Fault = { fault: '30' };
+const INVALID_TRANSACTION: Fault = { fault: '12' };
+
+const REQUIRED = [4, 7, 11, 41, 42, 49] as const;
+/** Goods, cash, goods with cashback. */
+const DEBITS = new Set(['00', '01', '09']);
+const REFUND = '20';
+const AMOUNT_DIGITS = 12;
+const NOTHING_MORE_TO_COME = '00';
+const ORIGINAL_CLASSES = ['010', '020', '022'] as const;
+
+/** `040` and `042` both are reversals, of one class: a request may be repeated as an advice. */
+const classes: Readonly<Record<string, string>> = {
+  '010': '010',
+  '020': '020',
+  '022': '022',
+  '040': '042',
+  '042': '042',
+};
+
+/** An advice of a sale that the terminal approved alone says so (DE39); a capture has no code of its own. */
+function isOfflineSale(messageClass: string, { fields }: Message): boolean {
+  return messageClass === '022' && fields[39] !== undefined && fields[90] === undefined;
+}
+
+function kindOf(messageClass: string, message: Message): EntryKind | undefined {
+  const kind = (message.fields[3] ?? '').slice(0, 2);
+  switch (messageClass) {
+    case '010':
+      return DEBITS.has(kind) ? 'hold' : undefined;
+    case '020':
+      if (kind === REFUND) return 'refund';
+      return DEBITS.has(kind) ? 'sale' : undefined;
+    case '022':
+      if (isOfflineSale(messageClass, message)) return DEBITS.has(kind) ? 'sale' : undefined;
+      return 'capture';
+    default:
+      return 'reversal';
+  }
+}
+
+function keyOf(messageClass: string, place: string, trace: string, sent: string): string {
+  return `${messageClass}.${place}.${trace}.${sent}`;
+}
+
+/** By which of its times a later message names this one. */
+export type OriginalTime = 'Transmission' | 'Local';
+
+function sentAt(fields: Message['fields'], by: OriginalTime): string {
+  return by === 'Local' ? (fields[13] ?? '') + (fields[12] ?? '') : (fields[7] ?? '');
+}
+
+/** DE90: message type 4, trace number 6, transmission time 10, two institutions of 11. */
+function originalKeysOf(place: string, original: string | undefined): string[] {
+  if (original === undefined) return [];
+  const named = classes[original.slice(0, 3)] ?? '';
+  const trace = original.slice(4, 10);
+  const sent = original.slice(10, 20);
+  // Hosts find an original by its numbers, whatever message type it is said to have had.
+  const ordered = [named, ...ORIGINAL_CLASSES.filter((each) => each !== named)];
+  return ordered.map((each) => keyOf(each, place, trace, sent));
+}
+
+function panOf({ fields }: Message): string {
+  return maskPan(fields[2] ?? fields[35]?.split('=')[0] ?? '');
+}
+
+/** Takes a request apart, or names the response code (DE39) of what is wrong with it. */
+export function parseRequest(
+  message: Message,
+  originalBy: OriginalTime = 'Transmission',
+): FinancialRequest | Fault {
+  const { mti, fields } = message;
+  const messageClass = classes[mti.slice(0, 3)];
+  if (messageClass === undefined) return INVALID_TRANSACTION;
+  for (const field of REQUIRED) if (fields[field] === undefined) return FORMAT_ERROR;
+  const kind = kindOf(messageClass, message);
+  if (kind === undefined) return fields[3] === undefined ? FORMAT_ERROR : INVALID_TRANSACTION;
+  const pan = panOf(message);
+  if ((kind === 'hold' || kind === 'sale') && pan === '') return FORMAT_ERROR;
+  const replacement = fields[95]?.slice(0, AMOUNT_DIGITS);
+  if (replacement !== undefined && !/^[0-9]+$/.test(replacement)) return FORMAT_ERROR;
+  const terminal = fields[41] ?? '';
+  const merchant = (fields[42] ?? '').trimEnd();
+  const place = `${merchant}.${terminal}`;
+  return {
+    kind,
+    key: keyOf(messageClass, place, fields[11] ?? '', sentAt(fields, originalBy)),
+    repeat: Number(mti.slice(3)) % 2 === 1,
+    terminal,
+    merchant,
+    currency: fields[49] ?? '',
+    amount: Number(fields[4]),
+    rrn: fields[37] ?? '',
+    pan,
+    originalKeys: originalKeysOf(place, fields[90]),
+    final: kind === 'capture' && fields[25] === NOTHING_MORE_TO_COME,
+    remaining: replacement === undefined ? undefined : Number(replacement),
+    ...(kind === 'reversal' && fields[25]?.length === 4 ? { reason: fields[25] } : {}),
+    ...(isOfflineSale(messageClass, message) ? { approvedOffline: fields[38] ?? '' } : {}),
+  };
+}

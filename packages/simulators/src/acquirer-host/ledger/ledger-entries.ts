@@ -1,0 +1,173 @@
+// The arithmetic of the ledger: what entries are, and what they add up to.
+import { createGenerations } from '../../shared/two-generation-cache.ts';
+
+/**
+ * A hold (0100) or a sale (0200), approved or not, with what became of it. Always
+ * `0 <= refunded <= captured <= held <= approved`; of a sale, all that is held is captured.
+ */
+export type Original = {
+  /** Message class, merchant, terminal, trace number, transmission time (DE42, 41, 11, 7). */
+  readonly key: string;
+  readonly kind: 'hold' | 'sale';
+  readonly terminal: string;
+  readonly merchant: string;
+  /** DE49, numeric. */
+  readonly currency: string;
+  readonly rrn: string;
+  /** First six and last four digits. */
+  readonly pan: string;
+  readonly code: string;
+  readonly approval: string;
+  /** Minor units approved at first; 0 when declined. */
+  readonly approved: number;
+  /** What reversals have left of it. */
+  readonly held: number;
+  readonly captured: number;
+  readonly refunded: number;
+  /** Why it was taken back, where a reversal said so: 4000 customer, 4020 answer, 4021 time-out … */
+  readonly reason?: string;
+};
+
+/** What an entry adds to the sums: open holds, captured, refunded, reversed, in minor units. */
+export type Effect = readonly [open: number, captured: number, refunded: number, reversed: number];
+
+export type EntryKind = 'hold' | 'sale' | 'capture' | 'refund' | 'reversal';
+
+/** One line of the ledger. */
+export type Entry = {
+  /** When the host decided. */
+  readonly at: string;
+  readonly key: string;
+  readonly kind: EntryKind;
+  readonly requested: number;
+  readonly amount: number;
+  readonly code: string;
+  readonly approval: string;
+  /** How the answer left; absent for an ordinary one. */
+  readonly delivery?: string;
+  /** The original as it is after this entry. */
+  readonly original: Original;
+  readonly effect: Effect;
+};
+
+/** The sums of one merchant and currency, in minor units. */
+export type Totals = {
+  merchant: string;
+  currency: string;
+  /** Authorised, and neither captured nor reversed. */
+  openHolds: number;
+  captured: number;
+  refunded: number;
+  reversed: number;
+  /** `captured - refunded`. */
+  net: number;
+  approvals: number;
+  declines: number;
+  captures: number;
+  refunds: number;
+  reversals: number;
+};
+
+/** What is remembered of an entry to answer its repeat in the same way. */
+export type Answered = { code: string; approval: string; amount: number };
+
+const openOf = (original: Original): number =>
+  original.kind === 'hold' ? original.held - original.captured : 0;
+
+/** What the change of an original adds to the sums; only reversals lessen what is held. */
+export function effectOf(before: Original | undefined, after: Original): Effect {
+  return [
+    openOf(after) - (before === undefined ? 0 : openOf(before)),
+    after.captured - (before?.captured ?? 0),
+    after.refunded - (before?.refunded ?? 0),
+    before === undefined ? 0 : before.held - after.held,
+  ];
+}
+
+/** Where the sums of an entry belong. */
+export function totalsKey(of: { merchant: string; currency: string }): string {
+  return `${of.merchant}|${of.currency}`;
+}
+
+function nothingYet({ merchant, currency }: Original): Totals {
+  const amounts = { openHolds: 0, captured: 0, refunded: 0, reversed: 0, net: 0 };
+  const counts = { approvals: 0, declines: 0, captures: 0, refunds: 0, reversals: 0 };
+  return { merchant, currency, ...amounts, ...counts };
+}
+
+function count(totals: Totals, entry: Entry, approved: boolean): void {
+  if (!approved) totals.declines++;
+  else if (entry.kind === 'capture') totals.captures++;
+  else if (entry.kind === 'refund') totals.refunds++;
+  else if (entry.kind === 'reversal') totals.reversals++;
+  else totals.approvals++;
+}
+
+/** Adds entries up by merchant and currency. */
+export function createSums(approves: (code: string) => boolean) {
+  const sums = new Map<string, Totals>();
+  return {
+    add(entry: Entry): void {
+      const { original, effect } = entry;
+      const key = totalsKey(original);
+      let totals = sums.get(key);
+      if (totals === undefined) {
+        totals = nothingYet(original);
+        sums.set(key, totals);
+      }
+      totals.openHolds += effect[0];
+      totals.captured += effect[1];
+      totals.refunded += effect[2];
+      totals.reversed += effect[3];
+      totals.net = totals.captured - totals.refunded;
+      count(totals, entry, approves(entry.code));
+    },
+    load(rows: readonly Totals[]): void {
+      for (const row of rows) sums.set(totalsKey(row), { ...row });
+    },
+    has: (key: string) => sums.has(key),
+    size: () => sums.size,
+    rows: (): Totals[] =>
+      [...sums.values()]
+        .map((row) => ({ ...row }))
+        .sort((a, b) => (totalsKey(a) < totalsKey(b) ? -1 : 1)),
+  };
+}
+
+/** How a terminal names what it authorised, where it does not give its numbers (DE42, 41, 37). */
+export type Reference = { merchant: string; terminal: string; rrn: string };
+
+/** The recent entries, by the keys under which later messages name them. */
+export function createRecent() {
+  const answers = createGenerations<Answered>();
+  const originals = createGenerations<Original>();
+
+  return {
+    add(entry: Entry): void {
+      const { key, original, code, approval, amount } = entry;
+      originals.set(original.key, original);
+      if (key !== original.key) answers.set(key, { code, approval, amount });
+    },
+    answered(key: string): Answered | undefined {
+      const original = originals.get(key);
+      if (original === undefined) return answers.get(key);
+      const { code, approval, approved } = original;
+      return { code, approval, amount: approved };
+    },
+    original: originals.get,
+    /** Looks through all of them: few messages name an original in this way. */
+    originalOf({ merchant, terminal, rrn }: Reference): Original | undefined {
+      if (rrn === '') return undefined;
+      for (const original of originals.values()) {
+        const { rrn: known, terminal: at, merchant: of } = original;
+        if (known === rrn && at === terminal && of === merchant) return original;
+      }
+      return undefined;
+    },
+    originals: originals.values,
+    turn(): void {
+      answers.turn();
+      originals.turn();
+    },
+  };
+}

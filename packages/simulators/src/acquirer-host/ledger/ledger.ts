@@ -1,0 +1,197 @@
+// The ledger of the running host: decided in memory, handed to the system before it is answered.
+import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { approves } from '../decisions/test-amounts-and-cards.ts';
+import {
+  type Answered,
+  createRecent,
+  createSums,
+  type Entry,
+  type Original,
+  type Reference,
+  type Totals,
+  totalsKey,
+} from './ledger-entries.ts';
+import {
+  dropTornLine,
+  findLastEntry,
+  listSegments,
+  type Opening,
+  readSegment,
+  segmentPath,
+} from './ledger-files.ts';
+
+/** What the host holds. Sums are over everything, originals are the recent ones. */
+export type LedgerSnapshot = {
+  /** By merchant and currency, sorted. */
+  totals: Totals[];
+  /** The originals in memory, oldest first. */
+  originals: Original[];
+  /** Whether `originals` are all there ever were; else the rest is on disk only. */
+  complete: boolean;
+  /** How many entries were ever written. */
+  entries: number;
+};
+
+export type Ledger = {
+  /** How a message was answered before; `thorough` asks the files as well. */
+  answered(key: string, thorough: boolean): Answered | undefined;
+  /**
+   * The original under the first of the keys that has one; without any key, the recent one of a
+   * reference.
+   */
+  original(keys: readonly string[], reference: Reference): Original | undefined;
+  /** Whether entries of a merchant and currency can be taken: there is a limit to how many. */
+  admits(of: { merchant: string; currency: string }): boolean;
+  /** Takes an entry. It is durable against the end of this process after `flush`. */
+  record(entry: Entry): void;
+  /** Hands what was recorded to the operating system; throws where it cannot. */
+  flush(): void;
+  /** Six characters, another one for each entry. */
+  nextApproval(): string;
+  snapshot(): LedgerSnapshot;
+  close(): void;
+};
+
+/** Entries per segment; the memory holds those of at most two segments. */
+const entriesPerSegment = 10_000;
+
+/** Merchants, by currency, that the host adds up. */
+const merchantsMax = 10_000;
+
+const OWNER_ONLY = 0o600;
+const OWNER_ONLY_DIRECTORY = 0o700;
+const APPROVAL_CHARACTERS = 6;
+
+/**
+ * Opens the ledger of a directory and replays it.
+ *
+ * @param options `directory`, made where missing; `segmentEntries` for tests
+ * @throws Error when a line cannot be read or the directory not be written
+ */
+export function openLedger(options: { directory: string; segmentEntries?: number }): Ledger {
+  const { directory, segmentEntries = entriesPerSegment } = options;
+  const sums = createSums(approves);
+  const recent = createRecent();
+  let entries = 0;
+  let inSegment = 0;
+  let segment = 0;
+  let descriptor = -1;
+  let pending = '';
+  let unwritten: Buffer = Buffer.alloc(0);
+
+  /** What a full disk did not take is tried again with the next entries, from the same byte. */
+  function drain(): void {
+    while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(descriptor, unwritten));
+  }
+
+  function startSegment(): void {
+    const next = openSync(segmentPath(directory, segment + 1), 'a', OWNER_ONLY);
+    if (descriptor !== -1) closeSync(descriptor);
+    descriptor = next;
+    segment++;
+    inSegment = 0;
+    const opening: Opening = { segment, entries, totals: sums.rows() };
+    unwritten = Buffer.from(`${JSON.stringify(opening)}\n`);
+    drain();
+  }
+
+  function flush(): void {
+    if (pending !== '') unwritten = Buffer.concat([unwritten, Buffer.from(pending)]);
+    pending = '';
+    if (unwritten.length === 0) return;
+    drain();
+    if (inSegment < segmentEntries) return;
+    recent.turn();
+    startSegment();
+  }
+
+  /** The youngest segment with an opening line; a process killed early may leave one without. */
+  function youngest(): number | undefined {
+    const last = listSegments(directory).at(-1);
+    if (last === undefined) return undefined;
+    const path = segmentPath(directory, last);
+    if (dropTornLine(path) > 0) return last;
+    unlinkSync(path);
+    return youngest();
+  }
+
+  function entriesOf(number: number): Entry[] {
+    if (!listSegments(directory).includes(number)) return [];
+    return readSegment(segmentPath(directory, number))?.entries ?? [];
+  }
+
+  function replay(): void {
+    mkdirSync(directory, { recursive: true, mode: OWNER_ONLY_DIRECTORY });
+    const last = youngest();
+    if (last === undefined) {
+      startSegment();
+      return;
+    }
+    for (const entry of entriesOf(last - 1)) recent.add(entry);
+    recent.turn();
+    const path = segmentPath(directory, last);
+    const read = readSegment(path);
+    if (read === undefined) throw new Error(`${path}: the opening line is missing`);
+    sums.load(read.opening.totals);
+    for (const entry of read.entries) {
+      sums.add(entry);
+      recent.add(entry);
+    }
+    segment = last;
+    inSegment = read.entries.length;
+    entries = read.opening.entries + inSegment;
+    descriptor = openSync(path, 'a', OWNER_ONLY);
+  }
+
+  /** Asks the files that the memory does not cover, for an entry that holds a text. */
+  function onDisk(text: string): Entry | undefined {
+    return segment > 2 ? findLastEntry(directory, segment - 1, text) : undefined;
+  }
+
+  replay();
+
+  return {
+    answered(key, thorough) {
+      const known = recent.answered(key);
+      if (known !== undefined || !thorough) return known;
+      return onDisk(`,"key":${JSON.stringify(key)},`);
+    },
+    original(keys, reference) {
+      if (keys.length === 0) return recent.originalOf(reference);
+      for (const key of keys) {
+        const known = recent.original(key);
+        if (known !== undefined) return known;
+      }
+      for (const key of keys) {
+        const found = onDisk(`"original":{"key":${JSON.stringify(key)},`);
+        if (found !== undefined) return found.original;
+      }
+      return undefined;
+    },
+    admits: (of) => sums.size() < merchantsMax || sums.has(totalsKey(of)),
+    record(entry) {
+      sums.add(entry);
+      recent.add(entry);
+      entries++;
+      inSegment++;
+      pending += `${JSON.stringify(entry)}\n`;
+    },
+    flush,
+    nextApproval() {
+      const digits = (entries + 1).toString(36).toUpperCase();
+      return digits.padStart(APPROVAL_CHARACTERS, '0').slice(-APPROVAL_CHARACTERS);
+    },
+    snapshot: () => ({
+      totals: sums.rows(),
+      originals: [...recent.originals()],
+      complete: segment <= 2,
+      entries,
+    }),
+    close() {
+      if (descriptor === -1) return;
+      flush();
+      closeSync(descriptor);
+      descriptor = -1;
+    },
+  };
+}

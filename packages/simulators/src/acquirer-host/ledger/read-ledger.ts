@@ -1,0 +1,100 @@
+// Reads a ledger from its files alone, adds it up anew, and checks that it holds.
+
+import { approves } from '../decisions/test-amounts-and-cards.ts';
+import { createSums, type Entry, effectOf, type Original, type Totals } from './ledger-entries.ts';
+import { listSegments, readSegment, segmentPath } from './ledger-files.ts';
+
+/** A ledger as its files tell it. */
+export type LedgerReport = {
+  /** By merchant and currency, sorted; added up from every entry. */
+  totals: Totals[];
+  /** The originals that were touched last, oldest first. */
+  originals: Original[];
+  /** How many older ones were left out. */
+  originalsLeftOut: number;
+  entries: number;
+  /** What does not hold: sums that differ, amounts above their limits. Empty in a sound ledger. */
+  faults: string[];
+};
+
+const faultsMax = 100;
+
+/** How many originals a report holds unless told otherwise. */
+const reportedOriginalsMax = 100_000;
+
+function amountFault({ original }: Entry): string | undefined {
+  const { refunded, captured, held, approved, kind } = original;
+  const ordered = 0 <= refunded && refunded <= captured && captured <= held && held <= approved;
+  if (!ordered) return 'amounts above their limits';
+  return kind === 'sale' && captured !== held ? 'a sale that is not captured' : undefined;
+}
+
+/**
+ * Reads the ledger of a directory, also while its host runs.
+ *
+ * @param directory the host's ledger directory
+ * @param options `originalsMax`: how many originals to hold
+ * @throws Error when a line cannot be read
+ * @example
+ * ```ts
+ * const { totals, faults } = readLedger(ledgerDir);
+ * assert.deepEqual(faults, []);
+ * ```
+ */
+export function readLedger(
+  directory: string,
+  options: { originalsMax?: number } = {},
+): LedgerReport {
+  const { originalsMax = reportedOriginalsMax } = options;
+  const sums = createSums(approves);
+  const originals = new Map<string, Original>();
+  const faults: string[] = [];
+  let entries = 0;
+  let everSeen = 0;
+
+  function complain(where: string, what: string | undefined): void {
+    if (what !== undefined && faults.length < faultsMax) faults.push(`${where}: ${what}`);
+  }
+
+  function take(entry: Entry, where: string): void {
+    const { original } = entry;
+    const before = originals.get(original.key);
+    sums.add(entry);
+    entries++;
+    complain(where, amountFault(entry));
+    const first = entry.key === original.key;
+    if (first) everSeen++;
+    if (before !== undefined || first) {
+      const expected = effectOf(before, original);
+      const same = expected.every((amount, index) => amount === entry.effect[index]);
+      if (!same) complain(where, 'an effect that is not the change of the original');
+    }
+    originals.delete(original.key);
+    originals.set(original.key, original);
+    if (originals.size > originalsMax) {
+      for (const oldest of originals.keys()) {
+        originals.delete(oldest);
+        break;
+      }
+    }
+  }
+
+  for (const segment of listSegments(directory)) {
+    const path = segmentPath(directory, segment);
+    const read = readSegment(path);
+    if (read === undefined) continue;
+    const { opening, entries: lines } = read;
+    if (JSON.stringify(opening.totals) !== JSON.stringify(sums.rows())) {
+      complain(path, 'opening sums differ from the entries before');
+    }
+    for (const [index, entry] of lines.entries()) take(entry, `${path}:${index + 2}`);
+  }
+  const originalsLeftOut = everSeen - originals.size;
+  return {
+    totals: sums.rows(),
+    originals: [...originals.values()],
+    originalsLeftOut,
+    entries,
+    faults,
+  };
+}

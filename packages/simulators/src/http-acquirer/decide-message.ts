@@ -1,0 +1,277 @@
+// Decides what a message of the acquirer SPI does to the ledger and how it is answered; no network here.
+import {
+  defined,
+  type SpiAnswer,
+  type SpiCapture,
+  type SpiPayment,
+  type SpiRefund,
+  type SpiReversal,
+} from '@switchyard/contract';
+import { maskPan } from '@switchyard/iso8583';
+import { numericOf } from '@switchyard/money';
+import { addressResult } from '../acquirer-host/decisions/address-verification.ts';
+import {
+  amountRule,
+  approvedAmount,
+  approves,
+  type Delivery,
+  reversalTrouble,
+  troubledAttempts,
+} from '../acquirer-host/decisions/test-amounts-and-cards.ts';
+import type { Ledger } from '../acquirer-host/ledger/ledger.ts';
+import {
+  type Answered,
+  type EntryKind,
+  effectOf,
+  type Original,
+} from '../acquirer-host/ledger/ledger-entries.ts';
+import type { Clock } from '../shared/clock.ts';
+
+type Follower = SpiCapture | SpiRefund | SpiReversal;
+
+/** A message with the address that it came to. */
+export type SpiCall =
+  | { readonly path: '/v1/payments'; readonly message: SpiPayment }
+  | { readonly path: '/v1/captures'; readonly message: SpiCapture }
+  | { readonly path: '/v1/refunds'; readonly message: SpiRefund }
+  | { readonly path: '/v1/reversals'; readonly message: SpiReversal };
+
+export type Decided = { answer: SpiAnswer; delivery: Delivery | 'pending' };
+
+export type Desk = {
+  /** Decides and records. Flush the ledger before answering. */
+  decide(call: SpiCall): Decided;
+  /** What was decided of a message, whenever that was. */
+  find(messageId: string, asked?: { amount: number; currency: string }): SpiAnswer | undefined;
+};
+
+const APPROVED = '00';
+const PARTIALLY_APPROVED = '10';
+const INVALID_MERCHANT = '03';
+const INVALID_TRANSACTION = '12';
+const INVALID_AMOUNT = '13';
+const NOT_FOUND = '25';
+const ABOVE_THE_LIMIT = '61';
+const MALFUNCTION = '96';
+/** Where the last four digits of an amount are these, it is approved after a while. */
+const PENDING_AMOUNT = 9097;
+const CYCLE = 10_000;
+
+/** How many originals with troubled reversals are counted at a time. */
+const troubledMax = 10_000;
+
+type Outcome = {
+  before: Original | undefined;
+  after: Original;
+  code: string;
+  amount: number;
+  approval: string;
+};
+
+function answerOf(
+  messageId: string,
+  currency: string,
+  { code, amount, approval }: Answered,
+  beside: Partial<SpiAnswer> = {},
+): SpiAnswer {
+  if (!approves(code)) {
+    return { messageId, outcome: 'Declined', responseCode: code, ...beside };
+  }
+  return {
+    messageId,
+    outcome: 'Approved',
+    responseCode: code,
+    amount,
+    currency,
+    ...(approval === '' ? {} : { authorizationCode: approval }),
+    ...beside,
+  };
+}
+
+/** How much was taken back is in the ledger: the second reversal of a payment takes nothing. */
+function reversalAnswer(messageId: string, currency: string, answered: Answered): SpiAnswer {
+  const { amount: _amount, ...answer } = answerOf(messageId, currency, answered);
+  return answer;
+}
+
+const hexOf = (text: string) => Buffer.from(text, 'latin1').toString('hex').toUpperCase();
+
+/** What the issuer says beside its decision; the cryptogram has no key behind it. */
+function issuerMembers(message: SpiPayment, code: string): Partial<SpiAnswer> {
+  const { chipData, traceNumber, addressCheck } = message;
+  const issuerData = `910A${hexOf(traceNumber.padStart(8, '0'))}${hexOf(code)}`;
+  const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
+  const letter = address && addressResult(`82${String(address.length).padStart(2, '0')}${address}`);
+  return defined({
+    issuerData: chipData === undefined ? undefined : issuerData,
+    addressResult: letter,
+  });
+}
+
+/** Why a capture or refund cannot be, or `undefined`. */
+function refusalOf(
+  kind: 'capture' | 'refund',
+  { amount, currency }: Follower,
+  original: Original,
+): string | undefined {
+  if (kind === 'capture' && original.kind !== 'hold') return INVALID_TRANSACTION;
+  if (numericOf(currency) !== original.currency) return INVALID_TRANSACTION;
+  if (amount === 0) return INVALID_AMOUNT;
+  const left =
+    kind === 'refund' ? original.captured - original.refunded : original.held - original.captured;
+  return amount > left ? ABOVE_THE_LIMIT : undefined;
+}
+
+/** @param deps the ledger, opened, and the time of day */
+export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }): Desk {
+  const reversalAttempts = new Map<string, number>();
+
+  function record(
+    messageId: string,
+    kind: EntryKind,
+    requested: number,
+    outcome: Outcome,
+    delivery: Delivery,
+  ): void {
+    const { before, after, code, amount, approval } = outcome;
+    // `key` stays second and `original.key` first: the files are searched for these words.
+    ledger.record({
+      at: new Date(clock.now()).toISOString(),
+      key: messageId,
+      kind,
+      requested,
+      amount,
+      code,
+      approval,
+      ...(delivery === 'once' ? {} : { delivery }),
+      original: after,
+      effect: effectOf(before, after),
+    });
+  }
+
+  function pay(message: SpiPayment): Decided {
+    const { messageId, merchantId, terminalId, amount, retrievalReference } = message;
+    const currency = numericOf(message.currency);
+    if (!ledger.admits({ merchant: merchantId, currency })) {
+      const refused = { code: INVALID_MERCHANT, amount: 0, approval: '' };
+      return { answer: answerOf(messageId, message.currency, refused), delivery: 'once' };
+    }
+    const kind = message.kind === 'Authorization' ? 'hold' : 'sale';
+    const isPending = amount % CYCLE === PENDING_AMOUNT;
+    const rule = isPending ? { code: APPROVED, delivery: 'once' as const } : amountRule(amount);
+    // An authorisation of nothing verifies the card; a sale of nothing is a mistake.
+    const code = kind === 'sale' && amount === 0 ? INVALID_AMOUNT : rule.code;
+    const approved = approvedAmount(code, amount);
+    const approval = approves(code) ? ledger.nextApproval() : '';
+    const after: Original = {
+      key: messageId,
+      kind,
+      terminal: terminalId,
+      merchant: merchantId,
+      currency,
+      rrn: retrievalReference,
+      pan: maskPan(message.card.number),
+      code,
+      approval,
+      approved,
+      held: approved,
+      captured: kind === 'sale' ? approved : 0,
+      refunded: 0,
+    };
+    const outcome = { before: undefined, after, code, amount: approved, approval };
+    record(messageId, kind, amount, outcome, rule.delivery);
+    const answer = answerOf(messageId, message.currency, outcome, issuerMembers(message, code));
+    return { answer, delivery: isPending ? 'pending' : rule.delivery };
+  }
+
+  function follow(kind: 'capture' | 'refund', message: Follower, original: Original): Decided {
+    const { messageId, amount, currency } = message;
+    const rule = amountRule(amount);
+    // A part of a capture or refund cannot be approved: 10 approves all of it.
+    const asRuled = rule.code === PARTIALLY_APPROVED || approves(rule.code) ? APPROVED : rule.code;
+    const code = refusalOf(kind, message, original) ?? asRuled;
+    if (code !== APPROVED) {
+      const nothing = { before: original, after: original, code, amount: 0, approval: '' };
+      record(messageId, kind, amount, nothing, 'once');
+      return { answer: answerOf(messageId, currency, nothing), delivery: 'once' };
+    }
+    const captured = original.captured + amount;
+    const final = 'final' in message && message.final;
+    const after =
+      kind === 'refund'
+        ? { ...original, refunded: original.refunded + amount }
+        : { ...original, captured, held: final ? captured : original.held };
+    const approval = kind === 'refund' ? ledger.nextApproval() : original.approval;
+    const outcome = { before: original, after, code, amount, approval };
+    record(messageId, kind, amount, outcome, rule.delivery);
+    return { answer: answerOf(messageId, currency, outcome), delivery: rule.delivery };
+  }
+
+  function reverseOnce(message: SpiReversal, original: Original): Decided {
+    const { messageId, currency, remainingAmount: remaining = 0 } = message;
+    const known = ledger.answered(messageId, message.repeat);
+    if (known !== undefined) {
+      return { answer: reversalAnswer(messageId, currency, known), delivery: 'once' };
+    }
+    const least = original.kind === 'hold' ? original.captured : original.refunded;
+    const code = remaining < least || remaining > original.held ? ABOVE_THE_LIMIT : APPROVED;
+    const held = code === APPROVED ? remaining : original.held;
+    const captured = original.kind === 'hold' ? original.captured : held;
+    const after = { ...original, held, captured };
+    const amount = original.held - held;
+    const outcome = { before: original, after, code, amount, approval: '' };
+    record(messageId, 'reversal', message.amount, outcome, 'once');
+    return { answer: reversalAnswer(messageId, currency, outcome), delivery: 'once' };
+  }
+
+  function reverse(message: SpiReversal, original: Original): Decided {
+    const trouble = reversalTrouble(original.pan);
+    if (trouble === undefined) return reverseOnce(message, original);
+    const attempt = (reversalAttempts.get(original.key) ?? 0) + 1;
+    if (reversalAttempts.size >= troubledMax) reversalAttempts.clear();
+    reversalAttempts.set(original.key, attempt);
+    if (attempt > troubledAttempts[trouble]) return reverseOnce(message, original);
+    if (trouble === 'silent') return { ...reverseOnce(message, original), delivery: 'never' };
+    const refused = { code: MALFUNCTION, amount: 0, approval: '' };
+    return { answer: answerOf(message.messageId, message.currency, refused), delivery: 'once' };
+  }
+
+  function onOriginal(call: Exclude<SpiCall, { path: '/v1/payments' }>): Decided {
+    const { message } = call;
+    const { merchantId: merchant, terminalId: terminal } = message;
+    const found = ledger.original([message.original], { merchant, terminal, rrn: '' });
+    // Terminals are the merchant's own: nobody else names their payments.
+    if (found === undefined || found.merchant !== merchant || found.terminal !== terminal) {
+      const unknown = { code: NOT_FOUND, amount: 0, approval: '' };
+      return {
+        answer: answerOf(message.messageId, message.currency, unknown),
+        delivery: 'once',
+      };
+    }
+    if (call.path === '/v1/reversals') return reverse(call.message, found);
+    return follow(call.path === '/v1/captures' ? 'capture' : 'refund', message, found);
+  }
+
+  return {
+    decide(call) {
+      const { path, message } = call;
+      // Reversals are looked up after the troubles of their card.
+      const known =
+        path === '/v1/reversals' ? undefined : ledger.answered(message.messageId, message.repeat);
+      if (known !== undefined) {
+        const beside = path === '/v1/payments' ? issuerMembers(message, known.code) : {};
+        const answer = answerOf(message.messageId, message.currency, known, beside);
+        return { answer, delivery: 'once' };
+      }
+      return path === '/v1/payments' ? pay(message) : onOriginal(call);
+    },
+    find(messageId, asked) {
+      const known = ledger.answered(messageId, true);
+      if (known === undefined) return undefined;
+      const answer = answerOf(messageId, asked?.currency ?? '', known);
+      if (asked !== undefined) return answer;
+      const { currency: _unknown, ...rest } = answer;
+      return rest;
+    },
+  };
+}

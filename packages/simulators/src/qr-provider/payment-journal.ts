@@ -1,0 +1,104 @@
+// The files of the reference provider: each change of a payment is a line before anything is told.
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Payment } from './payment-record.ts';
+
+/** A line of the journal: a payment as it stands now, or an event that was acknowledged. */
+type Line = { readonly payment: Payment } | { readonly told: readonly [id: string, event: string] };
+
+/** Payments on file. */
+export type Journal = {
+  readonly payments: Map<string, Payment>;
+  write(payment: Payment): void;
+  /** The platform has this event. */
+  told(payment: Payment, eventId: string): void;
+  close(): void;
+};
+
+const ownerOnly = 0o600;
+const ownerOnlyDirectory = 0o700;
+const fileName = 'qr-payments.jsonl';
+/** After so many lines the file is written anew, with the last line of each payment. */
+const linesMax = 400_000;
+/** Of those that are over the oldest are let go of then. */
+const paymentsMax = 100_000;
+
+export const journalFile = (directory: string): string => join(directory, fileName);
+
+/** A line that was torn when the process was killed was never answered. */
+export function readJournal(directory: string): Map<string, Payment> {
+  const payments = new Map<string, Payment>();
+  const path = journalFile(directory);
+  if (!existsSync(path)) return payments;
+  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
+    const line = JSON.parse(text) as Line;
+    if ('payment' in line) payments.set(line.payment.platformTransactionId, line.payment);
+    else forget(payments.get(line.told[0]), line.told[1]);
+  }
+  return payments;
+}
+
+function forget(payment: Payment | undefined, eventId: string): void {
+  if (payment === undefined) return;
+  payment.unsent = payment.unsent.filter((event) => event.eventId !== eventId);
+}
+
+function dropOldest(payments: Map<string, Payment>): void {
+  for (const [id, { steps, unsent }] of payments) {
+    if (payments.size <= paymentsMax) return;
+    if (steps.length === 0 && unsent.length === 0) payments.delete(id);
+  }
+}
+
+/**
+ * Opens the journal of a directory; one provider each.
+ *
+ * @throws Error where it cannot be read or written
+ */
+export function openJournal(directory: string): Journal {
+  mkdirSync(directory, { recursive: true, mode: ownerOnlyDirectory });
+  const path = journalFile(directory);
+  const payments = readJournal(directory);
+  let lines = 0;
+  let file = rewrite();
+
+  function rewrite(): number {
+    dropOldest(payments);
+    const unfinished = `${path}.new`;
+    const all = [...payments.values()].map((payment) => `${JSON.stringify({ payment })}\n`);
+    writeFileSync(unfinished, all.join(''), { mode: ownerOnly });
+    renameSync(unfinished, path);
+    lines = all.length;
+    return openSync(path, 'a', ownerOnly);
+  }
+
+  function append(line: Line): void {
+    writeSync(file, `${JSON.stringify(line)}\n`);
+    lines += 1;
+    if (lines < linesMax) return;
+    closeSync(file);
+    file = rewrite();
+  }
+
+  return {
+    payments,
+    write(payment) {
+      payments.set(payment.platformTransactionId, payment);
+      append({ payment });
+    },
+    told(payment, eventId) {
+      forget(payment, eventId);
+      append({ told: [payment.platformTransactionId, eventId] });
+    },
+    close: () => closeSync(file),
+  };
+}

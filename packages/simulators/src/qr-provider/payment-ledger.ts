@@ -1,0 +1,172 @@
+// The books of the reference provider: added up, checked, printed, and compared with the other side's.
+import { formatAmount } from '@switchyard/money';
+import { readJournal } from './payment-journal.ts';
+import { isOpen, isPaid, type Payment, refundedOf } from './payment-record.ts';
+
+/** A payment in the books. */
+export type QrLedgerPayment = {
+  platformTransactionId: string;
+  providerTransactionId: string;
+  clientTransactionId: string;
+  merchantId: string;
+  scenario: Payment['scenario'];
+  status: Payment['status'];
+  /** Minor units. */
+  amount: number;
+  refunded: number;
+  currency: string;
+  /** Events that the platform has not acknowledged. */
+  unsentEvents: number;
+};
+
+/** Sums of a merchant in a currency, in minor units; exact up to 2^53 - 1. */
+export type QrLedgerTotals = {
+  merchantId: string;
+  currency: string;
+  open: number;
+  payments: number;
+  paid: number;
+  refunded: number;
+  net: number;
+};
+
+/** What a reference provider holds. */
+export type QrLedger = {
+  payments: QrLedgerPayment[];
+  totals: QrLedgerTotals[];
+  /** What does not add up; nothing where all is well. */
+  faults: string[];
+};
+
+function entryOf(payment: Payment): QrLedgerPayment {
+  const { platformTransactionId, providerTransactionId, clientTransactionId } = payment;
+  const { merchantId, scenario, status, amount, currency, unsent } = payment;
+  return {
+    platformTransactionId,
+    providerTransactionId,
+    clientTransactionId,
+    merchantId,
+    scenario,
+    status,
+    amount,
+    currency,
+    refunded: refundedOf(payment).done,
+    unsentEvents: unsent.length,
+  };
+}
+
+function faultsOf(payment: Payment): string[] {
+  const { platformTransactionId: id, amount, refunds, status } = payment;
+  const { done, claimed } = refundedOf(payment);
+  const names = new Set(refunds.map(({ refundId }) => refundId));
+  return [
+    ...(claimed > amount ? [`${id}: more is refunded than was paid`] : []),
+    ...(done > 0 && !isPaid(payment) ? [`${id}: refunded, and ${status}`] : []),
+    ...(names.size < refunds.length ? [`${id}: a refund was made twice`] : []),
+  ];
+}
+
+function totalsOf(payments: readonly Payment[]): QrLedgerTotals[] {
+  const totals = new Map<string, QrLedgerTotals>();
+  for (const payment of payments) {
+    const { merchantId, currency, amount } = payment;
+    const key = `${merchantId} ${currency}`;
+    const empty = { open: 0, payments: 0, paid: 0, refunded: 0, net: 0 };
+    const sums = totals.get(key) ?? { merchantId, currency, ...empty };
+    totals.set(key, sums);
+    if (isOpen(payment)) sums.open += 1;
+    if (!isPaid(payment)) continue;
+    const { done } = refundedOf(payment);
+    sums.payments += 1;
+    sums.paid += amount;
+    sums.refunded += done;
+    sums.net += amount - done;
+  }
+  return [...totals.values()];
+}
+
+/** Without what was cancelled before it came: nobody knows whose it was. */
+export function ledgerOf(payments: Iterable<Payment>): QrLedger {
+  const known = [...payments].filter(({ fingerprint }) => fingerprint !== '');
+  return {
+    payments: known.map(entryOf),
+    totals: totalsOf(known),
+    faults: known.flatMap(faultsOf),
+  };
+}
+
+/**
+ * Reads the books in a directory, also while its provider runs.
+ *
+ * @param dataDir where the provider keeps them
+ * @returns payments in the order in which they came, sums, and what does not add up
+ * @throws Error where the files cannot be read
+ * @example
+ * readQrLedger('qr-provider').totals; // [{ merchantId, currency, paid: 1050, refunded: 0, net: 1050, … }]
+ */
+export function readQrLedger(dataDir: string): QrLedger {
+  return ledgerOf(readJournal(dataDir).values());
+}
+
+/** A payment as the other side has it. */
+export type OtherPayment = {
+  transactionId: string;
+  status: string;
+  amount: number;
+  currency: string;
+  refunded: number;
+};
+
+/**
+ * Compares the books with the other side's: what is paid, how much, and what was given back.
+ *
+ * @param ledger the provider's
+ * @param others the platform's
+ * @returns a line for each difference; nothing where both agree
+ * @example
+ * differencesOf(readQrLedger(dataDir), transactions); // []
+ */
+export function differencesOf(ledger: QrLedger, others: Iterable<OtherPayment>): string[] {
+  const theirs = new Map([...others].map((one) => [one.transactionId, one]));
+  const differences: string[] = [];
+  for (const own of ledger.payments) {
+    const other = theirs.get(own.platformTransactionId);
+    theirs.delete(own.platformTransactionId);
+    const mine = `${own.status} ${own.amount} ${own.currency}, refunded ${own.refunded}`;
+    const its =
+      other === undefined
+        ? 'not there'
+        : `${other.status} ${other.amount} ${other.currency}, refunded ${other.refunded}`;
+    if (mine !== its) differences.push(`${own.platformTransactionId}: ${mine}; there: ${its}`);
+  }
+  const paidStatuses = ['Completed', 'PartiallyRefunded', 'Refunded'];
+  for (const { transactionId, status } of theirs.values()) {
+    if (paidStatuses.includes(status))
+      differences.push(`${transactionId}: not here; there: ${status}`);
+  }
+  return differences;
+}
+
+const shownIdChars = 36;
+
+/** Sums and the last payments as text for people. */
+export function printQrLedger({ totals, payments, faults }: QrLedger, last: number): string {
+  const lines = [
+    'merchant                              open  paid  sum, refunded, net',
+    ...totals.map(({ merchantId, open, payments: count, paid, refunded, net, currency }) => {
+      const money = [paid, refunded, net].map((sum) => formatAmount(sum, currency)).join(', ');
+      return `${merchantId.padEnd(shownIdChars)}  ${String(open).padStart(4)}  ${String(count).padStart(4)}  ${money}`;
+    }),
+    '',
+    'payment                               status             amount, refunded',
+    ...payments.slice(-last).map((payment) => {
+      const { platformTransactionId, status, amount, refunded, currency, unsentEvents } = payment;
+      const money = [amount, refunded].map((sum) => formatAmount(sum, currency)).join(', ');
+      const unsent = unsentEvents === 0 ? '' : `  ${unsentEvents} events unsent`;
+      return `${platformTransactionId.padEnd(shownIdChars)}  ${status.padEnd(17)}  ${money}${unsent}`;
+    }),
+    '',
+    ...(faults.length === 0 ? ['in balance'] : faults.map((fault) => `FAULT ${fault}`)),
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,327 @@
+// What the two reference providers do when they are called: one shows a code, one reads a code.
+import { createHmac, randomBytes } from 'node:crypto';
+import { EmvError } from '@switchyard/emv';
+import {
+  type CancelQrPayment,
+  type CreateQrPayment,
+  ProviderRefusal,
+  type QrDisplay,
+  type QrPaymentAnswer,
+  type QrProvider,
+  type RefundQrPayment,
+} from '@switchyard/sdk-provider';
+import type { Clock } from '../shared/clock.ts';
+import type { IsBroken } from './fault-modes.ts';
+import type { Journal } from './payment-journal.ts';
+import {
+  isOpen,
+  isPaid,
+  type Payment,
+  type Refund,
+  refundAnswer,
+  refundedOf,
+  type Step,
+  standingOf,
+} from './payment-record.ts';
+import { codeOf, drawn } from './qr-code-display.ts';
+import { readScanned } from './read-scanned-code.ts';
+import type { Stage } from './run-payment-steps.ts';
+import { refundFailure, refundScriptOf, type Script, scriptOf } from './test-amounts.ts';
+
+type Deps = {
+  readonly journal: Journal;
+  readonly stage: Stage;
+  readonly clock: Clock;
+  readonly stepMs: number;
+  readonly display: QrDisplay['type'];
+  readonly fingerprintKey: Buffer;
+  readonly isBroken: IsBroken;
+};
+
+const idBytes = 10;
+const newId = (prefix: string) => prefix + randomBytes(idBytes).toString('hex').toUpperCase();
+const pollAfterMs = 3_000;
+const retryAfterSeconds = 1;
+
+function refuse(
+  status: number,
+  code: string,
+  paymentStatus?: Payment['status'],
+  more: { retryAfterSeconds?: number } = {},
+): never {
+  const facts = { status, code, ...more };
+  throw new ProviderRefusal(paymentStatus === undefined ? facts : { ...facts, paymentStatus });
+}
+
+/** @example const provider = createDesk(deps); await provider.create(payment); */
+export function createDesk(deps: Deps): QrProvider {
+  const { journal, clock, isBroken } = deps;
+  return {
+    create: createPayments(deps),
+    find(platformTransactionId) {
+      const payment = journal.payments.get(platformTransactionId);
+      if (payment === undefined) {
+        return isBroken('knows-everything')
+          ? { providerTransactionId: newId('QR'), status: 'Pending' }
+          : undefined;
+      }
+      const answer = standingOf(payment);
+      const lies = isBroken('contradicts-events') && isPaid(payment);
+      return lies ? { ...answer, status: 'Pending' } : answer;
+    },
+    cancel: createCancels(deps),
+    refund: createRefunds(deps),
+    findRefund(platformTransactionId, refundId) {
+      const payment = journal.payments.get(platformTransactionId);
+      const refund = payment?.refunds.findLast((each) => each.refundId === refundId);
+      if (payment !== undefined && refund !== undefined) return refundAnswer(payment, refund);
+      return isBroken('knows-every-refund') ? { refundId, status: 'Completed' } : undefined;
+    },
+    health: () => ({ status: 'Up' }),
+    activate: () => ({
+      status: 'Accepted',
+      parameters: { since: new Date(clock.now()).toISOString() },
+    }),
+  };
+}
+
+/** What is going to happen, from the answer on. */
+function stepsOf(script: Script, payment: Payment, now: number, stepMs: number): Step[] {
+  if (!isOpen(payment)) return [];
+  const next = script.next ?? (['Scanned', 'Completed'] as const);
+  const steps: Step[] = next.map((to, at) => ({ at: now + (at + 1) * stepMs, to }));
+  if (script.lie !== undefined) {
+    steps.push({ at: now + (next.length + 1) * stepMs, to: script.lie, isLie: true });
+  }
+  if (script.staysOpen !== true) steps.push({ at: payment.expiresAt, to: 'Expired' });
+  if (script.isPaidLate === true) {
+    steps.push({ at: payment.expiresAt + stepMs + 1, to: 'Completed', isForced: true });
+  }
+  return steps;
+}
+
+function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPaymentAnswer> {
+  const { journal, stage, clock, isBroken } = deps;
+
+  /** Who pays is a part of it, and is not kept. */
+  const fingerprintOf = (message: CreateQrPayment): string => {
+    const { clientTransactionId, paymentType, paymentScenario, amount, merchant } = message;
+    const facts = [clientTransactionId, paymentType, paymentScenario, message.scannedPaymentId];
+    const all = [
+      ...facts,
+      amount.amount,
+      amount.currency,
+      merchant.merchantId,
+      merchant.terminalId,
+    ];
+    return createHmac('sha256', deps.fingerprintKey)
+      .update(JSON.stringify(all))
+      .digest('base64url');
+  };
+
+  async function shown(payment: Payment): Promise<{ display?: QrDisplay }> {
+    if (payment.code === undefined || payment.status !== 'Pending') return {};
+    return { display: await drawn(payment.code, scriptOf(payment.amount).display ?? deps.display) };
+  }
+
+  async function answerOf(payment: Payment): Promise<QrPaymentAnswer> {
+    const answer = { ...standingOf(payment), ...(await shown(payment)) };
+    const makesTwo = isBroken('repeat-makes-two') ? { providerTransactionId: newId('QR') } : {};
+    return isOpen(payment) ? { ...answer, pollAfterMs, ...makesTwo } : { ...answer, ...makesTwo };
+  }
+
+  function standing(message: CreateQrPayment, fingerprint: string): Payment | undefined {
+    const known = journal.payments.get(message.platformTransactionId);
+    if (known === undefined) return undefined;
+    // Cancelled before it came: it has no content, and stays cancelled.
+    const isSame = known.fingerprint === '' || known.fingerprint === fingerprint;
+    if (isSame || isBroken('accepts-other-content')) return known;
+    return refuse(409, 'payment_differs', known.status);
+  }
+
+  function begun(message: CreateQrPayment, fingerprint: string): Payment {
+    const { platformTransactionId, clientTransactionId, paymentScenario, amount } = message;
+    const { scannedPaymentId, eventsUrl, expiresAt, merchant, serviceId } = message;
+    const script = scriptOf(amount.amount);
+    const isScanned = scannedPaymentId !== undefined || paymentScenario === 'merchantscan';
+    const payment: Payment = {
+      platformTransactionId,
+      clientTransactionId,
+      eventsUrl,
+      fingerprint,
+      serviceId,
+      providerTransactionId: newId('QR'),
+      merchantId: merchant.merchantId,
+      scenario: isScanned ? 'merchantscan' : 'consumerscan',
+      amount: amount.amount,
+      currency: amount.currency,
+      createdAt: clock.now(),
+      expiresAt: Date.parse(expiresAt),
+      status: script.isLater === true ? 'Created' : 'Pending',
+      refunds: [],
+      sequence: 0,
+      steps: [],
+      unsent: [],
+    };
+    if (isScanned) takeScanned(payment, scannedPaymentId, script);
+    else payment.code = codeIn(message, payment.providerTransactionId);
+    payment.steps = stepsOf(script, payment, payment.createdAt, deps.stepMs);
+    return payment;
+  }
+
+  function takeScanned(payment: Payment, scanned: string | undefined, script: Script): void {
+    if (scanned === undefined) refuse(422, 'scanned_code_missing');
+    const read = readScanned(scanned);
+    if (!read.isReadable) {
+      payment.status = 'Declined';
+      payment.failure = read.failure;
+      return;
+    }
+    payment.payer = read.payer;
+    const atOnce = script.atOnce ?? 'Completed';
+    const approves = isBroken('approves-declined') && atOnce === 'Declined';
+    payment.status = approves ? 'Completed' : atOnce;
+    const { failure } = script;
+    if (failure !== undefined && !approves && !isOpen(payment)) payment.failure = failure;
+  }
+
+  return async (message) => {
+    const fingerprint = fingerprintOf(message);
+    const known = standing(message, fingerprint);
+    if (known !== undefined) return answerOf(known);
+    const { amount } = message.amount;
+    const { refusal, delivery } = scriptOf(amount);
+    if (refusal === 503) refuse(503, 'busy', undefined, { retryAfterSeconds });
+    if (refusal !== undefined) {
+      refuse(refusal, refusal === 422 ? 'amount_not_supported' : 'not_now');
+    }
+    const payment = begun(message, fingerprint);
+    journal.write(payment);
+    const answer = await answerOf(payment);
+    if (delivery === 'after-event') {
+      await stage.happen(payment, { at: clock.now(), to: 'Completed' });
+      await stage.told(payment);
+    }
+    stage.arm(payment);
+    return answer;
+  };
+}
+
+/** @throws ProviderRefusal where no code can say it */
+function codeIn(message: CreateQrPayment, providerTransactionId: string): string {
+  try {
+    return codeOf(message, providerTransactionId);
+  } catch (error) {
+    if (error instanceof EmvError || error instanceof RangeError) {
+      return refuse(422, 'currency_not_supported');
+    }
+    throw error;
+  }
+}
+
+function createCancels({ journal, stage, clock, stepMs, isBroken }: Deps): QrProvider['cancel'] {
+  const failures = new Map<string, number>();
+
+  /** What never came is cancelled too, and remembered: it may still be on its way. */
+  function unknown(platformTransactionId: string) {
+    const payment: Payment = {
+      platformTransactionId,
+      providerTransactionId: newId('QR'),
+      clientTransactionId: '',
+      merchantId: '',
+      scenario: 'consumerscan',
+      amount: 0,
+      currency: '',
+      eventsUrl: '',
+      createdAt: clock.now(),
+      expiresAt: clock.now(),
+      fingerprint: '',
+      status: 'Cancelled',
+      refunds: [],
+      sequence: 0,
+      steps: [],
+      unsent: [],
+    };
+    if (!isBroken('forgets-cancel')) journal.write(payment);
+    return { status: 'Cancelled' as const };
+  }
+
+  function countFailure(payment: Payment): void {
+    const id = payment.platformTransactionId;
+    const count = (failures.get(id) ?? 0) + 1;
+    failures.set(id, count);
+    if (count <= 2) refuse(500, 'not_now');
+    failures.delete(id);
+  }
+
+  return async ({ platformTransactionId }: CancelQrPayment) => {
+    const payment = journal.payments.get(platformTransactionId);
+    if (payment === undefined) return unknown(platformTransactionId);
+    const { providerTransactionId } = payment;
+    const { onCancel } = scriptOf(payment.amount);
+    if (isOpen(payment)) {
+      if (isBroken('refuses-cancel')) refuse(422, 'cancel_not_supported', payment.status);
+      if (onCancel === 'error-twice') countFailure(payment);
+      if (onCancel === 'paid-before') {
+        await stage.happen(payment, { at: clock.now(), to: 'Completed' });
+        return refuse(409, 'already_paid', payment.status);
+      }
+      payment.status = 'Cancelled';
+      payment.steps = payment.steps.filter(({ isForced }) => isForced === true);
+      if (onCancel === 'paid-afterwards' || isBroken('pays-cancelled')) {
+        payment.steps.push({ at: clock.now() + stepMs, to: 'Completed', isForced: true });
+      }
+      journal.write(payment);
+      stage.arm(payment);
+    } else if (isPaid(payment) && isBroken('cancels-paid')) {
+      return { providerTransactionId, status: 'Cancelled' };
+    }
+    return { providerTransactionId, status: payment.status };
+  };
+}
+
+function createRefunds({ journal, stage, clock, stepMs, isBroken }: Deps): QrProvider['refund'] {
+  function demandRefundable(
+    payment: Payment,
+    { amount, currency }: RefundQrPayment['amount'],
+  ): void {
+    if (isBroken('refuses-refund')) refuse(422, 'refund_not_supported', payment.status);
+    if (!isPaid(payment) && !isBroken('refunds-unpaid')) {
+      refuse(409, 'payment_not_paid', payment.status);
+    }
+    if (currency !== payment.currency) refuse(422, 'currency_differs', payment.status);
+    const { claimed } = refundedOf(payment);
+    if (claimed + amount > payment.amount && !isBroken('refunds-too-much')) {
+      refuse(409, 'refund_too_much', payment.status);
+    }
+  }
+
+  function book(payment: Payment, { refundId, amount }: RefundQrPayment): Refund {
+    const { atOnce, next } = refundScriptOf(amount.amount);
+    const refund: Refund = {
+      refundId,
+      providerRefundId: newId('RF'),
+      amount: amount.amount,
+      status: atOnce ?? 'Completed',
+      ...(atOnce === 'Declined' ? { failure: refundFailure } : {}),
+    };
+    payment.refunds.push(refund);
+    if (isPaid(payment)) stage.settleRefunds(payment);
+    if (next !== undefined) payment.steps.push({ at: clock.now() + stepMs, to: next, refundId });
+    journal.write(payment);
+    stage.arm(payment);
+    return refund;
+  }
+
+  return (message) => {
+    const payment = journal.payments.get(message.platformTransactionId);
+    if (payment === undefined) return refuse(404, 'payment_not_found');
+    const known = payment.refunds.find(({ refundId }) => refundId === message.refundId);
+    if (known !== undefined && !isBroken('refunds-twice')) {
+      if (known.amount !== message.amount.amount) refuse(409, 'refund_differs', payment.status);
+      return refundAnswer(payment, known);
+    }
+    demandRefundable(payment, message.amount);
+    return refundAnswer(payment, book(payment, message));
+  };
+}

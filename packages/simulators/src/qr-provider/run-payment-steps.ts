@@ -1,0 +1,212 @@
+// Moves payments on in time, and tells the platform of it: state and event in one line of the journal.
+import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
+import type {
+  EventQueue,
+  ProviderEvent,
+  ProviderPaymentStatus,
+  QrDisplay,
+} from '@switchyard/sdk-provider';
+import type { Clock } from '../shared/clock.ts';
+import type { IsBroken } from './fault-modes.ts';
+import type { Journal } from './payment-journal.ts';
+import {
+  amountOf,
+  isOpen,
+  type Payment,
+  type Refund,
+  refundedOf,
+  type Step,
+} from './payment-record.ts';
+import { drawn } from './qr-code-display.ts';
+import { refundFailure, scriptOf } from './test-amounts.ts';
+
+/** Payments that move. */
+export type Stage = {
+  /** A payment is new, or goes on after a restart. */
+  arm(payment: Payment): void;
+  /** Happens now. */
+  happen(payment: Payment, step: Step): Promise<void>;
+  /** Resolves when nothing of this payment is on its way to the platform, or a try has failed. */
+  told(payment: Payment): Promise<void>;
+  /** The status that the refunds of a paid payment give it. */
+  settleRefunds(payment: Payment): void;
+  stop(): Promise<void>;
+};
+
+type Deps = {
+  readonly journal: Journal;
+  readonly queue: Pick<EventQueue, 'add'>;
+  readonly clock: Clock;
+  readonly display: QrDisplay['type'];
+  readonly isBroken: IsBroken;
+  onFault(error: unknown): void;
+  /** An event of this payment is about to be sent. */
+  own(payment: Payment, event: ProviderEvent): void;
+};
+
+const longestTimerMs = 2 ** 31 - 1;
+const toldPollMs = 5;
+const toldLimitMs = 2_000;
+
+/** @example const stage = createStage(deps); stage.arm(payment); */
+export function createStage(deps: Deps): Stage {
+  const { journal, queue, clock, isBroken } = deps;
+  const timers = new Map<Payment, NodeJS.Timeout>();
+  const running = new Set<Promise<void>>();
+  let isStopped = false;
+
+  function arm(payment: Payment): void {
+    clearTimeout(timers.get(payment));
+    timers.delete(payment);
+    const [next] = payment.steps.toSorted((one, other) => one.at - other.at);
+    if (next === undefined || isStopped) return;
+    const waitMs = Math.min(Math.max(next.at - clock.now(), 1), longestTimerMs);
+    timers.set(
+      payment,
+      setTimeout(() => {
+        timers.delete(payment);
+        const work = due(payment, next)
+          .catch(deps.onFault)
+          .finally(() => running.delete(work));
+        running.add(work);
+      }, waitMs),
+    );
+  }
+
+  async function due(payment: Payment, step: Step): Promise<void> {
+    if (step.at <= clock.now()) {
+      payment.steps = payment.steps.filter((each) => each !== step);
+      await happen(payment, step);
+    }
+    arm(payment);
+  }
+
+  /** What is over stays so, unless the script says otherwise. */
+  function isRefused(payment: Payment, step: Step): boolean {
+    return !isOpen(payment) && step.isForced !== true && step.isLie !== true;
+  }
+
+  async function happen(payment: Payment, step: Step): Promise<void> {
+    const script = scriptOf(payment.amount);
+    if (step.refundId !== undefined) return endRefund(payment, step.refundId, step.to);
+    if (isRefused(payment, step)) return journal.write(payment);
+    const approves = isBroken('approves-declined') && step.to === 'Declined';
+    const to = approves ? 'Completed' : step.to;
+    if (step.isLie !== true) payment.status = to;
+    if (script.failure !== undefined && (to === 'Declined' || to === 'Failed')) {
+      payment.failure = script.failure;
+    }
+    if (!isOpen(payment)) payment.steps = payment.steps.filter((each) => !isRefused(payment, each));
+    await tell(payment, await paymentEvent(payment, to));
+  }
+
+  async function paymentEvent(payment: Payment, to: ProviderPaymentStatus): Promise<ProviderEvent> {
+    const { status, code, payer, failure } = payment;
+    const shows = to === 'Pending' && code !== undefined;
+    const display = scriptOf(payment.amount).display ?? deps.display;
+    return {
+      ...eventHead(payment),
+      type: `payment.${to.toLowerCase()}`,
+      status: to,
+      amount: toldAmount(payment),
+      ...defined({ payer }),
+      ...(failure === undefined || status !== to ? {} : { failure }),
+      ...(shows ? { display: await drawn(code, display) } : {}),
+    };
+  }
+
+  const eventHead = (payment: Payment) => ({
+    eventId: randomUUID(),
+    sequence: nextSequence(payment),
+    occurredAt: new Date(clock.now()).toISOString(),
+    providerTransactionId: payment.providerTransactionId,
+  });
+
+  function nextSequence(payment: Payment): number {
+    payment.sequence += 1;
+    return isBroken('event-out-of-sequence') ? 1 : payment.sequence;
+  }
+
+  function toldAmount(payment: Payment) {
+    const amount = amountOf(payment);
+    const isOther =
+      isBroken('event-other-amount') || scriptOf(payment.amount).telling === 'other-amount';
+    return isOther ? { ...amount, amount: amount.amount - 1 } : amount;
+  }
+
+  /** One line of the journal holds the change and its event; only then it goes out. */
+  async function tell(payment: Payment, event: ProviderEvent): Promise<void> {
+    const { telling } = scriptOf(payment.amount);
+    let events = [event];
+    if (telling === 'not-at-all' || isBroken('sends-no-events')) events = [];
+    else if (telling === 'in-wrong-order') {
+      if (isOpen(payment)) {
+        payment.heldBack = event;
+        events = [];
+      } else if (payment.heldBack !== undefined) {
+        events.push(payment.heldBack);
+        delete payment.heldBack;
+      }
+    }
+    payment.unsent.push(...events);
+    journal.write(payment);
+    for (const one of events) {
+      deps.own(payment, one);
+      await queue.add(payment.eventsUrl, one);
+    }
+  }
+
+  function settleRefunds(payment: Payment): void {
+    const { done } = refundedOf(payment);
+    if (done === 0) payment.status = 'Completed';
+    else payment.status = done >= payment.amount ? 'Refunded' : 'PartiallyRefunded';
+  }
+
+  async function endRefund(
+    payment: Payment,
+    refundId: string,
+    to: ProviderPaymentStatus,
+  ): Promise<void> {
+    const refund = payment.refunds.find((each) => each.refundId === refundId);
+    if (refund?.status !== 'Pending') return journal.write(payment);
+    refund.status = to === 'Completed' ? 'Completed' : 'Declined';
+    if (refund.status === 'Declined') refund.failure = refundFailure;
+    settleRefunds(payment);
+    await tell(payment, refundEvent(payment, refund));
+  }
+
+  function refundEvent(payment: Payment, refund: Refund): ProviderEvent {
+    const { refundId, providerRefundId, amount, failure } = refund;
+    const isDone = refund.status === 'Completed';
+    return {
+      ...eventHead(payment),
+      type: isDone ? 'refund.completed' : 'refund.declined',
+      status: isDone ? 'Completed' : 'Declined',
+      amount: { amount, currency: payment.currency },
+      refundId,
+      providerRefundId,
+      ...defined({ failure }),
+    };
+  }
+
+  async function told(payment: Payment): Promise<void> {
+    const until = clock.now() + toldLimitMs;
+    while (payment.unsent.length > 0 && clock.now() < until && !isStopped) {
+      await new Promise((resolve) => setTimeout(resolve, toldPollMs));
+    }
+  }
+
+  return {
+    arm,
+    happen,
+    told,
+    settleRefunds,
+    async stop() {
+      isStopped = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+      timers.clear();
+      await Promise.all(running);
+    },
+  };
+}

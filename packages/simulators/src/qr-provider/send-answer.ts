@@ -1,0 +1,103 @@
+// How answers come, or do not: in time, late, in pieces, broken off, or something else instead.
+import type { ServerResponse } from 'node:http';
+import { type ProviderCall, type ProviderReply, providerPaths } from '@switchyard/sdk-provider';
+import { answered, type IsBroken } from './fault-modes.ts';
+import { type Delivery, refundScriptOf, scriptOf } from './test-amounts.ts';
+
+export type Deliveries = {
+  write(response: ServerResponse, reply: ProviderReply): void;
+  deliver(call: ProviderCall, reply: ProviderReply, response: ServerResponse): void;
+  stop(): void;
+};
+
+const fillerChars = 70_000;
+const dripMs = 200;
+const rememberedMax = 100_000;
+const failuresOf: Partial<Record<Delivery, number>> = { 'error-twice': 2 };
+
+/** What a call asks for, told by its amount; the repetition of what was spoilt is answered well. */
+type Spoilt = { readonly id: string; readonly delivery: Delivery };
+
+function spoiltBy({ method, path, body }: ProviderCall): Spoilt | undefined {
+  const isCreate = path === providerPaths.payments;
+  if (method !== 'POST' || !(isCreate || path.endsWith('/refunds'))) return undefined;
+  const { amount, platformTransactionId, refundId } = JSON.parse(Buffer.from(body).toString()) as {
+    amount: { amount: number };
+    platformTransactionId: string;
+    refundId?: string;
+  };
+  const { delivery } = isCreate ? scriptOf(amount.amount) : refundScriptOf(amount.amount);
+  return delivery === undefined ? undefined : { id: refundId ?? platformTransactionId, delivery };
+}
+
+/** @example deliveries.deliver(call, reply, response); */
+export function createDeliveries(deps: { lateMs: number; isBroken: IsBroken }): Deliveries {
+  const timers = new Set<NodeJS.Timeout>();
+  const spoilt = new Map<string, number>();
+
+  function write(response: ServerResponse, { status, headers, body }: ProviderReply): void {
+    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+    response.end(body);
+  }
+
+  function later(delayMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, delayMs);
+    timers.add(timer);
+  }
+
+  function drip(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => response.write(' '), dripMs);
+    timers.add(timer);
+    response.once('close', () => {
+      clearInterval(timer);
+      timers.delete(timer);
+    });
+  }
+
+  function isSpoiltNow({ id, delivery }: Spoilt): boolean {
+    const before = spoilt.get(id) ?? 0;
+    if (before >= (failuresOf[delivery] ?? 1)) return false;
+    if (spoilt.size >= rememberedMax) spoilt.clear();
+    spoilt.set(id, before + 1);
+    return true;
+  }
+
+  const ways: Readonly<Record<Delivery, (response: ServerResponse, reply: ProviderReply) => void>> =
+    {
+      'in-time': write,
+      'after-event': write,
+      error: (response) => write(response, answered(500, { code: 'not_now' })),
+      'error-twice': (response) => write(response, answered(500, { code: 'not_now' })),
+      never() {},
+      late: (response, reply) => later(deps.lateMs, () => write(response, reply)),
+      cut: (response) => response.destroy(),
+      garbled: (response, reply) => write(response, { ...reply, body: reply.body.slice(0, -1) }),
+      'too-large': (response, reply) =>
+        write(response, { ...reply, body: reply.body + ' '.repeat(fillerChars) }),
+      drip,
+      redirect: (response, reply) =>
+        write(response, {
+          ...reply,
+          status: 307,
+          headers: { ...reply.headers, location: 'http://127.0.0.1:9/elsewhere' },
+        }),
+    };
+
+  return {
+    write,
+    deliver(call, reply, response) {
+      if (deps.isBroken('too-slow')) return later(deps.lateMs, () => write(response, reply));
+      const asked = reply.status < 300 ? spoiltBy(call) : undefined;
+      const way = asked !== undefined && isSpoiltNow(asked) ? asked.delivery : 'in-time';
+      ways[way](response, reply);
+    },
+    stop() {
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}

@@ -1,0 +1,144 @@
+// Brings events to the platform, by the queue of the SDK; wrong where the provider is broken.
+import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
+import {
+  createEventQueue,
+  type EventQueue,
+  type EventStore,
+  type EventsClient,
+  type ProviderEvent,
+  type SendResult,
+} from '@switchyard/sdk-provider';
+import type { Clock } from '../shared/clock.ts';
+import type { IsBroken } from './fault-modes.ts';
+import type { Journal } from './payment-journal.ts';
+import type { Payment } from './payment-record.ts';
+import type { Platform } from './platform-connection.ts';
+import { scriptOf } from './test-amounts.ts';
+
+export type Sender = {
+  readonly queue: EventQueue;
+  /** From now on this event is of this payment. */
+  own(payment: Payment, event: ProviderEvent): void;
+};
+
+type Deps = {
+  readonly journal: Journal;
+  readonly platform: Platform;
+  readonly clock: Clock;
+  readonly isBroken: IsBroken;
+  readonly retryMs: readonly number[] | undefined;
+  onFault(error: unknown): void;
+  warn(message: string): void;
+};
+
+const concurrency = 32;
+const bareTimeoutMs = 10_000;
+
+/** As somebody does who forgot that a token is needed. */
+async function sentBare(url: string, event: ProviderEvent): Promise<SendResult> {
+  try {
+    const { status } = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(event),
+      signal: AbortSignal.timeout(bareTimeoutMs),
+    });
+    if (status >= 200 && status < 300) return { outcome: 'Acknowledged', isDuplicate: false };
+    return { outcome: 'Unsent', fault: `status ${status}` };
+  } catch (error) {
+    return { outcome: 'Unsent', fault: error instanceof Error ? error.message : 'unreachable' };
+  }
+}
+
+/** @example const { queue } = createSender(deps); await queue.start(); */
+export function createSender(deps: Deps): Sender {
+  const { journal, platform, clock, isBroken } = deps;
+  const owners = new Map<string, Payment>();
+  const tried = new Set<string>();
+
+  /** The journal has them already: each change of a payment is written with its events. */
+  const store: EventStore = {
+    load: () =>
+      [...journal.payments.values()].flatMap((payment) =>
+        payment.unsent.map((event) => {
+          owners.set(event.eventId, payment);
+          const firstAt = Date.parse(event.occurredAt);
+          return {
+            eventsUrl: payment.eventsUrl,
+            event,
+            attempts: 0,
+            firstAt,
+            dueAt: clock.now(),
+          };
+        }),
+      ),
+    save() {},
+    remove(eventId) {
+      const payment = owners.get(eventId);
+      owners.delete(eventId);
+      tried.delete(eventId);
+      if (payment !== undefined) journal.told(payment, eventId);
+    },
+  };
+
+  /** As a provider would send it that is wrong in this way. */
+  function changed(event: ProviderEvent): ProviderEvent {
+    if (isBroken('wrong-event')) {
+      const { sequence: _left, ...rest } = event;
+      return rest as ProviderEvent;
+    }
+    if (isBroken('changes-repeated-event') && tried.has(event.eventId)) {
+      return { ...event, eventId: randomUUID() };
+    }
+    return event;
+  }
+
+  async function send(
+    client: EventsClient,
+    url: string,
+    event: ProviderEvent,
+  ): Promise<SendResult> {
+    const result = isBroken('event-without-token')
+      ? await sentBare(url, event)
+      : await client.send(url, changed(event));
+    tried.add(event.eventId);
+    const payment = owners.get(event.eventId);
+    const isTwice = payment !== undefined && scriptOf(payment.amount).telling === 'twice';
+    if (result.outcome === 'Acknowledged' && (isTwice || isBroken('repeats-acknowledged'))) {
+      await client.send(url, event);
+    }
+    const givesUp = isBroken('gives-up') && result.outcome === 'Unsent';
+    return givesUp ? { outcome: 'Refused', status: 0, code: 'given_up' } : result;
+  }
+
+  const queue = createEventQueue({
+    store,
+    clock,
+    concurrency,
+    ...defined({ delaysMs: deps.retryMs }),
+    client: {
+      async send(url, event) {
+        const client = platform.client(owners.get(event.eventId)?.serviceId);
+        if (client === undefined) return { outcome: 'Unsent', fault: 'no platform yet' };
+        return send(client, url, event);
+      },
+    },
+    onFault: deps.onFault,
+    onSettled({ eventId, type }, end) {
+      if (end.outcome === 'Acknowledged') return;
+      const why = end.outcome === 'GivenUp' ? end.fault : `${end.status} ${end.code ?? ''}`.trim();
+      deps.warn(`the platform did not take ${type} ${eventId}: ${why}`);
+    },
+    onUnsent({ eventId, type }, fault) {
+      deps.warn(`${type} ${eventId} waits for the platform: ${fault}`);
+    },
+  });
+
+  return {
+    queue,
+    own(payment, event) {
+      owners.set(event.eventId, payment);
+    },
+  };
+}

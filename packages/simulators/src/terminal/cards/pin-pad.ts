@@ -1,0 +1,117 @@
+// The secure part of the terminal: one DUKPT key a transaction, PIN blocks, and encrypted card data.
+import { createHmac } from 'node:crypto';
+import {
+  buildPinBlock,
+  encryptDukptData,
+  readKsn,
+  sealPinBlock,
+  tdesWorkingKey,
+} from '@switchyard/pin';
+import type { TestCard } from './test-cards.ts';
+
+/**
+ * What a terminal is loaded with. A real one holds keys that are derived from the base key; the demo's
+ * is derived from here.
+ *
+ * @example
+ * const keys: PinPadKeys = { baseDerivationKey, ksn };
+ */
+export type PinPadKeys = {
+  /** Hexadecimal. */
+  readonly baseDerivationKey: string;
+  /** The first key serial number, 20 hexadecimal digits. */
+  readonly ksn: string;
+};
+
+/** The members of a sale that hold a PIN. */
+export type PinMembers = {
+  readonly ksn: string;
+  readonly pinblock: string;
+  readonly pinblockFormat: 'ISO0';
+};
+
+/** One transaction of the pad: everything in it is under one key. */
+export type PadTransaction = {
+  pin(digits: string, card: TestCard): PinMembers;
+  encrypt(
+    of: 'Track2' | 'Emv',
+    data: Uint8Array,
+  ): {
+    readonly of: 'Track2' | 'Emv';
+    readonly scheme: 'DukptTdes';
+    readonly ksn: string;
+    readonly data: string;
+  };
+};
+
+export type PinPad = {
+  /** Takes the next key: keep {@link PinPad.counter} before it is used. */
+  next(): PadTransaction;
+  counter(): number;
+  /** The platform has seen a higher counter: this terminal lost its own. */
+  leap(): void;
+  /** What something is kept under that is not kept itself: always the same, and nobody guesses it without the key. */
+  nameOf(text: string): string;
+};
+
+const counterMax = 0x1f_ffff;
+/** What a device produces at most; other counters are passed over (ANSI X9.24-1:2009 A.2). */
+const onesMost = 10;
+const blockBytes = 8;
+const counterDigits = 6;
+const nameDigits = 32;
+/** Bits of a number that operators of JavaScript see. */
+const counterWord = 32;
+
+function onesOf(counter: number): number {
+  return counter.toString(2).replaceAll('0', '').length;
+}
+
+/**
+ * @param keys - of the terminal
+ * @param last - the counter that was used last; 0 for a new terminal
+ */
+export function createPinPad(keys: PinPadKeys, last: number): PinPad {
+  const baseKey = Buffer.from(keys.baseDerivationKey, 'hex');
+  const first = readKsn(keys.ksn);
+  if (first.scheme !== 'DukptTdes') throw new Error('the pad derives keys of TDES alone');
+  const head = keys.ksn.slice(0, -counterDigits);
+  // The counter shares its highest digit with the last bits of the device.
+  const deviceBits = Number.parseInt(keys.ksn.slice(-counterDigits), 16) - first.counter;
+  const nameKey = createHmac('sha256', baseKey).update('names of accounts').digest();
+  let counter = Math.max(last, first.counter - 1);
+
+  function advance(): string {
+    do counter += 1;
+    while (onesOf(counter) > onesMost);
+    if (counter > counterMax) throw new Error('the terminal has used up its keys');
+    return head + (deviceBits + counter).toString(16).toUpperCase().padStart(counterDigits, '0');
+  }
+
+  return {
+    next() {
+      const ksn = advance();
+      return {
+        pin(digits, { number }) {
+          const key = tdesWorkingKey(baseKey, readKsn(ksn), 'pin');
+          const clear = buildPinBlock('ISO0', [...digits].map(Number), number);
+          const pinblock = sealPinBlock('ISO0', key, clear, number).toString('hex').toUpperCase();
+          key.fill(0);
+          clear.fill(0);
+          return { ksn, pinblock, pinblockFormat: 'ISO0' };
+        },
+        encrypt(of, data) {
+          const rest = (blockBytes - (data.length % blockBytes)) % blockBytes;
+          const whole = Buffer.concat([data, Buffer.alloc(rest)]);
+          const sealed = encryptDukptData({ baseKey, ksn, data: whole });
+          return { of, scheme: 'DukptTdes', ksn, data: sealed.toString('hex').toUpperCase() };
+        },
+      };
+    },
+    counter: () => counter,
+    leap() {
+      counter = 2 ** (counterWord - Math.clz32(counter + 1)) - 1;
+    },
+    nameOf: (text) => createHmac('sha256', nameKey).update(text).digest('hex').slice(0, nameDigits),
+  };
+}

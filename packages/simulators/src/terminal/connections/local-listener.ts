@@ -1,0 +1,161 @@
+// The local way to the terminal: Nexo messages by HTTPS in the shop's own network.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { defined } from '@switchyard/contract';
+import { messageBytesMax, type Protection } from '@switchyard/nexo';
+import type { TerminalChannel } from '../context/service-context.ts';
+import type { Terminal } from '../context/terminal-interface.ts';
+import { ensureCertificate } from './listener-certificate.ts';
+
+/**
+ * Where the terminal listens, and whether it takes clear messages.
+ *
+ * @example
+ * const local = await listenLocally(terminal, { host: '127.0.0.2', port: 8443, directory, names: [], now });
+ */
+export type LocalOptions = {
+  readonly host: string;
+  readonly port: number;
+  /** Where its certificate lies. */
+  readonly directory: string;
+  /** Names besides the address; the first one is the subject of the certificate. */
+  readonly names: readonly string[];
+  /** With it nothing is taken that is not protected. */
+  readonly protection?: Protection | undefined;
+  /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
+  readonly patience?: { readonly headMs: number; readonly allMs: number } | undefined;
+  readonly now: () => number;
+};
+
+/**
+ * A terminal that listens.
+ *
+ * @example
+ * console.log(local.url, local.certFile);
+ */
+export type LocalListener = {
+  readonly url: string;
+  readonly port: number;
+  /** What tills have to trust. */
+  readonly certFile: string;
+  close(): Promise<void>;
+};
+
+const paths: readonly string[] = ['/nexo', '/nexo/'];
+const requestsMax = 64;
+/** How many times the limit a body is read before the connection is broken off. */
+const passedBy = 8;
+const status = {
+  ok: 200,
+  refused: 400,
+  forbidden: 403,
+  notFound: 404,
+  wrongMethod: 405,
+  tooLarge: 413,
+  busy: 503,
+} as const;
+const connectionsMax = 128;
+const usualPatience = { headMs: 10_000, allMs: 30_000 };
+/** How often it is looked whose time is over. */
+const lookEveryMs = 500;
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    // What is too much is let pass for a while, so that the till hears why.
+    if (size > messageBytesMax * passedBy) return undefined;
+    if (size <= messageBytesMax) parts.push(part);
+  }
+  return size > messageBytesMax ? undefined : Buffer.concat(parts);
+}
+
+function end(response: ServerResponse, code: number, text = ''): void {
+  if (response.writableEnded || response.destroyed) return;
+  response.writeHead(code, {
+    ...(text === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+async function answer(
+  terminal: Terminal,
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  protection: Protection | undefined,
+): Promise<void> {
+  const body = await bodyOf(request);
+  if (body === undefined) {
+    end(response, status.tooLarge);
+    return;
+  }
+  const channel: TerminalChannel = {
+    isTwoWay: false,
+    ...defined({ protection }),
+    // A till by HTTP gets one message; a copy of it has nowhere to go.
+    send: (text) => end(response, status.ok, text),
+    drop: () => void request.socket.destroy(),
+  };
+  const isTaken = await terminal.receive(body, channel);
+  // An abort is taken without an answer of its own.
+  end(response, isTaken ? status.ok : status.refused);
+}
+
+/**
+ * Listens.
+ *
+ * @throws Error where the address is taken
+ * @example
+ * const local = await listenLocally(terminal, options);
+ */
+export async function listenLocally(
+  terminal: Terminal,
+  options: LocalOptions,
+): Promise<LocalListener> {
+  const { host, port, directory, protection, now } = options;
+  const names = [...new Set([...options.names, 'localhost', host, '127.0.0.1'])];
+  const { cert, key, certFile } = ensureCertificate(directory, names, now());
+  let running = 0;
+  const { headMs, allMs } = options.patience ?? usualPatience;
+  const server: Server = createServer({
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    headersTimeout: headMs,
+    requestTimeout: allMs,
+    handshakeTimeout: headMs,
+    connectionsCheckingInterval: lookEveryMs,
+  });
+  server.maxConnections = connectionsMax;
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    if (!paths.includes(path)) return end(response, status.notFound);
+    if (request.method !== 'POST') return end(response, status.wrongMethod);
+    // A page in a browser could reach the terminal; it cannot hide where it comes from.
+    if (request.headers.origin !== undefined) return end(response, status.forbidden);
+    if (running >= requestsMax) return end(response, status.busy);
+    running += 1;
+    answer(terminal, { request, response }, protection)
+      .catch(() => request.socket.destroy())
+      .finally(() => {
+        running -= 1;
+      });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    port: bound,
+    certFile,
+    url: `https://${host}:${bound}/nexo`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,27 @@
+// What is told of messages and of faults, for a log or a screen.
+import { defined } from '@switchyard/contract';
+import { type AnyMessage, resultOf } from '@switchyard/nexo';
+import type { TerminalHappening } from './service-context.ts';
+
+/** What is told of a message. */
+export function happeningOf(
+  type: 'Received' | 'Sent',
+  { header, body }: AnyMessage,
+): TerminalHappening {
+  const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
+  const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
+  const event = body['EventToNotify'];
+  return {
+    type,
+    category,
+    kind,
+    saleId,
+    ...defined({ serviceId: ServiceID, result, condition }),
+    ...(typeof event === 'string' ? { event } : {}),
+  };
+}
+
+/** What is told of an error that nobody foresaw, such as a full disk. */
+export function faultOf(error: unknown): TerminalHappening {
+  return { type: 'Fault', fault: error instanceof Error ? error.message : String(error) };
+}

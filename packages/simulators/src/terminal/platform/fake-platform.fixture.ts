@@ -1,0 +1,214 @@
+// A platform in a few lines, for tests of the terminal alone: it counts what was taken.
+import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
+import type { Asked, TerminalPlatform } from './payments-api.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+type Row = { body: Body; state: string; refunded: number; transactionId: string };
+
+/** How it behaves at the next operation; `LosesAnswer` does it. */
+export type OperationBehaviour = 'LosesAnswer' | 'NeverGets' | 'NotSent' | 'InProgress';
+
+/** How the platform behaves at the next sale. */
+export type Behaviour =
+  | 'Approves'
+  | 'Declines'
+  | 'AsksPin'
+  | 'TakesHalf'
+  | 'LosesAnswer'
+  | 'NeverGets'
+  | 'WrongPin'
+  | 'KsnReused'
+  | 'Refuses';
+
+const at = '2026-03-01T10:00:00.000Z';
+
+export function fakePlatform() {
+  const rows = new Map<string, Row>();
+  const behaviours: Behaviour[] = [];
+  const sold: Body[] = [];
+  const operations: string[] = [];
+  const comingOperations: OperationBehaviour[] = [];
+  /** By the identifier of the client: asked again, it is the same one. */
+  const done = new Map<string, Asked>();
+  let refunds: 'NeedsApproval' | 'Declines' | undefined;
+  let isStuck = false;
+  let isUp = true;
+  let isElsewhere = false;
+
+  const view = (row: Row, response: object = {}): Asked => {
+    const { body, state, transactionId } = row;
+    const approved = ['Captured', 'Authorized', 'PartiallyRefunded', 'Refunded'].includes(state);
+    const amount = Number(body['amount']);
+    const authorizedAmount = Number(body['authorizedAmount'] ?? (approved ? amount : 0));
+    const copy = {
+      merchantName: 'Café',
+      at,
+      operation: 'Sale',
+      amount,
+      currency: body['currency'],
+      amountText: `${amount} ${body['currency']}`,
+      entryMode: body['entryMode'],
+      maskedNumber: '541333******0012',
+      terminalId: 'T1',
+      responseText: state,
+    };
+    return {
+      outcome: 'Answered',
+      transaction: {
+        transactionId,
+        clientTransactionId: body['clientTransactionId'],
+        state,
+        approved,
+        amount,
+        currency: body['currency'],
+        authorizedAmount,
+        createdAt: at,
+        updatedAt: at,
+        authorizationCode: '123456',
+        card: { scheme: 'Mastercard', maskedNumber: copy.maskedNumber },
+        receipt: { merchant: copy, cardholder: copy },
+        operations: [],
+        ...response,
+      },
+    } as unknown as Asked;
+  };
+
+  const byAny = (id: string) =>
+    isElsewhere
+      ? undefined
+      : (rows.get(id) ?? [...rows.values()].find(({ transactionId }) => transactionId === id));
+
+  function sell(body: Body): Promise<Asked> {
+    if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+    const id = String(body['clientTransactionId']);
+    const known = rows.get(id);
+    if (known !== undefined) return Promise.resolve(view(known));
+    const behaviour = behaviours.shift() ?? 'Approves';
+    if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
+    if (behaviour === 'Refuses') {
+      return Promise.resolve({ outcome: 'Refused', status: 422, code: 'merchant_not_active' });
+    }
+    sold.push(body);
+    if (behaviour === 'KsnReused') {
+      return Promise.resolve({ outcome: 'Refused', status: 422, code: 'ksn_reused' });
+    }
+    const isDeclined = ['Declines', 'AsksPin', 'WrongPin'].includes(behaviour);
+    const isReserved = body['captureMode'] === 'Deferred';
+    const row: Row = {
+      body:
+        behaviour === 'TakesHalf'
+          ? { ...body, authorizedAmount: Math.floor(Number(body['amount']) / 2) }
+          : body,
+      state: isDeclined ? 'Declined' : isReserved ? 'Authorized' : 'Captured',
+      refunded: 0,
+      transactionId: randomUUID(),
+    };
+    rows.set(id, row);
+    if (behaviour === 'LosesAnswer') return Promise.resolve({ outcome: 'Unknown' });
+    const reasons = {
+      Declines: { category: 'SoftDecline', code: '51', reason: 'InsufficientFunds' },
+      AsksPin: { category: 'SoftDecline', code: '65', reason: 'PinOrChipRequired' },
+      WrongPin: { category: 'SoftDecline', code: '55', reason: 'InvalidPin' },
+    } as const;
+    const response = reasons[behaviour as keyof typeof reasons];
+    return Promise.resolve(
+      view(row, {
+        ...defined({ response }),
+        ...(isDeclined && behaviour !== 'Declines' ? { terminalAction: 'AskPin' } : {}),
+      }),
+    );
+  }
+
+  const merchant = () => (isElsewhere ? 'another' : 'mine');
+  const notFound = (): Asked => ({
+    outcome: 'Refused',
+    status: 404,
+    code: 'transaction_not_found',
+    merchant: merchant(),
+  });
+
+  function operate(id: string, verb: string, body: Body): Promise<Asked> {
+    if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+    const behaviour = comingOperations.shift();
+    if (behaviour === 'NotSent') return Promise.resolve({ outcome: 'NotSent' });
+    if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
+    if (behaviour === 'InProgress') {
+      const refusal = { status: 409, code: 'transaction_in_progress', isPassing: true } as const;
+      return Promise.resolve({ outcome: 'Refused', ...refusal });
+    }
+    const clientKey = `${verb} ${String(body['clientOperationId'])}`;
+    operations.push(clientKey);
+    const known = isElsewhere ? undefined : done.get(clientKey);
+    if (known !== undefined) return Promise.resolve(known);
+    const row = byAny(id);
+    if (row === undefined) {
+      return Promise.resolve(notFound());
+    }
+    // As the platform has it: what was captured is refunded.
+    if (verb === 'cancel' && row.state === 'Captured') {
+      return Promise.resolve({ outcome: 'Refused', status: 409, code: 'already_captured' });
+    }
+    if (verb === 'refund' && refunds === 'NeedsApproval') {
+      return Promise.resolve({ outcome: 'Refused', status: 422, code: 'approval_code_required' });
+    }
+    if (verb === 'refund' && refunds === 'Declines') {
+      const declined = view(row, { operation: { status: 'Declined', createdAt: at, kind: verb } });
+      done.set(clientKey, declined);
+      return Promise.resolve(declined);
+    }
+    row.state = verb === 'capture' ? 'Captured' : verb === 'refund' ? 'Refunded' : 'Cancelled';
+    const amount = Number(body['amount'] ?? row.body['amount']);
+    row.refunded += verb === 'refund' ? amount : 0;
+    const operationId = randomUUID();
+    const facts = { operationId, status: 'Succeeded', amount, createdAt: at, kind: verb };
+    const answer = view(row, { operation: facts });
+    done.set(clientKey, answer);
+    // As where the power goes off before the answer is there.
+    if (isStuck) return new Promise(() => {});
+    return Promise.resolve(behaviour === 'LosesAnswer' ? { outcome: 'Unknown' } : answer);
+  }
+
+  const platform: TerminalPlatform = {
+    merchant: () => Promise.resolve(isUp ? merchant() : undefined),
+    sell,
+    operate,
+    find(id) {
+      if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+      const row = byAny(id);
+      return Promise.resolve(row === undefined ? notFound() : view(row));
+    },
+    takesBack: (id) => Promise.resolve(byAny(id)?.state === 'Captured' ? 'refund' : 'cancel'),
+    isAvailable: () => Promise.resolve(isUp),
+    close: () => undefined,
+  };
+  return {
+    platform,
+    sold,
+    rows,
+    operations,
+    setRefunds: (how: typeof refunds) => {
+      refunds = how;
+    },
+    /** Operations are done, and nobody hears of it. */
+    setStuck: (stuck: boolean) => {
+      isStuck = stuck;
+    },
+    /** The terminal belongs to another merchant, who has none of these sales. */
+    setElsewhere: (elsewhere: boolean) => {
+      isElsewhere = elsewhere;
+    },
+    next: (...coming: Behaviour[]) => void behaviours.push(...coming),
+    nextOperations: (...coming: OperationBehaviour[]) => void comingOperations.push(...coming),
+    /** What was given back, in minor units. */
+    refunded: () => [...rows.values()].reduce((sum, row) => sum + row.refunded, 0),
+    setUp: (up: boolean) => {
+      isUp = up;
+    },
+    /** What is taken for good, in minor units. */
+    taken: () =>
+      [...rows.values()]
+        .filter(({ state }) => state === 'Captured' || state === 'Authorized')
+        .reduce((sum, { body }) => sum + Number(body['authorizedAmount'] ?? body['amount']), 0),
+  };
+}

@@ -1,0 +1,122 @@
+// The platform as the terminal sees it: the payments API, with the token of the device.
+import type { AllowedOperations, OperationAnswer, Transaction } from '@switchyard/contract';
+import { createDeviceCalls, type DeviceCalls, type DeviceFacts } from './device-requests.ts';
+
+/**
+ * What became of a question to the platform. `NotSent`: nothing has left the terminal. `Unknown`: it may
+ * have arrived.
+ *
+ * @example
+ * const asked: Asked = await platform.sell(body);
+ * if (asked.outcome === 'Answered') show(asked.transaction.state);
+ */
+export type Asked =
+  | { readonly outcome: 'Answered'; readonly transaction: Transaction & OperationAnswer }
+  | {
+      readonly outcome: 'Refused';
+      readonly status: number;
+      readonly code: string;
+      /** The same may succeed later. */
+      readonly isPassing?: true;
+      /** Whose terminal has asked: another merchant has none of these transactions. */
+      readonly merchant?: string;
+    }
+  | { readonly outcome: 'Unknown' | 'NotSent' };
+
+/**
+ * What the terminal asks the platform for. Transactions are named by either identifier.
+ *
+ * @example
+ * const platform: TerminalPlatform = connectTerminalPlatform(options);
+ */
+export type TerminalPlatform = {
+  /** Whose terminal it is now; nothing where the platform cannot be asked. */
+  merchant(): Promise<string | undefined>;
+  sell(body: Readonly<Record<string, unknown>>): Promise<Asked>;
+  operate(
+    id: string,
+    verb: 'capture' | 'refund' | 'cancel',
+    body: Readonly<Record<string, unknown>>,
+  ): Promise<Asked>;
+  find(id: string): Promise<Asked>;
+  /** Which of refund and cancel takes a sale back now; nothing where neither does. */
+  takesBack(id: string): Promise<'refund' | 'cancel' | undefined>;
+  isAvailable(): Promise<boolean>;
+  close(): void;
+};
+
+const base = '/payment/v1/transactions';
+const refusedFrom = 400;
+const faultsFrom = 500;
+const tooMany = 429;
+
+type ToldProblem = {
+  readonly code?: unknown;
+  readonly outcome?: unknown;
+  readonly retryable?: unknown;
+};
+
+/** What an answer says of the question. A fault that is no problem of the platform tells nothing. */
+export function askedOf({
+  status,
+  body,
+}: {
+  readonly status: number;
+  readonly body: unknown;
+}): Asked {
+  if (status < refusedFrom) {
+    return { outcome: 'Answered', transaction: body as Transaction & OperationAnswer };
+  }
+  if (status === tooMany) return { outcome: 'NotSent' };
+  const { code, outcome, retryable } = (body ?? {}) as ToldProblem;
+  const isNothingDone = typeof code === 'string' && outcome === 'NotProcessed';
+  if (outcome === 'Unknown') return { outcome };
+  if (status >= faultsFrom && !isNothingDone) return { outcome: 'Unknown' };
+  // Whoever is overloaded has done nothing; what could not be sent never will be under its identifier.
+  if (status >= faultsFrom && retryable === true) return { outcome: 'NotSent' };
+  return {
+    outcome: 'Refused',
+    status,
+    code: typeof code === 'string' ? code : 'unknown',
+    ...(retryable === true ? { isPassing: true } : {}),
+  };
+}
+
+function createPlatform(calls: DeviceCalls): TerminalPlatform {
+  async function ask(method: string, path: string, body?: unknown): Promise<Asked> {
+    const answer = await calls.call(method, base + path, body);
+    if (answer.outcome !== 'Answered') return { outcome: answer.outcome };
+    const asked = askedOf(answer);
+    const { merchant } = answer;
+    return asked.outcome === 'Refused' && merchant !== undefined ? { ...asked, merchant } : asked;
+  }
+  return {
+    merchant: calls.merchant,
+    sell: (body) => ask('POST', '/process', body),
+    operate: (id, verb, body) => ask('POST', `/${encodeURIComponent(id)}/${verb}`, body),
+    find: (id) => ask('GET', `/${encodeURIComponent(id)}`),
+    async takesBack(id) {
+      const path = `${base}/${encodeURIComponent(id)}/allowedoperations`;
+      const answer = await calls.call('GET', path);
+      if (answer.outcome !== 'Answered' || answer.status >= refusedFrom) return undefined;
+      const { operation } = answer.body as AllowedOperations;
+      return operation === null ? undefined : operation === 'Refund' ? 'refund' : 'cancel';
+    },
+    async isAvailable() {
+      const answer = await calls.call('GET', `${base}/technical/isAvailable`);
+      if (answer.outcome !== 'Answered' || answer.status >= refusedFrom) return false;
+      return (answer.body as { available?: unknown }).available === true;
+    },
+    close: calls.close,
+  };
+}
+
+/**
+ * The platform at an address, asked with the certificate and the token of a device.
+ *
+ * @example
+ * const platform = connectTerminalPlatform({ baseUrl, deviceAuthUrl, cert, key, ca, serialNumber }, Date.now);
+ */
+export function connectTerminalPlatform(facts: DeviceFacts, now: () => number): TerminalPlatform {
+  return createPlatform(createDeviceCalls(facts, { now }));
+}

@@ -1,0 +1,63 @@
+// Which service answers which category. Abort, TransactionStatus and Event are the dialogue's own.
+import type { Category, StructureName } from '@switchyard/nexo';
+import { type Service, ServiceFault } from '../context/service-context.ts';
+import { batch } from './batch-service.ts';
+import {
+  balanceInquiry,
+  cardAcquisition,
+  loyalty,
+  storedValue,
+} from './card-and-account-services.ts';
+import {
+  cardReaderApdu,
+  cardReaderInit,
+  cardReaderPowerOff,
+  display,
+  input,
+  inputUpdate,
+  pin,
+  print,
+  sound,
+  transmit,
+} from './device-services.ts';
+import { admin, diagnosis, enableService, login, logout } from './login-and-admin-services.ts';
+import { payment } from './payment-service.ts';
+import { getTotals, reconciliation } from './reconciliation-services.ts';
+import { reversal } from './reversal-service.ts';
+
+type Served = Exclude<Category, 'Abort' | 'TransactionStatus' | 'Event'>;
+type BodyOf<Of extends Served> = Of extends 'InputUpdate' ? 'InputUpdate' : `${Of}Request`;
+type Services = { readonly [Of in Served]: Service<BodyOf<Of> & StructureName> };
+
+const services: Services = {
+  Login: login,
+  Logout: logout,
+  Payment: payment,
+  CardAcquisition: cardAcquisition,
+  Reversal: reversal,
+  Loyalty: loyalty,
+  StoredValue: storedValue,
+  BalanceInquiry: balanceInquiry,
+  Batch: batch,
+  Reconciliation: reconciliation,
+  GetTotals: getTotals,
+  Diagnosis: diagnosis,
+  EnableService: enableService,
+  Admin: admin,
+  Display: display,
+  Input: input,
+  InputUpdate: inputUpdate,
+  Print: print,
+  Sound: sound,
+  Transmit: transmit,
+  PIN: pin,
+  CardReaderInit: cardReaderInit,
+  CardReaderAPDU: cardReaderApdu,
+  CardReaderPowerOff: cardReaderPowerOff,
+};
+
+/** The service of a category; a reading has found its body to be one of that category. */
+export function serviceOf(category: Category): Service<never> {
+  if (!Object.hasOwn(services, category)) throw new ServiceFault('UnavailableService');
+  return services[category as Served] as Service<never>;
+}
