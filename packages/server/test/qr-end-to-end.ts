@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
-import { differencesOf, readQrLedger } from '@switchyard/simulators';
+import { qrLedgerDifferences, readQrLedger } from '@switchyard/simulators';
 import { type Answer, createClient } from './client.ts';
 import { testCopyUrl } from './database.ts';
 import { type HeardStream, listenTo } from './event-stream.ts';
@@ -315,7 +315,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
         refunded: payment['refundedAmount'] ?? 0,
       }));
       const ledger = readQrLedger(provider.dataDir);
-      return [...ledger.faults, ...differencesOf(ledger, others)];
+      return [...ledger.faults, ...qrLedgerDifferences(ledger, others)];
     },
     async close() {
       for (const client of clients.values()) client.close();

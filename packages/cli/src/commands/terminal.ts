@@ -158,7 +158,7 @@ async function simulate(kit: Kit, options: Options): Promise<ExitName | undefine
       sharedKey: options.keyFile === undefined ? undefined : sharedKeyIn(options.keyFile),
       loginRequired: options.login ?? false,
       now: () => world.clock.now(),
-      tell: window.tell,
+      onEvent: window.tell,
       onCloud: window.cloud,
     });
   const started = await (options.local ? listening(start, options.listen) : start(undefined));

@@ -1,6 +1,6 @@
 /** The simulated terminal in the window of a terminal: its screen, its paper, and what goes to and fro. */
 import { defined } from '@switchyard/contract';
-import type { TerminalFault, TerminalHappening, TerminalScreen } from '@switchyard/simulators';
+import type { TerminalEvent, TerminalFault, TerminalScreen } from '@switchyard/simulators';
 import type { Kit } from '../kit.ts';
 import { visible } from './escape.ts';
 import type { Colour } from './paint.ts';
@@ -9,7 +9,7 @@ import { type LogLine, pictureOf } from './terminal-picture.ts';
 export type TerminalWindow = {
   /** Whether it is redrawn in place; else there is a line for each happening. */
   readonly isDrawn: boolean;
-  tell(happening: TerminalHappening): void;
+  tell(happening: TerminalEvent): void;
   cloud(state: string, error?: string): void;
   card(name: string): void;
   /** Of the next payment. */
@@ -32,7 +32,7 @@ const clearToEnd = '\u001b[K';
 const clearBelow = '\u001b[J';
 
 /** One line for people, of what is worth one. */
-export function lineOf(happening: TerminalHappening): string | undefined {
+export function lineOf(happening: TerminalEvent): string | undefined {
   switch (happening.type) {
     case 'Screen':
       return undefined;
@@ -58,18 +58,18 @@ export function lineOf(happening: TerminalHappening): string | undefined {
   }
 }
 
-function colourOf(happening: TerminalHappening): Colour | undefined {
+function colourOf(happening: TerminalEvent): Colour | undefined {
   if (happening.type === 'Fault' || happening.type === 'Ignored') return 'yellow';
   if (happening.type === 'Received') return 'cyan';
   if (happening.type !== 'Sent' || happening.result === undefined) return undefined;
   return happening.result === 'Failure' ? 'red' : 'green';
 }
 
-const isSale = (happening: TerminalHappening): boolean =>
+const isSale = (happening: TerminalEvent): boolean =>
   happening.type === 'Received' && happening.category === 'Payment';
 
 /** What the till is shown stands on the screen already: of each step it would be two lines. */
-const isMirrored = (happening: TerminalHappening): boolean =>
+const isMirrored = (happening: TerminalEvent): boolean =>
   (happening.type === 'Sent' || happening.type === 'Received') && happening.category === 'Display';
 
 type Start = { readonly tsn: string; readonly cards: readonly string[]; readonly card: string };
@@ -120,7 +120,7 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
     void screen.line({ at: new Date(clock.now()).toISOString(), ...value }).catch(() => undefined);
 
   /** Where there is no window, what is shown and printed are lines as everything else. */
-  function tellInLines(happening: TerminalHappening): void {
+  function tellInLines(happening: TerminalEvent): void {
     if (happening.type === 'Screen') say(`shows: ${happening.screen.lines.join(' · ')}`);
     if (happening.type !== 'Printed') return;
     for (const printed of happening.lines) screen.text(`  | ${visible(printed)}\n`);

@@ -2,9 +2,13 @@
 
 export type { Clock } from '../shared/clock.ts';
 export type { HostKey, HostKeys, KeyUse } from './connection/exchange-keys.ts';
-export { type AmountRule, amountRule, type Delivery } from './decisions/test-amounts-and-cards.ts';
+export {
+  type AmountRule,
+  type AnswerDelivery,
+  amountRule,
+} from './decisions/test-amounts-and-cards.ts';
 export type { LedgerSnapshot } from './ledger/ledger.ts';
-export type { Original, Totals } from './ledger/ledger-entries.ts';
+export type { LedgerTotals, OriginalTransaction } from './ledger/ledger-entries.ts';
 export { type LedgerReport, readLedger } from './ledger/read-ledger.ts';
 export {
   type AcquirerHost,

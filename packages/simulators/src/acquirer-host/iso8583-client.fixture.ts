@@ -11,7 +11,7 @@ import {
   type Message,
 } from '@switchyard/iso8583';
 
-export type WireClient = {
+export type Iso8583Client = {
   /** Every answer so far. */
   answers: Message[];
   /** Frames that were no messages. */
@@ -20,7 +20,7 @@ export type WireClient = {
   write(bytes: Buffer): void;
   send(message: Message): void;
   /** Sends a message and waits for the next answer to its trace number. */
-  ask(message: Message): Promise<Message>;
+  sendAndWait(message: Message): Promise<Message>;
   close(): Promise<void>;
 };
 
@@ -28,41 +28,41 @@ const dialect = compileDialect(iso1987BinaryEmv);
 const framing = { length: 'binary2' } as const;
 
 /** Polls until a condition holds; fails after five seconds. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  for (let turn = 0; !condition(); turn++) {
-    if (turn > 2500) throw new Error(`waited in vain: ${what}`);
+export async function waitUntil(condition: () => boolean, description: string): Promise<void> {
+  for (let attempt = 0; !condition(); attempt++) {
+    if (attempt > 2500) throw new Error(`waited in vain: ${description}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
 
-export function frameOf(message: Message): Buffer {
+export function encodeMessageFrame(message: Message): Buffer {
   return encodeFrame(framing, dialect.encode(message));
 }
 
-export function network(code: string, trace = '999999'): Message {
+export function networkMessage(code: string, trace = '999999'): Message {
   return { mti: '0800', fields: { 7: '0101120000', 11: trace, 70: code } };
 }
 
-export async function connectClient(port: number): Promise<WireClient> {
+export async function connectClient(port: number): Promise<Iso8583Client> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   const deframer = createDeframer(framing, { maxBytes: 8192 });
-  const client: WireClient = {
+  const client: Iso8583Client = {
     answers: [],
     garbled: 0,
     closed: false,
     write: (bytes) => void socket.write(bytes),
-    send: (message) => void socket.write(frameOf(message)),
-    async ask(message) {
+    send: (message) => void socket.write(encodeMessageFrame(message)),
+    async sendAndWait(message) {
       const from = client.answers.length;
       const answer = () =>
         client.answers.slice(from).find((each) => each.fields[11] === message.fields[11]);
       client.send(message);
-      await until(() => answer() !== undefined, `an answer to ${message.mti}`);
+      await waitUntil(() => answer() !== undefined, `an answer to ${message.mti}`);
       return answer() as Message;
     },
     async close() {
       socket.destroy();
-      await until(() => client.closed, 'the connection to close');
+      await waitUntil(() => client.closed, 'the connection to close');
     },
   };
   socket.on('data', (chunk: Buffer) => {
@@ -84,13 +84,13 @@ export async function connectClient(port: number): Promise<WireClient> {
 }
 
 /** A client that is signed on. */
-export async function connectSignedOn(port: number): Promise<WireClient> {
+export async function connectAndSignOn(port: number): Promise<Iso8583Client> {
   const client = await connectClient(port);
-  await client.ask(network('001'));
+  await client.sendAndWait(networkMessage('001'));
   return client;
 }
 
-export type Till = {
+export type TerminalMessages = {
   hold(amount: number, fields?: Fields): Message;
   sale(amount: number, fields?: Fields): Message;
   capture(original: Message, amount: number, fields?: Fields): Message;
@@ -102,7 +102,10 @@ export type Till = {
 const digits = (value: number, length: number): string => String(value).padStart(length, '0');
 
 /** Writes the messages of one terminal, each with a trace number of its own. */
-export function createTill(terminal = 'TERM0001', merchant = 'MERCHANT0000001'): Till {
+export function createTerminalMessages(
+  terminal = 'TERM0001',
+  merchant = 'MERCHANT0000001',
+): TerminalMessages {
   let trace = 0;
 
   function message(mti: string, code: string, amount: number, fields: Fields): Message {
@@ -128,7 +131,7 @@ export function createTill(terminal = 'TERM0001', merchant = 'MERCHANT0000001'):
     };
   }
 
-  function onOriginal(original: Message, extra: Fields): Fields {
+  function withOriginal(original: Message, extra: Fields): Fields {
     const { mti, fields } = original;
     return { 90: `${mti}${fields[11]}${fields[7]}${'0'.repeat(22)}`, ...extra };
   }
@@ -137,18 +140,18 @@ export function createTill(terminal = 'TERM0001', merchant = 'MERCHANT0000001'):
     hold: (amount, fields = {}) => message('0100', '000000', amount, fields),
     sale: (amount, fields = {}) => message('0200', '000000', amount, fields),
     capture: (original, amount, fields = {}) =>
-      message('0220', '000000', amount, onOriginal(original, fields)),
+      message('0220', '000000', amount, withOriginal(original, fields)),
     refund: (original, amount, fields = {}) =>
-      message('0200', '200000', amount, onOriginal(original, fields)),
+      message('0200', '200000', amount, withOriginal(original, fields)),
     reversal: (original, remaining, fields = {}) => {
       const partial = remaining === undefined ? {} : { 95: digits(remaining, 12).padEnd(42, '0') };
       const amount = Number(original.fields[4]);
-      return message('0420', '000000', amount, onOriginal(original, { ...partial, ...fields }));
+      return message('0420', '000000', amount, withOriginal(original, { ...partial, ...fields }));
     },
   };
 }
 
 /** The same message, sent again. */
-export function repeatOf(message: Message): Message {
+export function repeatMessage(message: Message): Message {
   return { ...message, mti: `${message.mti.slice(0, 3)}1` };
 }

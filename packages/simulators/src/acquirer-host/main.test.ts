@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connectSignedOn, createTill } from './iso8583-client.fixture.ts';
+import { connectAndSignOn, createTerminalMessages } from './iso8583-client.fixture.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -66,15 +66,15 @@ describe('acquirer-host on the command line', () => {
   it('serves, keeps what it answered when killed, and prints it', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
     const first = await serve(directory);
-    const client = await connectSignedOn(first.port);
-    const till = createTill();
-    assert.equal((await client.ask(till.sale(1234))).fields[39], '00');
+    const client = await connectAndSignOn(first.port);
+    const till = createTerminalMessages();
+    assert.equal((await client.sendAndWait(till.sale(1234))).fields[39], '00');
     await end(first.child, 'SIGKILL');
     await client.close();
 
     const second = await serve(directory);
-    const again = await connectSignedOn(second.port);
-    assert.equal((await again.ask(till.sale(766))).fields[39], '00');
+    const again = await connectAndSignOn(second.port);
+    assert.equal((await again.sendAndWait(till.sale(766))).fields[39], '00');
     assert.deepEqual(await end(second.child, 'SIGTERM'), [0, null]);
     await again.close();
 

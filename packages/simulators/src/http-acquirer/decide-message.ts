@@ -9,40 +9,40 @@ import {
 } from '@switchyard/contract';
 import { maskPan } from '@switchyard/iso8583';
 import { numericOf } from '@switchyard/money';
-import { addressResult } from '../acquirer-host/decisions/address-verification.ts';
+import { addressVerificationResult } from '../acquirer-host/decisions/address-verification.ts';
 import {
+  type AnswerDelivery,
   amountRule,
   approvedAmount,
-  approves,
-  type Delivery,
-  reversalTrouble,
-  troubledAttempts,
+  isApprovalCode,
+  reversalFaultAttempts,
+  reversalFaultOf,
 } from '../acquirer-host/decisions/test-amounts-and-cards.ts';
 import type { Ledger } from '../acquirer-host/ledger/ledger.ts';
 import {
-  type Answered,
-  type EntryKind,
-  effectOf,
-  type Original,
+  entryEffect,
+  type LedgerEntryKind,
+  type OriginalTransaction,
+  type RecordedAnswer,
 } from '../acquirer-host/ledger/ledger-entries.ts';
 import type { Clock } from '../shared/clock.ts';
 
-type Follower = SpiCapture | SpiRefund | SpiReversal;
+type FollowUpMessage = SpiCapture | SpiRefund | SpiReversal;
 
 /** A message with the address that it came to. */
-export type SpiCall =
+export type SpiRequest =
   | { readonly path: '/v1/payments'; readonly message: SpiPayment }
   | { readonly path: '/v1/captures'; readonly message: SpiCapture }
   | { readonly path: '/v1/refunds'; readonly message: SpiRefund }
   | { readonly path: '/v1/reversals'; readonly message: SpiReversal };
 
-export type Decided = { answer: SpiAnswer; delivery: Delivery | 'pending' };
+export type SpiDecision = { answer: SpiAnswer; delivery: AnswerDelivery | 'pending' };
 
-export type Desk = {
+export type SpiDecider = {
   /** Decides and records. Flush the ledger before answering. */
-  decide(call: SpiCall): Decided;
+  decide(call: SpiRequest): SpiDecision;
   /** What was decided of a message, whenever that was. */
-  find(messageId: string, asked?: { amount: number; currency: string }): SpiAnswer | undefined;
+  find(messageId: string, requested?: { amount: number; currency: string }): SpiAnswer | undefined;
 };
 
 const APPROVED = '00';
@@ -55,14 +55,14 @@ const ABOVE_THE_LIMIT = '61';
 const MALFUNCTION = '96';
 /** Where the last four digits of an amount are these, it is approved after a while. */
 const PENDING_AMOUNT = 9097;
-const CYCLE = 10_000;
+const AMOUNT_MODULUS = 10_000;
 
 /** How many originals with troubled reversals are counted at a time. */
-const troubledMax = 10_000;
+const countedReversalsMax = 10_000;
 
 type Outcome = {
-  before: Original | undefined;
-  after: Original;
+  before: OriginalTransaction | undefined;
+  after: OriginalTransaction;
   code: string;
   amount: number;
   approval: string;
@@ -71,11 +71,11 @@ type Outcome = {
 function answerOf(
   messageId: string,
   currency: string,
-  { code, amount, approval }: Answered,
-  beside: Partial<SpiAnswer> = {},
+  { code, amount, approval }: RecordedAnswer,
+  extraFields: Partial<SpiAnswer> = {},
 ): SpiAnswer {
-  if (!approves(code)) {
-    return { messageId, outcome: 'Declined', responseCode: code, ...beside };
+  if (!isApprovalCode(code)) {
+    return { messageId, outcome: 'Declined', responseCode: code, ...extraFields };
   }
   return {
     messageId,
@@ -84,12 +84,12 @@ function answerOf(
     amount,
     currency,
     ...(approval === '' ? {} : { authorizationCode: approval }),
-    ...beside,
+    ...extraFields,
   };
 }
 
 /** How much was taken back is in the ledger: the second reversal of a payment takes nothing. */
-function reversalAnswer(messageId: string, currency: string, answered: Answered): SpiAnswer {
+function reversalAnswer(messageId: string, currency: string, answered: RecordedAnswer): SpiAnswer {
   const { amount: _amount, ...answer } = answerOf(messageId, currency, answered);
   return answer;
 }
@@ -97,11 +97,12 @@ function reversalAnswer(messageId: string, currency: string, answered: Answered)
 const hexOf = (text: string) => Buffer.from(text, 'latin1').toString('hex').toUpperCase();
 
 /** What the issuer says beside its decision; the cryptogram has no key behind it. */
-function issuerMembers(message: SpiPayment, code: string): Partial<SpiAnswer> {
+function issuerFields(message: SpiPayment, code: string): Partial<SpiAnswer> {
   const { chipData, traceNumber, addressCheck } = message;
   const issuerData = `910A${hexOf(traceNumber.padStart(8, '0'))}${hexOf(code)}`;
   const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
-  const letter = address && addressResult(`82${String(address.length).padStart(2, '0')}${address}`);
+  const letter =
+    address && addressVerificationResult(`82${String(address.length).padStart(2, '0')}${address}`);
   return defined({
     issuerData: chipData === undefined ? undefined : issuerData,
     addressResult: letter,
@@ -109,29 +110,29 @@ function issuerMembers(message: SpiPayment, code: string): Partial<SpiAnswer> {
 }
 
 /** Why a capture or refund cannot be, or `undefined`. */
-function refusalOf(
+function declineCodeOf(
   kind: 'capture' | 'refund',
-  { amount, currency }: Follower,
-  original: Original,
+  { amount, currency }: FollowUpMessage,
+  original: OriginalTransaction,
 ): string | undefined {
   if (kind === 'capture' && original.kind !== 'hold') return INVALID_TRANSACTION;
   if (numericOf(currency) !== original.currency) return INVALID_TRANSACTION;
   if (amount === 0) return INVALID_AMOUNT;
-  const left =
+  const availableAmount =
     kind === 'refund' ? original.captured - original.refunded : original.held - original.captured;
-  return amount > left ? ABOVE_THE_LIMIT : undefined;
+  return amount > availableAmount ? ABOVE_THE_LIMIT : undefined;
 }
 
 /** @param deps the ledger, opened, and the time of day */
-export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }): Desk {
+export function createSpiDecider({ ledger, clock }: { ledger: Ledger; clock: Clock }): SpiDecider {
   const reversalAttempts = new Map<string, number>();
 
   function record(
     messageId: string,
-    kind: EntryKind,
+    kind: LedgerEntryKind,
     requested: number,
     outcome: Outcome,
-    delivery: Delivery,
+    delivery: AnswerDelivery,
   ): void {
     const { before, after, code, amount, approval } = outcome;
     // `key` stays second and `original.key` first: the files are searched for these words.
@@ -145,25 +146,25 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
       approval,
       ...(delivery === 'once' ? {} : { delivery }),
       original: after,
-      effect: effectOf(before, after),
+      effect: entryEffect(before, after),
     });
   }
 
-  function pay(message: SpiPayment): Decided {
+  function decidePayment(message: SpiPayment): SpiDecision {
     const { messageId, merchantId, terminalId, amount, retrievalReference } = message;
     const currency = numericOf(message.currency);
-    if (!ledger.admits({ merchant: merchantId, currency })) {
+    if (!ledger.canRecord({ merchant: merchantId, currency })) {
       const refused = { code: INVALID_MERCHANT, amount: 0, approval: '' };
       return { answer: answerOf(messageId, message.currency, refused), delivery: 'once' };
     }
     const kind = message.kind === 'Authorization' ? 'hold' : 'sale';
-    const isPending = amount % CYCLE === PENDING_AMOUNT;
+    const isPending = amount % AMOUNT_MODULUS === PENDING_AMOUNT;
     const rule = isPending ? { code: APPROVED, delivery: 'once' as const } : amountRule(amount);
     // An authorisation of nothing verifies the card; a sale of nothing is a mistake.
     const code = kind === 'sale' && amount === 0 ? INVALID_AMOUNT : rule.code;
     const approved = approvedAmount(code, amount);
-    const approval = approves(code) ? ledger.nextApproval() : '';
-    const after: Original = {
+    const approval = isApprovalCode(code) ? ledger.nextApproval() : '';
+    const after: OriginalTransaction = {
       key: messageId,
       kind,
       terminal: terminalId,
@@ -180,16 +181,21 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     };
     const outcome = { before: undefined, after, code, amount: approved, approval };
     record(messageId, kind, amount, outcome, rule.delivery);
-    const answer = answerOf(messageId, message.currency, outcome, issuerMembers(message, code));
+    const answer = answerOf(messageId, message.currency, outcome, issuerFields(message, code));
     return { answer, delivery: isPending ? 'pending' : rule.delivery };
   }
 
-  function follow(kind: 'capture' | 'refund', message: Follower, original: Original): Decided {
+  function decideCaptureOrRefund(
+    kind: 'capture' | 'refund',
+    message: FollowUpMessage,
+    original: OriginalTransaction,
+  ): SpiDecision {
     const { messageId, amount, currency } = message;
     const rule = amountRule(amount);
     // A part of a capture or refund cannot be approved: 10 approves all of it.
-    const asRuled = rule.code === PARTIALLY_APPROVED || approves(rule.code) ? APPROVED : rule.code;
-    const code = refusalOf(kind, message, original) ?? asRuled;
+    const asRuled =
+      rule.code === PARTIALLY_APPROVED || isApprovalCode(rule.code) ? APPROVED : rule.code;
+    const code = declineCodeOf(kind, message, original) ?? asRuled;
     if (code !== APPROVED) {
       const nothing = { before: original, after: original, code, amount: 0, approval: '' };
       record(messageId, kind, amount, nothing, 'once');
@@ -207,11 +213,11 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     return { answer: answerOf(messageId, currency, outcome), delivery: rule.delivery };
   }
 
-  function reverseOnce(message: SpiReversal, original: Original): Decided {
+  function applyReversal(message: SpiReversal, original: OriginalTransaction): SpiDecision {
     const { messageId, currency, remainingAmount: remaining = 0 } = message;
-    const known = ledger.answered(messageId, message.repeat);
-    if (known !== undefined) {
-      return { answer: reversalAnswer(messageId, currency, known), delivery: 'once' };
+    const recorded = ledger.findAnswer(messageId, message.repeat);
+    if (recorded !== undefined) {
+      return { answer: reversalAnswer(messageId, currency, recorded), delivery: 'once' };
     }
     const least = original.kind === 'hold' ? original.captured : original.refunded;
     const code = remaining < least || remaining > original.held ? ABOVE_THE_LIMIT : APPROVED;
@@ -224,52 +230,60 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     return { answer: reversalAnswer(messageId, currency, outcome), delivery: 'once' };
   }
 
-  function reverse(message: SpiReversal, original: Original): Decided {
-    const trouble = reversalTrouble(original.pan);
-    if (trouble === undefined) return reverseOnce(message, original);
+  function decideReversal(message: SpiReversal, original: OriginalTransaction): SpiDecision {
+    const fault = reversalFaultOf(original.pan);
+    if (fault === undefined) return applyReversal(message, original);
     const attempt = (reversalAttempts.get(original.key) ?? 0) + 1;
-    if (reversalAttempts.size >= troubledMax) reversalAttempts.clear();
+    if (reversalAttempts.size >= countedReversalsMax) reversalAttempts.clear();
     reversalAttempts.set(original.key, attempt);
-    if (attempt > troubledAttempts[trouble]) return reverseOnce(message, original);
-    if (trouble === 'silent') return { ...reverseOnce(message, original), delivery: 'never' };
+    if (attempt > reversalFaultAttempts[fault]) return applyReversal(message, original);
+    if (fault === 'silent') return { ...applyReversal(message, original), delivery: 'never' };
     const refused = { code: MALFUNCTION, amount: 0, approval: '' };
     return { answer: answerOf(message.messageId, message.currency, refused), delivery: 'once' };
   }
 
-  function onOriginal(call: Exclude<SpiCall, { path: '/v1/payments' }>): Decided {
+  function decideOnOriginal(call: Exclude<SpiRequest, { path: '/v1/payments' }>): SpiDecision {
     const { message } = call;
     const { merchantId: merchant, terminalId: terminal } = message;
-    const found = ledger.original([message.original], { merchant, terminal, rrn: '' });
+    const original = ledger.findOriginal([message.original], { merchant, terminal, rrn: '' });
     // Terminals are the merchant's own: nobody else names their payments.
-    if (found === undefined || found.merchant !== merchant || found.terminal !== terminal) {
+    if (
+      original === undefined ||
+      original.merchant !== merchant ||
+      original.terminal !== terminal
+    ) {
       const unknown = { code: NOT_FOUND, amount: 0, approval: '' };
       return {
         answer: answerOf(message.messageId, message.currency, unknown),
         delivery: 'once',
       };
     }
-    if (call.path === '/v1/reversals') return reverse(call.message, found);
-    return follow(call.path === '/v1/captures' ? 'capture' : 'refund', message, found);
+    if (call.path === '/v1/reversals') return decideReversal(call.message, original);
+    return decideCaptureOrRefund(
+      call.path === '/v1/captures' ? 'capture' : 'refund',
+      message,
+      original,
+    );
   }
 
   return {
     decide(call) {
       const { path, message } = call;
       // Reversals are looked up after the troubles of their card.
-      const known =
-        path === '/v1/reversals' ? undefined : ledger.answered(message.messageId, message.repeat);
-      if (known !== undefined) {
-        const beside = path === '/v1/payments' ? issuerMembers(message, known.code) : {};
-        const answer = answerOf(message.messageId, message.currency, known, beside);
+      const recorded =
+        path === '/v1/reversals' ? undefined : ledger.findAnswer(message.messageId, message.repeat);
+      if (recorded !== undefined) {
+        const extraFields = path === '/v1/payments' ? issuerFields(message, recorded.code) : {};
+        const answer = answerOf(message.messageId, message.currency, recorded, extraFields);
         return { answer, delivery: 'once' };
       }
-      return path === '/v1/payments' ? pay(message) : onOriginal(call);
+      return path === '/v1/payments' ? decidePayment(message) : decideOnOriginal(call);
     },
-    find(messageId, asked) {
-      const known = ledger.answered(messageId, true);
-      if (known === undefined) return undefined;
-      const answer = answerOf(messageId, asked?.currency ?? '', known);
-      if (asked !== undefined) return answer;
+    find(messageId, requested) {
+      const recorded = ledger.findAnswer(messageId, true);
+      if (recorded === undefined) return undefined;
+      const answer = answerOf(messageId, requested?.currency ?? '', recorded);
+      if (requested !== undefined) return answer;
       const { currency: _unknown, ...rest } = answer;
       return rest;
     },

@@ -1,7 +1,12 @@
 // The reference acquirer as a process: runs until it is told to stop. Its ledger is read as the host's.
 import { parseArgs } from 'node:util';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../shared/usage-error.ts';
-import { ownKey } from './message-signatures.ts';
+import {
+  EXIT_FAILED,
+  EXIT_WRONG_USAGE,
+  parseWholeNumber,
+  UsageError,
+} from '../shared/usage-error.ts';
+import { loadSigningKey } from './message-signatures.ts';
 import { startHttpAcquirer } from './server.ts';
 
 const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acquirer SPI
@@ -37,7 +42,7 @@ const options = {
 const keyPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** One key in 64 begins with a dash: joined to its option it is not taken for another one. */
-function joined(args: readonly string[]): string[] {
+function joinKeyOptions(args: readonly string[]): string[] {
   const isKey = (at: number) =>
     args[at - 1] === '--platform-key' && keyPattern.test(args[at] ?? '');
   return args.flatMap((arg, at) => {
@@ -48,9 +53,9 @@ function joined(args: readonly string[]): string[] {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: joined(args), options, allowPositionals: true });
+    return parseArgs({ args: joinKeyOptions(args), options, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -58,18 +63,18 @@ type Values = ReturnType<typeof parse>['values'];
 
 async function serve(values: Values, ledgerDir: string): Promise<void> {
   const platformKeys = values['platform-key'];
-  if (platformKeys.length === 0) throw new UsageFault('--platform-key is missing');
+  if (platformKeys.length === 0) throw new UsageError('--platform-key is missing');
   if (!platformKeys.every((x) => keyPattern.test(x))) {
-    throw new UsageFault('--platform-key is the x of an Ed25519 key, 43 characters');
+    throw new UsageError('--platform-key is the x of an Ed25519 key, 43 characters');
   }
   const acquirer = await startHttpAcquirer({
     host: values.host,
-    port: whole(values.port, 'port', 65_535),
+    port: parseWholeNumber(values.port, 'port', 65_535),
     path: values.path,
     ledgerDir,
     platformKeys,
-    lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
-    slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
+    lateMs: parseWholeNumber(values['late-ms'], 'late-ms', 86_400_000),
+    slowMs: parseWholeNumber(values['slow-ms'], 'slow-ms', 86_400_000),
   });
   // Before it says that it listens: whoever reads that may stop it at once.
   const stopped = new Promise<void>((resolve) => {
@@ -88,18 +93,18 @@ async function run(args: string[]): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
-  if (command !== 'serve' && command !== 'key') throw new UsageFault('serve or key?');
-  if (values.data === undefined) throw new UsageFault('--data is missing');
-  if (command === 'key') process.stdout.write(`${ownKey(values.data).x}\n`);
+  if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
+  if (command !== 'serve' && command !== 'key') throw new UsageError('serve or key?');
+  if (values.data === undefined) throw new UsageError('--data is missing');
+  if (command === 'key') process.stdout.write(`${loadSigningKey(values.data).x}\n`);
   else await serve(values, values.data);
 }
 
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageFault;
+  const wrongUsage = error instanceof UsageError;
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `http-acquirer: ${message}\n`);
-  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
 }

@@ -34,10 +34,10 @@ export function publicKeyOf(x: string): KeyObject {
 const keyFile = 'signing-key.pem';
 const OWNER_ONLY = 0o600;
 
-export type OwnKey = { x: string; keyId: string; privateKey: KeyObject };
+export type SigningKey = { x: string; keyId: string; privateKey: KeyObject };
 
 /** The key in a directory, made where there is none. */
-export function ownKey(directory: string): OwnKey {
+export function loadSigningKey(directory: string): SigningKey {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, keyFile);
   if (!existsSync(path)) {
@@ -52,7 +52,7 @@ export function ownKey(directory: string): OwnKey {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-const textOf = (headers: Headers, name: string): string | undefined => {
+const headerText = (headers: Headers, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 };
@@ -61,42 +61,46 @@ const textOf = (headers: Headers, name: string): string | undefined => {
 const noncesMax = 200_000;
 const nonceMs = 600_000;
 
-export type Received = { method: string; path: string; headers: Headers; body: Buffer };
+export type SignedRequest = { method: string; path: string; headers: Headers; body: Buffer };
 
-export type Verdict = { isGenuine: true; signature: string } | { isGenuine: false; detail: string };
+export type SignatureCheck =
+  | { isGenuine: true; signature: string }
+  | { isGenuine: false; detail: string };
 
 /** @example const check = createRequestCheck([platformKeyX]); */
-export function createRequestCheck(platformKeys: readonly string[]) {
+export function createSignatureVerifier(platformKeys: readonly string[]) {
   const keys = new Map(platformKeys.map((x) => [keyIdOf(x), publicKeyOf(x)]));
   let young = new Set<string>();
   let elder = new Set<string>();
-  let turnedAt = 0;
+  let rotatedAt = 0;
 
   function isReplayed(nonce: string, now: number): boolean {
-    if (now - turnedAt > nonceMs || young.size >= noncesMax) {
+    if (now - rotatedAt > nonceMs || young.size >= noncesMax) {
       elder = young;
       young = new Set();
-      turnedAt = now;
+      rotatedAt = now;
     }
     if (young.has(nonce) || elder.has(nonce)) return true;
     young.add(nonce);
     return false;
   }
 
-  return ({ method, path, headers, body }: Received, now: number): Verdict => {
-    const refused = (detail: string): Verdict => ({ isGenuine: false, detail });
+  return ({ method, path, headers, body }: SignedRequest, now: number): SignatureCheck => {
+    const rejected = (detail: string): SignatureCheck => ({ isGenuine: false, detail });
     const signature = readSpiSignature({
-      signatureInput: textOf(headers, 'signature-input'),
-      signature: textOf(headers, 'signature'),
+      signatureInput: headerText(headers, 'signature-input'),
+      signature: headerText(headers, 'signature'),
     });
-    if (signature === undefined) return refused('there is no signature of the SPI');
+    if (signature === undefined) return rejected('there is no signature of the SPI');
     const digest = spiContentDigest(hash('sha256', body, 'base64'));
-    if (textOf(headers, 'content-digest') !== digest) return refused('the digest does not fit');
-    const wanted = coversSpiComponents(signature, spiRequestComponents);
-    if (!wanted) return refused('the signature does not cover method, path and body');
+    if (headerText(headers, 'content-digest') !== digest)
+      return rejected('the digest does not fit');
+    const coversAll = coversSpiComponents(signature, spiRequestComponents);
+    if (!coversAll) return rejected('the signature does not cover method, path and body');
     const key = keys.get(signature.keyId);
-    if (key === undefined) return refused('the key is not known');
-    if (!isFreshSpiSignature(signature, now)) return refused('the signature is too old or too new');
+    if (key === undefined) return rejected('the key is not known');
+    if (!isFreshSpiSignature(signature, now))
+      return rejected('the signature is too old or too new');
     const base = spiSignatureBase(signature.input, {
       '"@method"': method,
       '"@path"': path,
@@ -104,29 +108,29 @@ export function createRequestCheck(platformKeys: readonly string[]) {
     });
     const bytes = Buffer.from(signature.signature, 'base64');
     if (base === undefined || !verify(null, Buffer.from(base), key, bytes)) {
-      return refused('the signature does not fit');
+      return rejected('the signature does not fit');
     }
-    if (signature.nonce === undefined) return refused('there is no nonce');
-    if (isReplayed(signature.nonce, now)) return refused('this very request was here before');
+    if (signature.nonce === undefined) return rejected('there is no nonce');
+    if (isReplayed(signature.nonce, now)) return rejected('this very request was here before');
     return { isGenuine: true, signature: `:${signature.signature}:` };
   };
 }
 
 /** The headers that sign an answer to a request. */
-export function signedHeaders(
-  own: OwnKey,
+export function signAnswer(
+  signingKey: SigningKey,
   answer: { status: number; body: string; requestSignature: string; now: number },
 ): Record<string, string> {
   const digest = spiContentDigest(hash('sha256', answer.body, 'base64'));
   const created = Math.floor(answer.now / 1000);
-  const input = spiSignatureInput(spiAnswerComponents, { created, keyId: own.keyId });
+  const input = spiSignatureInput(spiAnswerComponents, { created, keyId: signingKey.keyId });
   const base = spiSignatureBase(input, {
     '"@status"': String(answer.status),
     '"content-digest"': digest,
     [spiAnswerComponents[2]]: answer.requestSignature,
   });
   if (base === undefined) throw new Error('an answer names a component without a value');
-  const signature = sign(null, Buffer.from(base), own.privateKey).toString('base64');
+  const signature = sign(null, Buffer.from(base), signingKey.privateKey).toString('base64');
   return {
     'content-digest': digest,
     'signature-input': `${spiSignatureLabel}=${input}`,

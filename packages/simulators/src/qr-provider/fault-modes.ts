@@ -60,7 +60,7 @@ export type IsBroken = (mode: BrokenMode) => boolean;
 export const isBrokenMode = (text: string): text is BrokenMode =>
   (brokenModes as readonly string[]).includes(text);
 
-type World = {
+type ProviderState = {
   readonly isBroken: IsBroken;
   readonly secrets: readonly string[];
   readonly now: number;
@@ -71,7 +71,7 @@ type World = {
 const hourMs = 3_600_000;
 const fillerChars = 70_000;
 
-export const answered = (status: number, body: object): ProviderReply => ({
+export const jsonReply = (status: number, body: object): ProviderReply => ({
   status,
   headers: { 'content-type': status >= 400 ? 'application/problem+json' : 'application/json' },
   body: JSON.stringify(body),
@@ -79,7 +79,7 @@ export const answered = (status: number, body: object): ProviderReply => ({
 
 type Members = Record<string, unknown>;
 
-function membersOf(body: Uint8Array | string): Members | undefined {
+function parseObject(body: Uint8Array | string): Members | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(body as Uint8Array).toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Members) : undefined;
@@ -89,7 +89,7 @@ function membersOf(body: Uint8Array | string): Members | undefined {
 }
 
 /** As if the platform had signed it. */
-function trusted(call: ProviderCall, { secrets, now }: World): ProviderCall {
+function signAgain(call: ProviderCall, { secrets, now }: ProviderState): ProviderCall {
   const { method, path, body, headers } = call;
   const text = method === 'GET' ? providerCallText('GET', path) : body;
   const signed = signCall({ id: 'trusted', at: now, text, secrets: secrets.slice(0, 1) });
@@ -99,74 +99,80 @@ function trusted(call: ProviderCall, { secrets, now }: World): ProviderCall {
 const isCreate = ({ method, path }: ProviderCall): boolean =>
   method === 'POST' && path === providerPaths.payments;
 
-function isSignedForAnother({ headers, body, method }: ProviderCall, world: World): boolean {
-  const { secrets, now } = world;
+function isSignedForAnother(
+  { headers, body, method }: ProviderCall,
+  state: ProviderState,
+): boolean {
+  const { secrets, now } = state;
   const fits = (text: string | Uint8Array) => verifyCall({ headers, text, secrets, now }).isGenuine;
   if (method !== 'GET') return fits(body);
-  const ids = [...world.paymentIds()];
+  const ids = [...state.paymentIds()];
   const paths = [providerPaths.health, ...ids.map(providerPaths.payment)];
   return paths.some((path) => fits(providerCallText('GET', path)));
 }
 
 /** Believes what it should not: the call as it would have to be to be right. */
-function believing(call: ProviderCall, world: World): ProviderCall {
-  const { isBroken, secrets, now } = world;
+function acceptWrongSignature(call: ProviderCall, state: ProviderState): ProviderCall {
+  const { isBroken, secrets, now } = state;
   const { headers, body } = call;
   const isSigned = headers['webhook-signature'] !== undefined;
-  if (isBroken('accepts-unsigned') && !isSigned) return trusted(call, world);
+  if (isBroken('accepts-unsigned') && !isSigned) return signAgain(call, state);
   const isAnyGood = isBroken('accepts-changed-body') || isBroken('accepts-foreign-key');
   if (isAnyGood && isSigned) {
     const age = Math.abs(now / 1000 - Number(headers['webhook-timestamp']));
-    return age < 300 ? trusted(call, world) : call;
+    return age < 300 ? signAgain(call, state) : call;
   }
   if (isBroken('accepts-old-signature')) {
     const text = call.method === 'GET' ? providerCallText('GET', call.path) : body;
     const toleranceSeconds = Number.POSITIVE_INFINITY;
-    const verdict = verifyCall({ headers, text, secrets, now, toleranceSeconds });
-    return verdict.isGenuine ? trusted(call, world) : call;
+    const signatureCheck = verifyCall({ headers, text, secrets, now, toleranceSeconds });
+    return signatureCheck.isGenuine ? signAgain(call, state) : call;
   }
-  if (isBroken('accepts-other-address') && isSignedForAnother(call, world)) {
-    const named = membersOf(body)?.['platformTransactionId'];
+  if (isBroken('accepts-other-address') && isSignedForAnother(call, state)) {
+    const transactionId = parseObject(body)?.['platformTransactionId'];
     const path =
-      typeof named === 'string' && !isCreate(call)
-        ? call.path.replace(/^\/qr-payments\/[^/]+/, providerPaths.payment(named))
+      typeof transactionId === 'string' && !isCreate(call)
+        ? call.path.replace(/^\/qr-payments\/[^/]+/, providerPaths.payment(transactionId))
         : call.path;
-    return trusted({ ...call, path }, world);
+    return signAgain({ ...call, path }, state);
   }
   return call;
 }
 
 /** What comes in: changed so that it is taken, or answered before anybody else sees it. */
-export function broughtIn(call: ProviderCall, world: World): ProviderCall | ProviderReply {
-  const { isBroken } = world;
+export function changeIncomingCall(
+  call: ProviderCall,
+  state: ProviderState,
+): ProviderCall | ProviderReply {
+  const { isBroken } = state;
   const signatures = String(call.headers['webhook-signature'] ?? '');
   if (isBroken('refuses-second-signature') && signatures.trim().includes(' ')) {
-    return answered(401, { code: 'signature_invalid' });
+    return jsonReply(401, { code: 'signature_invalid' });
   }
   if (isBroken('no-health') && call.path === providerPaths.health) {
-    return answered(404, { code: 'address_unknown' });
+    return jsonReply(404, { code: 'address_unknown' });
   }
   if (isBroken('no-activation') && call.path.length <= 1) {
-    return answered(404, { code: 'address_unknown' });
+    return jsonReply(404, { code: 'address_unknown' });
   }
-  const asked = believing(call, world);
-  if (!isCreate(asked)) return asked;
-  const members = membersOf(asked.body);
+  const changedCall = acceptWrongSignature(call, state);
+  if (!isCreate(changedCall)) return changedCall;
+  const members = parseObject(changedCall.body);
   if (isBroken('accepts-garbage') && members === undefined) {
-    return answered(200, { providerTransactionId: 'QR0', status: 'Pending' });
+    return jsonReply(200, { providerTransactionId: 'QR0', status: 'Pending' });
   }
   if (isBroken('accepts-missing-amount') && members !== undefined && !('amount' in members)) {
     const filled = { ...members, amount: { amount: 1, currency: 'EUR' } };
-    return trusted({ ...asked, body: Buffer.from(JSON.stringify(filled)) }, world);
+    return signAgain({ ...changedCall, body: Buffer.from(JSON.stringify(filled)) }, state);
   }
-  const known = Object.keys(CreateQrPayment.properties);
-  const more = Object.keys(members ?? {}).filter((name) => !known.includes(name));
-  return isBroken('refuses-unknown-members') && more.length > 0
-    ? answered(422, { code: 'message_invalid' })
-    : asked;
+  const knownNames = Object.keys(CreateQrPayment.properties);
+  const unknownNames = Object.keys(members ?? {}).filter((name) => !knownNames.includes(name));
+  return isBroken('refuses-unknown-members') && unknownNames.length > 0
+    ? jsonReply(422, { code: 'message_invalid' })
+    : changedCall;
 }
 
-function changedCreate(answer: Members, { isBroken }: World): Members {
+function changeCreateAnswer(answer: Members, { isBroken }: ProviderState): Members {
   const { providerTransactionId: _left, ...withoutId } = answer;
   if (isBroken('wrong-shape')) return withoutId;
   if (isBroken('other-amount')) {
@@ -185,18 +191,22 @@ function changedCreate(answer: Members, { isBroken }: World): Members {
 }
 
 /** What goes out. */
-export function sentOut(call: ProviderCall, reply: ProviderReply, world: World): ProviderReply {
-  const answer = membersOf(reply.body);
+export function changeOutgoingReply(
+  call: ProviderCall,
+  reply: ProviderReply,
+  state: ProviderState,
+): ProviderReply {
+  const answer = parseObject(reply.body);
   if (reply.status >= 300 || answer === undefined) return reply;
   const changed = (body: object): ProviderReply => ({ ...reply, body: JSON.stringify(body) });
   if (isCreate(call)) {
-    const made = changedCreate(answer, world);
-    return world.isBroken('too-large')
+    const made = changeCreateAnswer(answer, state);
+    return state.isBroken('too-large')
       ? changed({ ...made, filler: 'x'.repeat(fillerChars) })
       : changed(made);
   }
   const isStatus = call.method === 'GET' && /^\/qr-payments\/[^/]+$/.test(call.path);
-  if (isStatus && world.isBroken('changes-its-id')) {
+  if (isStatus && state.isBroken('changes-its-id')) {
     return changed({ ...answer, providerTransactionId: `${answer['providerTransactionId']}-2` });
   }
   return reply;

@@ -43,7 +43,7 @@ test('the lists that it prints are those of the page', () => {
   const { stdout } = run('outcomes');
   const text = readFileSync(page, 'utf8');
   const told = [...Object.entries(paymentScripts), ...Object.entries(refundScripts)];
-  for (const [digits, { does }] of told) {
+  for (const [digits, { description: does }] of told) {
     assert.ok(stdout.includes(`  ${digits}  ${does}\n`), digits);
     assert.ok(text.includes(`| \`${digits}\` | ${does} |\n`), `${digits} is not on the page`);
   }

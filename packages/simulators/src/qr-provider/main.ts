@@ -2,9 +2,14 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../shared/usage-error.ts';
+import {
+  EXIT_FAILED,
+  EXIT_WRONG_USAGE,
+  parseWholeNumber,
+  UsageError,
+} from '../shared/usage-error.ts';
 import { brokenModes, isBrokenMode } from './fault-modes.ts';
-import { printQrLedger, readQrLedger } from './payment-ledger.ts';
+import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
 import { paymentScripts, refundScripts } from './test-amounts.ts';
 
@@ -60,7 +65,7 @@ function parse(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -70,16 +75,16 @@ const displays = ['image/png', 'image/svg+xml', 'text/emvqr', 'url'] as const;
 const dayMs = 86_400_000;
 
 function platformOf({ platform, 'for-check': isCheck }: Values): QrProviderOptions['platform'] {
-  if ((platform === undefined) === !isCheck) throw new UsageFault('--platform or --for-check?');
+  if ((platform === undefined) === !isCheck) throw new UsageError('--platform or --for-check?');
   return platform === undefined ? 'check' : { file: platform };
 }
 
-function servedOptions(values: Values, dataDir: string) {
+function serverOptions(values: Values, dataDir: string) {
   const display = displays.find((each) => each === values.display);
-  if (display === undefined) throw new UsageFault(`--display is one of ${displays.join(', ')}`);
+  if (display === undefined) throw new UsageError(`--display is one of ${displays.join(', ')}`);
   const { broken, 'retry-ms': retry } = values;
   if (broken !== undefined && !isBrokenMode(broken)) {
-    throw new UsageFault('--broken is none of the ways that "qr-provider faults" lists');
+    throw new UsageError('--broken is none of the ways that "qr-provider faults" lists');
   }
   return {
     dataDir,
@@ -87,11 +92,11 @@ function servedOptions(values: Values, dataDir: string) {
     host: values.host,
     path: values.path,
     platform: platformOf(values),
-    port: whole(values.port, 'port', 65_535),
-    stepMs: whole(values['step-ms'], 'step-ms', dayMs),
-    lateMs: whole(values['late-ms'], 'late-ms', dayMs),
+    port: parseWholeNumber(values.port, 'port', 65_535),
+    stepMs: parseWholeNumber(values['step-ms'], 'step-ms', dayMs),
+    lateMs: parseWholeNumber(values['late-ms'], 'late-ms', dayMs),
     ...defined({
-      retryMs: retry === undefined ? undefined : [whole(retry, 'retry-ms', dayMs)],
+      retryMs: retry === undefined ? undefined : [parseWholeNumber(retry, 'retry-ms', dayMs)],
       broken,
     }),
     warn: (message: string) => process.stderr.write(`${message}\n`),
@@ -99,7 +104,7 @@ function servedOptions(values: Values, dataDir: string) {
 }
 
 async function serve(values: Values, dataDir: string): Promise<void> {
-  const provider = await startQrProvider(servedOptions(values, dataDir));
+  const provider = await startQrProvider(serverOptions(values, dataDir));
   // Before it says that it listens: whoever reads that may stop it at once.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
@@ -109,19 +114,19 @@ async function serve(values: Values, dataDir: string): Promise<void> {
   await provider.stop();
 }
 
-function ledger(values: Values, dataDir: string): void {
+function printLedger(values: Values, dataDir: string): void {
   const report = readQrLedger(dataDir);
-  const last = whole(values.last, 'last', 100_000);
+  const last = parseWholeNumber(values.last, 'last', 100_000);
   process.stdout.write(
-    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : printQrLedger(report, last),
+    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : formatQrLedger(report, last),
   );
-  if (report.faults.length > 0) process.exitCode = FAILED;
+  if (report.faults.length > 0) process.exitCode = EXIT_FAILED;
 }
 
-function outcomes(): void {
-  const lines = (title: string, scripts: Record<number, { does: string }>) => [
+function printOutcomes(): void {
+  const lines = (title: string, scripts: Record<number, { description: string }>) => [
     title,
-    ...Object.entries(scripts).map(([amount, { does }]) => `  ${amount}  ${does}`),
+    ...Object.entries(scripts).map(([amount, { description }]) => `  ${amount}  ${description}`),
   ];
   const payments = lines('last four digits of a payment', paymentScripts);
   const refunds = lines('last four digits of a refund', refundScripts);
@@ -130,7 +135,7 @@ function outcomes(): void {
 
 async function runOn(command: string, values: Values, dataDir: string): Promise<void> {
   if (command === 'serve') return serve(values, dataDir);
-  if (command === 'ledger') return ledger(values, dataDir);
+  if (command === 'ledger') return printLedger(values, dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   setQrProviderDown(dataDir, command === 'down');
 }
@@ -142,24 +147,24 @@ async function run(args: string[]): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
-  if (command === 'outcomes') return outcomes();
+  if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
+  if (command === 'outcomes') return printOutcomes();
   if (command === 'faults') {
     process.stdout.write(`${brokenModes.join('\n')}\n`);
     return;
   }
   if (!['serve', 'ledger', 'down', 'up'].includes(command)) {
-    throw new UsageFault('serve, ledger, down, up, outcomes or faults?');
+    throw new UsageError('serve, ledger, down, up, outcomes or faults?');
   }
-  if (values.data === undefined) throw new UsageFault('--data is missing');
+  if (values.data === undefined) throw new UsageError('--data is missing');
   await runOn(command, values, values.data);
 }
 
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageFault;
+  const wrongUsage = error instanceof UsageError;
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `qr-provider: ${message}\n`);
-  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
 }

@@ -16,11 +16,11 @@ import type { Payment } from './payment-record.ts';
 type Line = { readonly payment: Payment } | { readonly told: readonly [id: string, event: string] };
 
 /** Payments on file. */
-export type Journal = {
+export type PaymentJournal = {
   readonly payments: Map<string, Payment>;
   write(payment: Payment): void;
   /** The platform has this event. */
-  told(payment: Payment, eventId: string): void;
+  recordAcknowledged(payment: Payment, eventId: string): void;
   close(): void;
 };
 
@@ -32,22 +32,22 @@ const linesMax = 400_000;
 /** Of those that are over the oldest are let go of then. */
 const paymentsMax = 100_000;
 
-export const journalFile = (directory: string): string => join(directory, fileName);
+export const paymentJournalFile = (directory: string): string => join(directory, fileName);
 
 /** A line that was torn when the process was killed was never answered. */
-export function readJournal(directory: string): Map<string, Payment> {
+export function readPaymentJournal(directory: string): Map<string, Payment> {
   const payments = new Map<string, Payment>();
-  const path = journalFile(directory);
+  const path = paymentJournalFile(directory);
   if (!existsSync(path)) return payments;
   for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
     const line = JSON.parse(text) as Line;
     if ('payment' in line) payments.set(line.payment.platformTransactionId, line.payment);
-    else forget(payments.get(line.told[0]), line.told[1]);
+    else removeEvent(payments.get(line.told[0]), line.told[1]);
   }
   return payments;
 }
 
-function forget(payment: Payment | undefined, eventId: string): void {
+function removeEvent(payment: Payment | undefined, eventId: string): void {
   if (payment === undefined) return;
   payment.unsent = payment.unsent.filter((event) => event.eventId !== eventId);
 }
@@ -64,10 +64,10 @@ function dropOldest(payments: Map<string, Payment>): void {
  *
  * @throws Error where it cannot be read or written
  */
-export function openJournal(directory: string): Journal {
+export function openPaymentJournal(directory: string): PaymentJournal {
   mkdirSync(directory, { recursive: true, mode: ownerOnlyDirectory });
-  const path = journalFile(directory);
-  const payments = readJournal(directory);
+  const path = paymentJournalFile(directory);
+  const payments = readPaymentJournal(directory);
   let lines = 0;
   let file = rewrite();
 
@@ -95,8 +95,8 @@ export function openJournal(directory: string): Journal {
       payments.set(payment.platformTransactionId, payment);
       append({ payment });
     },
-    told(payment, eventId) {
-      forget(payment, eventId);
+    recordAcknowledged(payment, eventId) {
+      removeEvent(payment, eventId);
       append({ told: [payment.platformTransactionId, eventId] });
     },
     close: () => closeSync(file),

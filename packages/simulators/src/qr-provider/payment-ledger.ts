@@ -1,7 +1,7 @@
 // The books of the reference provider: added up, checked, printed, and compared with the other side's.
 import { formatAmount } from '@switchyard/money';
-import { readJournal } from './payment-journal.ts';
-import { isOpen, isPaid, type Payment, refundedOf } from './payment-record.ts';
+import { readPaymentJournal } from './payment-journal.ts';
+import { isOpen, isPaid, type Payment, refundTotals } from './payment-record.ts';
 
 /** A payment in the books. */
 export type QrLedgerPayment = {
@@ -50,14 +50,14 @@ function entryOf(payment: Payment): QrLedgerPayment {
     status,
     amount,
     currency,
-    refunded: refundedOf(payment).done,
+    refunded: refundTotals(payment).done,
     unsentEvents: unsent.length,
   };
 }
 
 function faultsOf(payment: Payment): string[] {
   const { platformTransactionId: id, amount, refunds, status } = payment;
-  const { done, claimed } = refundedOf(payment);
+  const { done, claimed } = refundTotals(payment);
   const names = new Set(refunds.map(({ refundId }) => refundId));
   return [
     ...(claimed > amount ? [`${id}: more is refunded than was paid`] : []),
@@ -76,7 +76,7 @@ function totalsOf(payments: readonly Payment[]): QrLedgerTotals[] {
     totals.set(key, sums);
     if (isOpen(payment)) sums.open += 1;
     if (!isPaid(payment)) continue;
-    const { done } = refundedOf(payment);
+    const { done } = refundTotals(payment);
     sums.payments += 1;
     sums.paid += amount;
     sums.refunded += done;
@@ -87,11 +87,11 @@ function totalsOf(payments: readonly Payment[]): QrLedgerTotals[] {
 
 /** Without what was cancelled before it came: nobody knows whose it was. */
 export function ledgerOf(payments: Iterable<Payment>): QrLedger {
-  const known = [...payments].filter(({ fingerprint }) => fingerprint !== '');
+  const realPayments = [...payments].filter(({ fingerprint }) => fingerprint !== '');
   return {
-    payments: known.map(entryOf),
-    totals: totalsOf(known),
-    faults: known.flatMap(faultsOf),
+    payments: realPayments.map(entryOf),
+    totals: totalsOf(realPayments),
+    faults: realPayments.flatMap(faultsOf),
   };
 }
 
@@ -105,11 +105,11 @@ export function ledgerOf(payments: Iterable<Payment>): QrLedger {
  * readQrLedger('qr-provider').totals; // [{ merchantId, currency, paid: 1050, refunded: 0, net: 1050, … }]
  */
 export function readQrLedger(dataDir: string): QrLedger {
-  return ledgerOf(readJournal(dataDir).values());
+  return ledgerOf(readPaymentJournal(dataDir).values());
 }
 
 /** A payment as the other side has it. */
-export type OtherPayment = {
+export type PlatformPayment = {
   transactionId: string;
   status: string;
   amount: number;
@@ -121,41 +121,45 @@ export type OtherPayment = {
  * Compares the books with the other side's: what is paid, how much, and what was given back.
  *
  * @param ledger the provider's
- * @param others the platform's
+ * @param platformPayments the platform's
  * @returns a line for each difference; nothing where both agree
  * @example
  * differencesOf(readQrLedger(dataDir), transactions); // []
  */
-export function differencesOf(ledger: QrLedger, others: Iterable<OtherPayment>): string[] {
-  const theirs = new Map([...others].map((one) => [one.transactionId, one]));
+export function qrLedgerDifferences(
+  ledger: QrLedger,
+  platformPayments: Iterable<PlatformPayment>,
+): string[] {
+  const byTransaction = new Map([...platformPayments].map((one) => [one.transactionId, one]));
   const differences: string[] = [];
-  for (const own of ledger.payments) {
-    const other = theirs.get(own.platformTransactionId);
-    theirs.delete(own.platformTransactionId);
-    const mine = `${own.status} ${own.amount} ${own.currency}, refunded ${own.refunded}`;
-    const its =
-      other === undefined
+  for (const payment of ledger.payments) {
+    const platformPayment = byTransaction.get(payment.platformTransactionId);
+    byTransaction.delete(payment.platformTransactionId);
+    const providerText = `${payment.status} ${payment.amount} ${payment.currency}, refunded ${payment.refunded}`;
+    const platformText =
+      platformPayment === undefined
         ? 'not there'
-        : `${other.status} ${other.amount} ${other.currency}, refunded ${other.refunded}`;
-    if (mine !== its) differences.push(`${own.platformTransactionId}: ${mine}; there: ${its}`);
+        : `${platformPayment.status} ${platformPayment.amount} ${platformPayment.currency}, refunded ${platformPayment.refunded}`;
+    if (providerText !== platformText)
+      differences.push(`${payment.platformTransactionId}: ${providerText}; there: ${platformText}`);
   }
   const paidStatuses = ['Completed', 'PartiallyRefunded', 'Refunded'];
-  for (const { transactionId, status } of theirs.values()) {
+  for (const { transactionId, status } of byTransaction.values()) {
     if (paidStatuses.includes(status))
       differences.push(`${transactionId}: not here; there: ${status}`);
   }
   return differences;
 }
 
-const shownIdChars = 36;
+const idWidth = 36;
 
 /** Sums and the last payments as text for people. */
-export function printQrLedger({ totals, payments, faults }: QrLedger, last: number): string {
+export function formatQrLedger({ totals, payments, faults }: QrLedger, last: number): string {
   const lines = [
     'merchant                              open  paid  sum, refunded, net',
     ...totals.map(({ merchantId, open, payments: count, paid, refunded, net, currency }) => {
       const money = [paid, refunded, net].map((sum) => formatAmount(sum, currency)).join(', ');
-      return `${merchantId.padEnd(shownIdChars)}  ${String(open).padStart(4)}  ${String(count).padStart(4)}  ${money}`;
+      return `${merchantId.padEnd(idWidth)}  ${String(open).padStart(4)}  ${String(count).padStart(4)}  ${money}`;
     }),
     '',
     'payment                               status             amount, refunded',
@@ -163,7 +167,7 @@ export function printQrLedger({ totals, payments, faults }: QrLedger, last: numb
       const { platformTransactionId, status, amount, refunded, currency, unsentEvents } = payment;
       const money = [amount, refunded].map((sum) => formatAmount(sum, currency)).join(', ');
       const unsent = unsentEvents === 0 ? '' : `  ${unsentEvents} events unsent`;
-      return `${platformTransactionId.padEnd(shownIdChars)}  ${status.padEnd(17)}  ${money}${unsent}`;
+      return `${platformTransactionId.padEnd(idWidth)}  ${status.padEnd(17)}  ${money}${unsent}`;
     }),
     '',
     ...(faults.length === 0 ? ['in balance'] : faults.map((fault) => `FAULT ${fault}`)),

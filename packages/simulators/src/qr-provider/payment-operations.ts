@@ -12,25 +12,30 @@ import {
 } from '@switchyard/sdk-provider';
 import type { Clock } from '../shared/clock.ts';
 import type { IsBroken } from './fault-modes.ts';
-import type { Journal } from './payment-journal.ts';
+import type { PaymentJournal } from './payment-journal.ts';
 import {
   isOpen,
   isPaid,
   type Payment,
+  type PaymentStep,
+  paymentAnswer,
   type Refund,
   refundAnswer,
-  refundedOf,
-  type Step,
-  standingOf,
+  refundTotals,
 } from './payment-record.ts';
-import { codeOf, drawn } from './qr-code-display.ts';
-import { readScanned } from './read-scanned-code.ts';
-import type { Stage } from './run-payment-steps.ts';
-import { refundFailure, refundScriptOf, type Script, scriptOf } from './test-amounts.ts';
+import { merchantCodeText, renderDisplay } from './qr-code-display.ts';
+import { readScannedCode } from './read-scanned-code.ts';
+import type { PaymentStepRunner } from './run-payment-steps.ts';
+import {
+  type PaymentScript,
+  refundFailure,
+  refundScriptForAmount,
+  scriptForAmount,
+} from './test-amounts.ts';
 
 type Deps = {
-  readonly journal: Journal;
-  readonly stage: Stage;
+  readonly journal: PaymentJournal;
+  readonly stepRunner: PaymentStepRunner;
   readonly clock: Clock;
   readonly stepMs: number;
   readonly display: QrDisplay['type'];
@@ -54,7 +59,7 @@ function refuse(
 }
 
 /** @example const provider = createDesk(deps); await provider.create(payment); */
-export function createDesk(deps: Deps): QrProvider {
+export function createReferenceProvider(deps: Deps): QrProvider {
   const { journal, clock, isBroken } = deps;
   return {
     create: createPayments(deps),
@@ -65,9 +70,9 @@ export function createDesk(deps: Deps): QrProvider {
           ? { providerTransactionId: newId('QR'), status: 'Pending' }
           : undefined;
       }
-      const answer = standingOf(payment);
-      const lies = isBroken('contradicts-events') && isPaid(payment);
-      return lies ? { ...answer, status: 'Pending' } : answer;
+      const answer = paymentAnswer(payment);
+      const contradictsEvents = isBroken('contradicts-events') && isPaid(payment);
+      return contradictsEvents ? { ...answer, status: 'Pending' } : answer;
     },
     cancel: createCancels(deps),
     refund: createRefunds(deps),
@@ -86,12 +91,17 @@ export function createDesk(deps: Deps): QrProvider {
 }
 
 /** What is going to happen, from the answer on. */
-function stepsOf(script: Script, payment: Payment, now: number, stepMs: number): Step[] {
+function plannedSteps(
+  script: PaymentScript,
+  payment: Payment,
+  now: number,
+  stepMs: number,
+): PaymentStep[] {
   if (!isOpen(payment)) return [];
   const next = script.next ?? (['Scanned', 'Completed'] as const);
-  const steps: Step[] = next.map((to, at) => ({ at: now + (at + 1) * stepMs, to }));
-  if (script.lie !== undefined) {
-    steps.push({ at: now + (next.length + 1) * stepMs, to: script.lie, isLie: true });
+  const steps: PaymentStep[] = next.map((to, at) => ({ at: now + (at + 1) * stepMs, to }));
+  if (script.falseStatus !== undefined) {
+    steps.push({ at: now + (next.length + 1) * stepMs, to: script.falseStatus, isLie: true });
   }
   if (script.staysOpen !== true) steps.push({ at: payment.expiresAt, to: 'Expired' });
   if (script.isPaidLate === true) {
@@ -101,7 +111,7 @@ function stepsOf(script: Script, payment: Payment, now: number, stepMs: number):
 }
 
 function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPaymentAnswer> {
-  const { journal, stage, clock, isBroken } = deps;
+  const { journal, stepRunner: stage, clock, isBroken } = deps;
 
   /** Who pays is a part of it, and is not kept. */
   const fingerprintOf = (message: CreateQrPayment): string => {
@@ -119,30 +129,35 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
       .digest('base64url');
   };
 
-  async function shown(payment: Payment): Promise<{ display?: QrDisplay }> {
+  async function displayOf(payment: Payment): Promise<{ display?: QrDisplay }> {
     if (payment.code === undefined || payment.status !== 'Pending') return {};
-    return { display: await drawn(payment.code, scriptOf(payment.amount).display ?? deps.display) };
+    return {
+      display: await renderDisplay(
+        payment.code,
+        scriptForAmount(payment.amount).display ?? deps.display,
+      ),
+    };
   }
 
   async function answerOf(payment: Payment): Promise<QrPaymentAnswer> {
-    const answer = { ...standingOf(payment), ...(await shown(payment)) };
+    const answer = { ...paymentAnswer(payment), ...(await displayOf(payment)) };
     const makesTwo = isBroken('repeat-makes-two') ? { providerTransactionId: newId('QR') } : {};
     return isOpen(payment) ? { ...answer, pollAfterMs, ...makesTwo } : { ...answer, ...makesTwo };
   }
 
-  function standing(message: CreateQrPayment, fingerprint: string): Payment | undefined {
-    const known = journal.payments.get(message.platformTransactionId);
-    if (known === undefined) return undefined;
+  function findSamePayment(message: CreateQrPayment, fingerprint: string): Payment | undefined {
+    const existing = journal.payments.get(message.platformTransactionId);
+    if (existing === undefined) return undefined;
     // Cancelled before it came: it has no content, and stays cancelled.
-    const isSame = known.fingerprint === '' || known.fingerprint === fingerprint;
-    if (isSame || isBroken('accepts-other-content')) return known;
-    return refuse(409, 'payment_differs', known.status);
+    const isSame = existing.fingerprint === '' || existing.fingerprint === fingerprint;
+    if (isSame || isBroken('accepts-other-content')) return existing;
+    return refuse(409, 'payment_differs', existing.status);
   }
 
-  function begun(message: CreateQrPayment, fingerprint: string): Payment {
+  function startPayment(message: CreateQrPayment, fingerprint: string): Payment {
     const { platformTransactionId, clientTransactionId, paymentScenario, amount } = message;
     const { scannedPaymentId, eventsUrl, expiresAt, merchant, serviceId } = message;
-    const script = scriptOf(amount.amount);
+    const script = scriptForAmount(amount.amount);
     const isScanned = scannedPaymentId !== undefined || paymentScenario === 'merchantscan';
     const payment: Payment = {
       platformTransactionId,
@@ -157,27 +172,31 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
       currency: amount.currency,
       createdAt: clock.now(),
       expiresAt: Date.parse(expiresAt),
-      status: script.isLater === true ? 'Created' : 'Pending',
+      status: script.isDisplayLater === true ? 'Created' : 'Pending',
       refunds: [],
       sequence: 0,
       steps: [],
       unsent: [],
     };
-    if (isScanned) takeScanned(payment, scannedPaymentId, script);
-    else payment.code = codeIn(message, payment.providerTransactionId);
-    payment.steps = stepsOf(script, payment, payment.createdAt, deps.stepMs);
+    if (isScanned) applyScannedCode(payment, scannedPaymentId, script);
+    else payment.code = merchantCodeOf(message, payment.providerTransactionId);
+    payment.steps = plannedSteps(script, payment, payment.createdAt, deps.stepMs);
     return payment;
   }
 
-  function takeScanned(payment: Payment, scanned: string | undefined, script: Script): void {
+  function applyScannedCode(
+    payment: Payment,
+    scanned: string | undefined,
+    script: PaymentScript,
+  ): void {
     if (scanned === undefined) refuse(422, 'scanned_code_missing');
-    const read = readScanned(scanned);
-    if (!read.isReadable) {
+    const scannedCode = readScannedCode(scanned);
+    if (!scannedCode.isReadable) {
       payment.status = 'Declined';
-      payment.failure = read.failure;
+      payment.failure = scannedCode.failure;
       return;
     }
-    payment.payer = read.payer;
+    payment.payer = scannedCode.payer;
     const atOnce = script.atOnce ?? 'Completed';
     const approves = isBroken('approves-declined') && atOnce === 'Declined';
     payment.status = approves ? 'Completed' : atOnce;
@@ -187,30 +206,30 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
 
   return async (message) => {
     const fingerprint = fingerprintOf(message);
-    const known = standing(message, fingerprint);
-    if (known !== undefined) return answerOf(known);
+    const existing = findSamePayment(message, fingerprint);
+    if (existing !== undefined) return answerOf(existing);
     const { amount } = message.amount;
-    const { refusal, delivery } = scriptOf(amount);
+    const { refusal, delivery } = scriptForAmount(amount);
     if (refusal === 503) refuse(503, 'busy', undefined, { retryAfterSeconds });
     if (refusal !== undefined) {
       refuse(refusal, refusal === 422 ? 'amount_not_supported' : 'not_now');
     }
-    const payment = begun(message, fingerprint);
+    const payment = startPayment(message, fingerprint);
     journal.write(payment);
     const answer = await answerOf(payment);
     if (delivery === 'after-event') {
-      await stage.happen(payment, { at: clock.now(), to: 'Completed' });
-      await stage.told(payment);
+      await stage.runStep(payment, { at: clock.now(), to: 'Completed' });
+      await stage.waitUntilSent(payment);
     }
-    stage.arm(payment);
+    stage.scheduleNextStep(payment);
     return answer;
   };
 }
 
 /** @throws ProviderRefusal where no code can say it */
-function codeIn(message: CreateQrPayment, providerTransactionId: string): string {
+function merchantCodeOf(message: CreateQrPayment, providerTransactionId: string): string {
   try {
-    return codeOf(message, providerTransactionId);
+    return merchantCodeText(message, providerTransactionId);
   } catch (error) {
     if (error instanceof EmvError || error instanceof RangeError) {
       return refuse(422, 'currency_not_supported');
@@ -219,11 +238,17 @@ function codeIn(message: CreateQrPayment, providerTransactionId: string): string
   }
 }
 
-function createCancels({ journal, stage, clock, stepMs, isBroken }: Deps): QrProvider['cancel'] {
+function createCancels({
+  journal,
+  stepRunner: stage,
+  clock,
+  stepMs,
+  isBroken,
+}: Deps): QrProvider['cancel'] {
   const failures = new Map<string, number>();
 
   /** What never came is cancelled too, and remembered: it may still be on its way. */
-  function unknown(platformTransactionId: string) {
+  function cancelUnknownPayment(platformTransactionId: string) {
     const payment: Payment = {
       platformTransactionId,
       providerTransactionId: newId('QR'),
@@ -256,14 +281,14 @@ function createCancels({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
 
   return async ({ platformTransactionId }: CancelQrPayment) => {
     const payment = journal.payments.get(platformTransactionId);
-    if (payment === undefined) return unknown(platformTransactionId);
+    if (payment === undefined) return cancelUnknownPayment(platformTransactionId);
     const { providerTransactionId } = payment;
-    const { onCancel } = scriptOf(payment.amount);
+    const { onCancel } = scriptForAmount(payment.amount);
     if (isOpen(payment)) {
       if (isBroken('refuses-cancel')) refuse(422, 'cancel_not_supported', payment.status);
       if (onCancel === 'error-twice') countFailure(payment);
       if (onCancel === 'paid-before') {
-        await stage.happen(payment, { at: clock.now(), to: 'Completed' });
+        await stage.runStep(payment, { at: clock.now(), to: 'Completed' });
         return refuse(409, 'already_paid', payment.status);
       }
       payment.status = 'Cancelled';
@@ -272,7 +297,7 @@ function createCancels({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
         payment.steps.push({ at: clock.now() + stepMs, to: 'Completed', isForced: true });
       }
       journal.write(payment);
-      stage.arm(payment);
+      stage.scheduleNextStep(payment);
     } else if (isPaid(payment) && isBroken('cancels-paid')) {
       return { providerTransactionId, status: 'Cancelled' };
     }
@@ -280,8 +305,14 @@ function createCancels({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
   };
 }
 
-function createRefunds({ journal, stage, clock, stepMs, isBroken }: Deps): QrProvider['refund'] {
-  function demandRefundable(
+function createRefunds({
+  journal,
+  stepRunner: stage,
+  clock,
+  stepMs,
+  isBroken,
+}: Deps): QrProvider['refund'] {
+  function requireRefundable(
     payment: Payment,
     { amount, currency }: RefundQrPayment['amount'],
   ): void {
@@ -290,14 +321,14 @@ function createRefunds({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
       refuse(409, 'payment_not_paid', payment.status);
     }
     if (currency !== payment.currency) refuse(422, 'currency_differs', payment.status);
-    const { claimed } = refundedOf(payment);
+    const { claimed } = refundTotals(payment);
     if (claimed + amount > payment.amount && !isBroken('refunds-too-much')) {
       refuse(409, 'refund_too_much', payment.status);
     }
   }
 
-  function book(payment: Payment, { refundId, amount }: RefundQrPayment): Refund {
-    const { atOnce, next } = refundScriptOf(amount.amount);
+  function recordRefund(payment: Payment, { refundId, amount }: RefundQrPayment): Refund {
+    const { atOnce, next } = refundScriptForAmount(amount.amount);
     const refund: Refund = {
       refundId,
       providerRefundId: newId('RF'),
@@ -309,19 +340,19 @@ function createRefunds({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
     if (isPaid(payment)) stage.settleRefunds(payment);
     if (next !== undefined) payment.steps.push({ at: clock.now() + stepMs, to: next, refundId });
     journal.write(payment);
-    stage.arm(payment);
+    stage.scheduleNextStep(payment);
     return refund;
   }
 
   return (message) => {
     const payment = journal.payments.get(message.platformTransactionId);
     if (payment === undefined) return refuse(404, 'payment_not_found');
-    const known = payment.refunds.find(({ refundId }) => refundId === message.refundId);
-    if (known !== undefined && !isBroken('refunds-twice')) {
-      if (known.amount !== message.amount.amount) refuse(409, 'refund_differs', payment.status);
-      return refundAnswer(payment, known);
+    const existing = payment.refunds.find(({ refundId }) => refundId === message.refundId);
+    if (existing !== undefined && !isBroken('refunds-twice')) {
+      if (existing.amount !== message.amount.amount) refuse(409, 'refund_differs', payment.status);
+      return refundAnswer(payment, existing);
     }
-    demandRefundable(payment, message.amount);
-    return refundAnswer(payment, book(payment, message));
+    requireRefundable(payment, message.amount);
+    return refundAnswer(payment, recordRefund(payment, message));
   };
 }

@@ -20,7 +20,7 @@ export type Refund = {
 };
 
 /** What is going to happen to a payment, and when. */
-export type Step = {
+export type PaymentStep = {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly to: ProviderPaymentStatus;
@@ -56,7 +56,7 @@ export type Payment = {
   readonly refunds: Refund[];
   /** Of its last event. */
   sequence: number;
-  steps: Step[];
+  steps: PaymentStep[];
   /** Events that the platform has not acknowledged. */
   unsent: ProviderEvent[];
   /** An event that is told after the next one. */
@@ -70,7 +70,7 @@ export const isOpen = ({ status }: Payment): boolean => open.has(status);
 export const isPaid = ({ status }: Payment): boolean => paid.has(status);
 
 /** What was given back, and what is being given back: both count against what was paid. */
-export function refundedOf({ refunds }: Payment): { done: number; claimed: number } {
+export function refundTotals({ refunds }: Payment): { done: number; claimed: number } {
   let done = 0;
   let claimed = 0;
   for (const { status, amount } of refunds) {
@@ -83,7 +83,7 @@ export function refundedOf({ refunds }: Payment): { done: number; claimed: numbe
 export const amountOf = ({ amount, currency }: Payment): ProviderAmount => ({ amount, currency });
 
 /** How it stands, without a picture. */
-export function standingOf(payment: Payment): QrPaymentAnswer {
+export function paymentAnswer(payment: Payment): QrPaymentAnswer {
   const { providerTransactionId, status, payer, failure, expiresAt } = payment;
   return {
     providerTransactionId,

@@ -14,7 +14,7 @@ type Account = {
 };
 
 /** What a provider is told when it joins a platform; in a file for its owner alone. */
-export type QrPlatformFacts = Account & {
+export type QrPlatformSettings = Account & {
   readonly baseUrl: string;
   /** A file of certificate authorities, in PEM. */
   readonly caFile?: string;
@@ -22,7 +22,7 @@ export type QrPlatformFacts = Account & {
   readonly accounts?: readonly (Account & { readonly serviceId: string })[];
 };
 
-export type Platform = {
+export type PlatformConnection = {
   /** None as long as the file is not there. */
   secrets(): readonly string[];
   /** Of the account that this service belongs to; where none does, of the first one. */
@@ -36,11 +36,11 @@ const secretBytes = 32;
 const checkToken = 'check';
 
 type Clients = {
-  of(serviceId: string | undefined): EventsClient;
+  clientFor(serviceId: string | undefined): EventsClient;
   close(): void;
 };
 
-function clientsOf(facts: QrPlatformFacts): Clients {
+function clientsOf(facts: QrPlatformSettings): Clients {
   const { baseUrl, caFile, accounts = [] } = facts;
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
   const made = ({ tokenUrl, clientId, clientSecret }: Account) =>
@@ -48,21 +48,21 @@ function clientsOf(facts: QrPlatformFacts): Clients {
   const first = made(facts);
   const others = new Map(accounts.map((account) => [account.serviceId, made(account)]));
   return {
-    of: (serviceId = '') => others.get(serviceId) ?? first,
+    clientFor: (serviceId = '') => others.get(serviceId) ?? first,
     close() {
       for (const client of [first, ...others.values()]) client.close();
     },
   };
 }
 
-const secretsOf = ({ signingSecrets, accounts = [] }: QrPlatformFacts): readonly string[] => [
+const secretsOf = ({ signingSecrets, accounts = [] }: QrPlatformSettings): readonly string[] => [
   ...signingSecrets,
   ...accounts.flatMap((account) => account.signingSecrets),
 ];
 
-export function knownPlatform(facts: QrPlatformFacts): Platform {
+export function platformFromSettings(facts: QrPlatformSettings): PlatformConnection {
   const clients = clientsOf(facts);
-  return { secrets: () => secretsOf(facts), client: clients.of, close: clients.close };
+  return { secrets: () => secretsOf(facts), client: clients.clientFor, close: clients.close };
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -70,8 +70,8 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 type Members = Readonly<Record<string, unknown>>;
 
 /** @throws Error that names what is missing, and no value */
-function readAccount(file: string, given: Members): Account {
-  const { signingSecrets, tokenUrl, clientId, clientSecret } = given;
+function readAccount(file: string, fields: Members): Account {
+  const { signingSecrets, tokenUrl, clientId, clientSecret } = fields;
   if (!Array.isArray(signingSecrets) || !signingSecrets.every(isText)) {
     throw new Error(`${file} has no signingSecrets`);
   }
@@ -82,7 +82,7 @@ function readAccount(file: string, given: Members): Account {
   return { signingSecrets, ...(texts as Omit<Account, 'signingSecrets'>) };
 }
 
-function readFacts(file: string): QrPlatformFacts {
+function readSettings(file: string): QrPlatformSettings {
   let facts: Members;
   try {
     facts = Object(JSON.parse(readFileSync(file, 'utf8')));
@@ -93,32 +93,35 @@ function readFacts(file: string): QrPlatformFacts {
   if (!isText(baseUrl)) throw new Error(`${file} has no baseUrl`);
   if (!Array.isArray(accounts)) throw new Error(`${file} has accounts that are no list`);
   const others = accounts.map((account: unknown) => {
-    const given: Members = Object(account);
-    const { serviceId } = given;
+    const fields: Members = Object(account);
+    const { serviceId } = fields;
     if (!isText(serviceId)) throw new Error(`${file} has an account without a serviceId`);
-    return { serviceId, ...readAccount(file, given) };
+    return { serviceId, ...readAccount(file, fields) };
   });
-  const own = { ...readAccount(file, facts), baseUrl, accounts: others };
-  return { ...own, ...(isText(caFile) ? { caFile } : {}) };
+  const settings = { ...readAccount(file, facts), baseUrl, accounts: others };
+  return { ...settings, ...(isText(caFile) ? { caFile } : {}) };
 }
 
 /** The file is read anew whenever it has changed: secrets are renewed while the provider runs. */
-export function platformInFile(file: string, onFault: (error: unknown) => void): Platform {
-  let seen = '';
-  let facts: QrPlatformFacts | undefined;
+export function platformFromFile(
+  file: string,
+  onFault: (error: unknown) => void,
+): PlatformConnection {
+  let loadedVersion = '';
+  let facts: QrPlatformSettings | undefined;
   let clients: Clients | undefined;
 
-  function look(): void {
-    const found = statSync(file, { throwIfNoEntry: false });
-    const mark = found === undefined ? '' : `${found.mtimeMs} ${found.size} ${found.ino}`;
-    if (mark === seen) return;
-    seen = mark;
+  function reload(): void {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    const version = stats === undefined ? '' : `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
+    if (version === loadedVersion) return;
+    loadedVersion = version;
     clients?.close();
     facts = undefined;
     clients = undefined;
-    if (found === undefined) return;
+    if (stats === undefined) return;
     try {
-      const read = readFacts(file);
+      const read = readSettings(file);
       clients = clientsOf(read);
       facts = read;
     } catch (error) {
@@ -128,19 +131,19 @@ export function platformInFile(file: string, onFault: (error: unknown) => void):
 
   return {
     secrets() {
-      look();
+      reload();
       return facts === undefined ? [] : secretsOf(facts);
     },
     client(serviceId) {
-      look();
-      return clients?.of(serviceId);
+      reload();
+      return clients?.clientFor(serviceId);
     },
     close: () => clients?.close(),
   };
 }
 
 /** For a run of checks: a secret of its own, and events to wherever a call says. */
-export function platformOfCheck(directory: string): Platform {
+export function platformForChecks(directory: string): PlatformConnection {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, secretFile);
   if (!existsSync(path)) {

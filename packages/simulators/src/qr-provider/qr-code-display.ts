@@ -9,11 +9,11 @@ const nameMax = 25;
 const cityMax = 15;
 const labelMax = 12;
 const unknownCategory = '0000';
-const images = { errorCorrectionLevel: 'M', margin: 4 } as const;
-const pixelsOfModule = 4;
+const imageOptions = { errorCorrectionLevel: 'M', margin: 4 } as const;
+const pixelsPerModule = 4;
 
 /** A code holds no control characters, and only so many of the others. */
-const short = (text: string, max: number): string =>
+const shorten = (text: string, max: number): string =>
   [...text.replace(/\p{C}+/gu, ' ').trim()].slice(0, max).join('').trim();
 
 /**
@@ -21,7 +21,7 @@ const short = (text: string, max: number): string =>
  *
  * @throws EmvError where the amount does not fit into a code
  */
-export function codeOf(
+export function merchantCodeText(
   { merchant, amount: { amount, currency } }: CreateQrPayment,
   providerTransactionId: string,
 ): string {
@@ -42,8 +42,8 @@ export function codeOf(
     currency: numericOf(currency),
     amount: decimal,
     countryCode: country,
-    merchantName: short(name, nameMax) || short(storeName, nameMax) || 'Merchant',
-    merchantCity: short(city ?? '', cityMax) || country,
+    merchantName: shorten(name, nameMax) || shorten(storeName, nameMax) || 'Merchant',
+    merchantCity: shorten(city ?? '', cityMax) || country,
     additional: {
       referenceLabel: providerTransactionId,
       terminalLabel: terminalId.replaceAll('-', '').slice(-labelMax),
@@ -52,14 +52,14 @@ export function codeOf(
 }
 
 /** @example await drawn(code, 'image/png'); */
-export async function drawn(code: string, type: QrDisplay['type']): Promise<QrDisplay> {
+export async function renderDisplay(code: string, type: QrDisplay['type']): Promise<QrDisplay> {
   if (type === 'text/emvqr') return { type, data: code };
   if (type === 'url') {
     return { type, data: `https://wallet.example/pay?code=${encodeURIComponent(code)}` };
   }
   const bytes =
     type === 'image/png'
-      ? await toBuffer(code, { ...images, type: 'png', scale: pixelsOfModule })
-      : Buffer.from((await toText(code, { ...images, type: 'svg' })).trim());
+      ? await toBuffer(code, { ...imageOptions, type: 'png', scale: pixelsPerModule })
+      : Buffer.from((await toText(code, { ...imageOptions, type: 'svg' })).trim());
   return { type, data: bytes.toString('base64') };
 }

@@ -4,11 +4,11 @@ import { EmvError, maskPan, readConsumerCode, walletOf } from '@switchyard/emv';
 import type { ProviderFailure, ProviderPayer } from '@switchyard/sdk-provider';
 
 /** What could be read of it. */
-export type Scanned =
+export type ScannedCode =
   | { readonly isReadable: true; readonly payer: ProviderPayer }
   | { readonly isReadable: false; readonly failure: ProviderFailure };
 
-const shownDigits = 4;
+const visibleDigits = 4;
 /** How a consumer-presented code begins, in base64. */
 const consumerCode = /^hQVDUFY/;
 const unreadable: ProviderFailure = {
@@ -18,7 +18,7 @@ const unreadable: ProviderFailure = {
 
 /** Of a short code nothing is shown. */
 const masked = (text: string): string =>
-  `****${text.length > 3 * shownDigits ? text.slice(-shownDigits).replace(/[^A-Za-z0-9]/g, '*') : ''}`;
+  `****${text.length > 3 * visibleDigits ? text.slice(-visibleDigits).replace(/[^A-Za-z0-9]/g, '*') : ''}`;
 
 function cardOf(text: string): string | undefined {
   const { applications, common } = readConsumerCode(text);
@@ -36,7 +36,7 @@ function cardOf(text: string): string | undefined {
 }
 
 /** @example readScanned(payment.scannedPaymentId).isReadable; */
-export function readScanned(text: string): Scanned {
+export function readScannedCode(text: string): ScannedCode {
   if (!consumerCode.test(text)) {
     const wallet = walletOf(text);
     const maskedId = wallet === undefined ? masked(text) : `${wallet} ${masked(text)}`;

@@ -9,54 +9,54 @@ import type {
 } from '@switchyard/sdk-provider';
 import type { Clock } from '../shared/clock.ts';
 import type { IsBroken } from './fault-modes.ts';
-import type { Journal } from './payment-journal.ts';
+import type { PaymentJournal } from './payment-journal.ts';
 import {
   amountOf,
   isOpen,
   type Payment,
+  type PaymentStep,
   type Refund,
-  refundedOf,
-  type Step,
+  refundTotals,
 } from './payment-record.ts';
-import { drawn } from './qr-code-display.ts';
-import { refundFailure, scriptOf } from './test-amounts.ts';
+import { renderDisplay } from './qr-code-display.ts';
+import { refundFailure, scriptForAmount } from './test-amounts.ts';
 
 /** Payments that move. */
-export type Stage = {
+export type PaymentStepRunner = {
   /** A payment is new, or goes on after a restart. */
-  arm(payment: Payment): void;
+  scheduleNextStep(payment: Payment): void;
   /** Happens now. */
-  happen(payment: Payment, step: Step): Promise<void>;
+  runStep(payment: Payment, step: PaymentStep): Promise<void>;
   /** Resolves when nothing of this payment is on its way to the platform, or a try has failed. */
-  told(payment: Payment): Promise<void>;
+  waitUntilSent(payment: Payment): Promise<void>;
   /** The status that the refunds of a paid payment give it. */
   settleRefunds(payment: Payment): void;
   stop(): Promise<void>;
 };
 
 type Deps = {
-  readonly journal: Journal;
+  readonly journal: PaymentJournal;
   readonly queue: Pick<EventQueue, 'add'>;
   readonly clock: Clock;
   readonly display: QrDisplay['type'];
   readonly isBroken: IsBroken;
   onFault(error: unknown): void;
   /** An event of this payment is about to be sent. */
-  own(payment: Payment, event: ProviderEvent): void;
+  registerEvent(payment: Payment, event: ProviderEvent): void;
 };
 
 const longestTimerMs = 2 ** 31 - 1;
-const toldPollMs = 5;
-const toldLimitMs = 2_000;
+const sentPollMs = 5;
+const sentLimitMs = 2_000;
 
 /** @example const stage = createStage(deps); stage.arm(payment); */
-export function createStage(deps: Deps): Stage {
+export function createPaymentStepRunner(deps: Deps): PaymentStepRunner {
   const { journal, queue, clock, isBroken } = deps;
   const timers = new Map<Payment, NodeJS.Timeout>();
   const running = new Set<Promise<void>>();
   let isStopped = false;
 
-  function arm(payment: Payment): void {
+  function scheduleNextStep(payment: Payment): void {
     clearTimeout(timers.get(payment));
     timers.delete(payment);
     const [next] = payment.steps.toSorted((one, other) => one.at - other.at);
@@ -66,7 +66,7 @@ export function createStage(deps: Deps): Stage {
       payment,
       setTimeout(() => {
         timers.delete(payment);
-        const work = due(payment, next)
+        const work = runDueStep(payment, next)
           .catch(deps.onFault)
           .finally(() => running.delete(work));
         running.add(work);
@@ -74,21 +74,21 @@ export function createStage(deps: Deps): Stage {
     );
   }
 
-  async function due(payment: Payment, step: Step): Promise<void> {
+  async function runDueStep(payment: Payment, step: PaymentStep): Promise<void> {
     if (step.at <= clock.now()) {
       payment.steps = payment.steps.filter((each) => each !== step);
-      await happen(payment, step);
+      await runStep(payment, step);
     }
-    arm(payment);
+    scheduleNextStep(payment);
   }
 
   /** What is over stays so, unless the script says otherwise. */
-  function isRefused(payment: Payment, step: Step): boolean {
+  function isRefused(payment: Payment, step: PaymentStep): boolean {
     return !isOpen(payment) && step.isForced !== true && step.isLie !== true;
   }
 
-  async function happen(payment: Payment, step: Step): Promise<void> {
-    const script = scriptOf(payment.amount);
+  async function runStep(payment: Payment, step: PaymentStep): Promise<void> {
+    const script = scriptForAmount(payment.amount);
     if (step.refundId !== undefined) return endRefund(payment, step.refundId, step.to);
     if (isRefused(payment, step)) return journal.write(payment);
     const approves = isBroken('approves-declined') && step.to === 'Declined';
@@ -98,21 +98,21 @@ export function createStage(deps: Deps): Stage {
       payment.failure = script.failure;
     }
     if (!isOpen(payment)) payment.steps = payment.steps.filter((each) => !isRefused(payment, each));
-    await tell(payment, await paymentEvent(payment, to));
+    await recordAndSend(payment, await paymentEvent(payment, to));
   }
 
   async function paymentEvent(payment: Payment, to: ProviderPaymentStatus): Promise<ProviderEvent> {
     const { status, code, payer, failure } = payment;
     const shows = to === 'Pending' && code !== undefined;
-    const display = scriptOf(payment.amount).display ?? deps.display;
+    const display = scriptForAmount(payment.amount).display ?? deps.display;
     return {
       ...eventHead(payment),
       type: `payment.${to.toLowerCase()}`,
       status: to,
-      amount: toldAmount(payment),
+      amount: eventAmount(payment),
       ...defined({ payer }),
       ...(failure === undefined || status !== to ? {} : { failure }),
-      ...(shows ? { display: await drawn(code, display) } : {}),
+      ...(shows ? { display: await renderDisplay(code, display) } : {}),
     };
   }
 
@@ -128,16 +128,17 @@ export function createStage(deps: Deps): Stage {
     return isBroken('event-out-of-sequence') ? 1 : payment.sequence;
   }
 
-  function toldAmount(payment: Payment) {
+  function eventAmount(payment: Payment) {
     const amount = amountOf(payment);
     const isOther =
-      isBroken('event-other-amount') || scriptOf(payment.amount).telling === 'other-amount';
+      isBroken('event-other-amount') ||
+      scriptForAmount(payment.amount).eventDelivery === 'other-amount';
     return isOther ? { ...amount, amount: amount.amount - 1 } : amount;
   }
 
   /** One line of the journal holds the change and its event; only then it goes out. */
-  async function tell(payment: Payment, event: ProviderEvent): Promise<void> {
-    const { telling } = scriptOf(payment.amount);
+  async function recordAndSend(payment: Payment, event: ProviderEvent): Promise<void> {
+    const { eventDelivery: telling } = scriptForAmount(payment.amount);
     let events = [event];
     if (telling === 'not-at-all' || isBroken('sends-no-events')) events = [];
     else if (telling === 'in-wrong-order') {
@@ -152,13 +153,13 @@ export function createStage(deps: Deps): Stage {
     payment.unsent.push(...events);
     journal.write(payment);
     for (const one of events) {
-      deps.own(payment, one);
+      deps.registerEvent(payment, one);
       await queue.add(payment.eventsUrl, one);
     }
   }
 
   function settleRefunds(payment: Payment): void {
-    const { done } = refundedOf(payment);
+    const { done } = refundTotals(payment);
     if (done === 0) payment.status = 'Completed';
     else payment.status = done >= payment.amount ? 'Refunded' : 'PartiallyRefunded';
   }
@@ -173,7 +174,7 @@ export function createStage(deps: Deps): Stage {
     refund.status = to === 'Completed' ? 'Completed' : 'Declined';
     if (refund.status === 'Declined') refund.failure = refundFailure;
     settleRefunds(payment);
-    await tell(payment, refundEvent(payment, refund));
+    await recordAndSend(payment, refundEvent(payment, refund));
   }
 
   function refundEvent(payment: Payment, refund: Refund): ProviderEvent {
@@ -190,17 +191,17 @@ export function createStage(deps: Deps): Stage {
     };
   }
 
-  async function told(payment: Payment): Promise<void> {
-    const until = clock.now() + toldLimitMs;
+  async function waitUntilSent(payment: Payment): Promise<void> {
+    const until = clock.now() + sentLimitMs;
     while (payment.unsent.length > 0 && clock.now() < until && !isStopped) {
-      await new Promise((resolve) => setTimeout(resolve, toldPollMs));
+      await new Promise((resolve) => setTimeout(resolve, sentPollMs));
     }
   }
 
   return {
-    arm,
-    happen,
-    told,
+    scheduleNextStep,
+    runStep,
+    waitUntilSent,
     settleRefunds,
     async stop() {
       isStopped = true;

@@ -1,10 +1,10 @@
 // How answers come, or do not: in time, late, in pieces, broken off, or something else instead.
 import type { ServerResponse } from 'node:http';
 import { type ProviderCall, type ProviderReply, providerPaths } from '@switchyard/sdk-provider';
-import { answered, type IsBroken } from './fault-modes.ts';
-import { type Delivery, refundScriptOf, scriptOf } from './test-amounts.ts';
+import { type IsBroken, jsonReply } from './fault-modes.ts';
+import { type AnswerDelivery, refundScriptForAmount, scriptForAmount } from './test-amounts.ts';
 
-export type Deliveries = {
+export type AnswerSender = {
   write(response: ServerResponse, reply: ProviderReply): void;
   deliver(call: ProviderCall, reply: ProviderReply, response: ServerResponse): void;
   stop(): void;
@@ -13,12 +13,12 @@ export type Deliveries = {
 const fillerChars = 70_000;
 const dripMs = 200;
 const rememberedMax = 100_000;
-const failuresOf: Partial<Record<Delivery, number>> = { 'error-twice': 2 };
+const failuresOf: Partial<Record<AnswerDelivery, number>> = { 'error-twice': 2 };
 
 /** What a call asks for, told by its amount; the repetition of what was spoilt is answered well. */
-type Spoilt = { readonly id: string; readonly delivery: Delivery };
+type AnswerFault = { readonly id: string; readonly delivery: AnswerDelivery };
 
-function spoiltBy({ method, path, body }: ProviderCall): Spoilt | undefined {
+function answerFaultOf({ method, path, body }: ProviderCall): AnswerFault | undefined {
   const isCreate = path === providerPaths.payments;
   if (method !== 'POST' || !(isCreate || path.endsWith('/refunds'))) return undefined;
   const { amount, platformTransactionId, refundId } = JSON.parse(Buffer.from(body).toString()) as {
@@ -26,21 +26,23 @@ function spoiltBy({ method, path, body }: ProviderCall): Spoilt | undefined {
     platformTransactionId: string;
     refundId?: string;
   };
-  const { delivery } = isCreate ? scriptOf(amount.amount) : refundScriptOf(amount.amount);
+  const { delivery } = isCreate
+    ? scriptForAmount(amount.amount)
+    : refundScriptForAmount(amount.amount);
   return delivery === undefined ? undefined : { id: refundId ?? platformTransactionId, delivery };
 }
 
 /** @example deliveries.deliver(call, reply, response); */
-export function createDeliveries(deps: { lateMs: number; isBroken: IsBroken }): Deliveries {
+export function createAnswerSender(deps: { lateMs: number; isBroken: IsBroken }): AnswerSender {
   const timers = new Set<NodeJS.Timeout>();
-  const spoilt = new Map<string, number>();
+  const faultCounts = new Map<string, number>();
 
   function write(response: ServerResponse, { status, headers, body }: ProviderReply): void {
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
     response.end(body);
   }
 
-  function later(delayMs: number, act: () => void): void {
+  function sendLater(delayMs: number, act: () => void): void {
     const timer = setTimeout(() => {
       timers.delete(timer);
       act();
@@ -48,7 +50,7 @@ export function createDeliveries(deps: { lateMs: number; isBroken: IsBroken }): 
     timers.add(timer);
   }
 
-  function drip(response: ServerResponse): void {
+  function sendWithoutEnd(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/json' });
     const timer = setInterval(() => response.write(' '), dripMs);
     timers.add(timer);
@@ -58,42 +60,43 @@ export function createDeliveries(deps: { lateMs: number; isBroken: IsBroken }): 
     });
   }
 
-  function isSpoiltNow({ id, delivery }: Spoilt): boolean {
-    const before = spoilt.get(id) ?? 0;
+  function isFaultyNow({ id, delivery }: AnswerFault): boolean {
+    const before = faultCounts.get(id) ?? 0;
     if (before >= (failuresOf[delivery] ?? 1)) return false;
-    if (spoilt.size >= rememberedMax) spoilt.clear();
-    spoilt.set(id, before + 1);
+    if (faultCounts.size >= rememberedMax) faultCounts.clear();
+    faultCounts.set(id, before + 1);
     return true;
   }
 
-  const ways: Readonly<Record<Delivery, (response: ServerResponse, reply: ProviderReply) => void>> =
-    {
-      'in-time': write,
-      'after-event': write,
-      error: (response) => write(response, answered(500, { code: 'not_now' })),
-      'error-twice': (response) => write(response, answered(500, { code: 'not_now' })),
-      never() {},
-      late: (response, reply) => later(deps.lateMs, () => write(response, reply)),
-      cut: (response) => response.destroy(),
-      garbled: (response, reply) => write(response, { ...reply, body: reply.body.slice(0, -1) }),
-      'too-large': (response, reply) =>
-        write(response, { ...reply, body: reply.body + ' '.repeat(fillerChars) }),
-      drip,
-      redirect: (response, reply) =>
-        write(response, {
-          ...reply,
-          status: 307,
-          headers: { ...reply.headers, location: 'http://127.0.0.1:9/elsewhere' },
-        }),
-    };
+  const deliveries: Readonly<
+    Record<AnswerDelivery, (response: ServerResponse, reply: ProviderReply) => void>
+  > = {
+    'in-time': write,
+    'after-event': write,
+    error: (response) => write(response, jsonReply(500, { code: 'not_now' })),
+    'error-twice': (response) => write(response, jsonReply(500, { code: 'not_now' })),
+    never() {},
+    late: (response, reply) => sendLater(deps.lateMs, () => write(response, reply)),
+    cut: (response) => response.destroy(),
+    garbled: (response, reply) => write(response, { ...reply, body: reply.body.slice(0, -1) }),
+    'too-large': (response, reply) =>
+      write(response, { ...reply, body: reply.body + ' '.repeat(fillerChars) }),
+    drip: sendWithoutEnd,
+    redirect: (response, reply) =>
+      write(response, {
+        ...reply,
+        status: 307,
+        headers: { ...reply.headers, location: 'http://127.0.0.1:9/elsewhere' },
+      }),
+  };
 
   return {
     write,
     deliver(call, reply, response) {
-      if (deps.isBroken('too-slow')) return later(deps.lateMs, () => write(response, reply));
-      const asked = reply.status < 300 ? spoiltBy(call) : undefined;
-      const way = asked !== undefined && isSpoiltNow(asked) ? asked.delivery : 'in-time';
-      ways[way](response, reply);
+      if (deps.isBroken('too-slow')) return sendLater(deps.lateMs, () => write(response, reply));
+      const fault = reply.status < 300 ? answerFaultOf(call) : undefined;
+      const delivery = fault !== undefined && isFaultyNow(fault) ? fault.delivery : 'in-time';
+      deliveries[delivery](response, reply);
     },
     stop() {
       for (const timer of timers) clearTimeout(timer);

@@ -11,20 +11,20 @@ import {
 } from '@switchyard/sdk-provider';
 import type { Clock } from '../shared/clock.ts';
 import type { IsBroken } from './fault-modes.ts';
-import type { Journal } from './payment-journal.ts';
+import type { PaymentJournal } from './payment-journal.ts';
 import type { Payment } from './payment-record.ts';
-import type { Platform } from './platform-connection.ts';
-import { scriptOf } from './test-amounts.ts';
+import type { PlatformConnection } from './platform-connection.ts';
+import { scriptForAmount } from './test-amounts.ts';
 
-export type Sender = {
+export type EventSender = {
   readonly queue: EventQueue;
   /** From now on this event is of this payment. */
-  own(payment: Payment, event: ProviderEvent): void;
+  registerEvent(payment: Payment, event: ProviderEvent): void;
 };
 
 type Deps = {
-  readonly journal: Journal;
-  readonly platform: Platform;
+  readonly journal: PaymentJournal;
+  readonly platform: PlatformConnection;
   readonly clock: Clock;
   readonly isBroken: IsBroken;
   readonly retryMs: readonly number[] | undefined;
@@ -33,16 +33,16 @@ type Deps = {
 };
 
 const concurrency = 32;
-const bareTimeoutMs = 10_000;
+const withoutTokenTimeoutMs = 10_000;
 
 /** As somebody does who forgot that a token is needed. */
-async function sentBare(url: string, event: ProviderEvent): Promise<SendResult> {
+async function sendWithoutToken(url: string, event: ProviderEvent): Promise<SendResult> {
   try {
     const { status } = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(event),
-      signal: AbortSignal.timeout(bareTimeoutMs),
+      signal: AbortSignal.timeout(withoutTokenTimeoutMs),
     });
     if (status >= 200 && status < 300) return { outcome: 'Acknowledged', isDuplicate: false };
     return { outcome: 'Unsent', fault: `status ${status}` };
@@ -52,7 +52,7 @@ async function sentBare(url: string, event: ProviderEvent): Promise<SendResult> 
 }
 
 /** @example const { queue } = createSender(deps); await queue.start(); */
-export function createSender(deps: Deps): Sender {
+export function createEventSender(deps: Deps): EventSender {
   const { journal, platform, clock, isBroken } = deps;
   const owners = new Map<string, Payment>();
   const tried = new Set<string>();
@@ -78,12 +78,12 @@ export function createSender(deps: Deps): Sender {
       const payment = owners.get(eventId);
       owners.delete(eventId);
       tried.delete(eventId);
-      if (payment !== undefined) journal.told(payment, eventId);
+      if (payment !== undefined) journal.recordAcknowledged(payment, eventId);
     },
   };
 
   /** As a provider would send it that is wrong in this way. */
-  function changed(event: ProviderEvent): ProviderEvent {
+  function changeEvent(event: ProviderEvent): ProviderEvent {
     if (isBroken('wrong-event')) {
       const { sequence: _left, ...rest } = event;
       return rest as ProviderEvent;
@@ -100,11 +100,12 @@ export function createSender(deps: Deps): Sender {
     event: ProviderEvent,
   ): Promise<SendResult> {
     const result = isBroken('event-without-token')
-      ? await sentBare(url, event)
-      : await client.send(url, changed(event));
+      ? await sendWithoutToken(url, event)
+      : await client.send(url, changeEvent(event));
     tried.add(event.eventId);
     const payment = owners.get(event.eventId);
-    const isTwice = payment !== undefined && scriptOf(payment.amount).telling === 'twice';
+    const isTwice =
+      payment !== undefined && scriptForAmount(payment.amount).eventDelivery === 'twice';
     if (result.outcome === 'Acknowledged' && (isTwice || isBroken('repeats-acknowledged'))) {
       await client.send(url, event);
     }
@@ -137,7 +138,7 @@ export function createSender(deps: Deps): Sender {
 
   return {
     queue,
-    own(payment, event) {
+    registerEvent(payment, event) {
       owners.set(event.eventId, payment);
     },
   };

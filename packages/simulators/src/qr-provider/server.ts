@@ -11,19 +11,25 @@ import {
   type QrDisplay,
 } from '@switchyard/sdk-provider';
 import { type Clock, systemClock } from '../shared/clock.ts';
-import { answered, type BrokenMode, broughtIn, type IsBroken, sentOut } from './fault-modes.ts';
-import { openJournal } from './payment-journal.ts';
-import { ledgerOf, type QrLedger } from './payment-ledger.ts';
-import { createDesk } from './payment-operations.ts';
 import {
-  knownPlatform,
-  platformInFile,
-  platformOfCheck,
-  type QrPlatformFacts,
+  type BrokenMode,
+  changeIncomingCall,
+  changeOutgoingReply,
+  type IsBroken,
+  jsonReply,
+} from './fault-modes.ts';
+import { openPaymentJournal } from './payment-journal.ts';
+import { ledgerOf, type QrLedger } from './payment-ledger.ts';
+import { createReferenceProvider } from './payment-operations.ts';
+import {
+  platformForChecks,
+  platformFromFile,
+  platformFromSettings,
+  type QrPlatformSettings,
 } from './platform-connection.ts';
-import { createStage } from './run-payment-steps.ts';
-import { createDeliveries } from './send-answer.ts';
-import { createSender } from './send-events.ts';
+import { createPaymentStepRunner } from './run-payment-steps.ts';
+import { createAnswerSender } from './send-answer.ts';
+import { createEventSender } from './send-events.ts';
 
 /** How to start a {@link QrProviderServer}. */
 export type QrProviderOptions = {
@@ -34,7 +40,7 @@ export type QrProviderOptions = {
   /** Where payments are kept; made where missing. One provider each. */
   dataDir: string;
   /** The platform: known, in a file that is read anew when it changes, or a run of checks. */
-  platform: QrPlatformFacts | { readonly file: string } | 'check';
+  platform: QrPlatformSettings | { readonly file: string } | 'check';
   /** What stands before the addresses of the SPI. */
   path?: string;
   /** What terminals show; an amount may ask for something else. */
@@ -92,11 +98,11 @@ function fingerprintKeyIn(dataDir: string): Buffer {
 }
 
 function platformOf({ platform, dataDir }: QrProviderOptions, warn: (message: string) => void) {
-  if (platform === 'check') return platformOfCheck(dataDir);
+  if (platform === 'check') return platformForChecks(dataDir);
   if ('file' in platform) {
-    return platformInFile(platform.file, (error) => warn((error as Error).message));
+    return platformFromFile(platform.file, (error) => warn((error as Error).message));
   }
-  return knownPlatform(platform);
+  return platformFromSettings(platform);
 }
 
 /** Nothing where it is too long. */
@@ -123,23 +129,29 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 }
 
 /** The parts that hold payments, and the function that answers a call. */
-function createCounter(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
+function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
   const { dataDir, clock = systemClock, warn = () => {} } = options;
   const { stepMs = defaultStepMs, display = 'image/png' } = options;
   const isBroken: IsBroken = (asked) => asked === mode();
-  const journal = openJournal(dataDir);
+  const journal = openPaymentJournal(dataDir);
   const platform = platformOf(options, warn);
   const onFault = (error: unknown) => warn(error instanceof Error ? error.message : String(error));
   const shared = { journal, clock, isBroken, onFault };
-  const sender = createSender({ ...shared, platform, retryMs: options.retryMs, warn });
-  const { queue, own } = sender;
-  const stage = createStage({ ...shared, queue, own, display });
+  const eventSender = createEventSender({ ...shared, platform, retryMs: options.retryMs, warn });
+  const { queue, registerEvent } = eventSender;
+  const stepRunner = createPaymentStepRunner({ ...shared, queue, registerEvent, display });
   const fingerprintKey = fingerprintKeyIn(dataDir);
-  const desk = createDesk({ ...shared, stage, stepMs, display, fingerprintKey });
+  const provider = createReferenceProvider({
+    ...shared,
+    stepRunner,
+    stepMs,
+    display,
+    fingerprintKey,
+  });
   const secrets = () => platform.secrets();
-  const answer = createProviderCalls({ provider: desk, secrets, clock, onFault });
+  const answer = createProviderCalls({ provider: provider, secrets, clock, onFault });
 
-  const world = () => ({
+  const providerState = () => ({
     isBroken,
     secrets: platform.secrets(),
     now: clock.now(),
@@ -150,20 +162,20 @@ function createCounter(options: QrProviderOptions, mode: () => BrokenMode | unde
     journal,
     async start() {
       await queue.start();
-      for (const payment of journal.payments.values()) stage.arm(payment);
+      for (const payment of journal.payments.values()) stepRunner.scheduleNextStep(payment);
     },
-    async say(call: ProviderCall): Promise<ProviderReply> {
+    async handle(call: ProviderCall): Promise<ProviderReply> {
       const isDown = existsSync(join(dataDir, downFile));
-      if (isDown && call.path === providerPaths.health) return answered(200, { status: 'Down' });
-      if (isDown) return answered(503, { code: 'down' });
-      if (platform.secrets().length === 0) return answered(503, { code: 'no_platform_yet' });
+      if (isDown && call.path === providerPaths.health) return jsonReply(200, { status: 'Down' });
+      if (isDown) return jsonReply(503, { code: 'down' });
+      if (platform.secrets().length === 0) return jsonReply(503, { code: 'no_platform_yet' });
       if (mode() === undefined) return answer(call);
-      const asked = broughtIn(call, world());
-      if ('status' in asked) return asked;
-      return sentOut(asked, await answer(asked), world());
+      const changedCall = changeIncomingCall(call, providerState());
+      if ('status' in changedCall) return changedCall;
+      return changeOutgoingReply(changedCall, await answer(changedCall), providerState());
     },
     async stop() {
-      await stage.stop();
+      await stepRunner.stop();
       await queue.stop();
       platform.close();
       journal.close();
@@ -192,19 +204,19 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   const prefix = (options.path ?? '').replace(/\/+$/, '');
   let mode = options.broken;
   const isBroken: IsBroken = (asked) => asked === mode;
-  const counter = createCounter(options, () => mode);
-  const deliveries = createDeliveries({ lateMs, isBroken });
+  const handler = createCallHandler(options, () => mode);
+  const answerSender = createAnswerSender({ lateMs, isBroken });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
     const { method = '', url = '', headers } = request;
     if (body === undefined) return;
     if (!url.startsWith(prefix)) {
-      deliveries.write(response, answered(404, { code: 'address_unknown' }));
+      answerSender.write(response, jsonReply(404, { code: 'address_unknown' }));
       return;
     }
     const call = { method, path: url.slice(prefix.length), headers, body };
-    deliveries.deliver(call, await counter.say(call), response);
+    answerSender.deliver(call, await handler.handle(call), response);
   }
 
   const server = createServer((request, response) => {
@@ -214,20 +226,20 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   server.maxConnections = connectionsMax;
 
   async function stop(): Promise<void> {
-    deliveries.stop();
+    answerSender.stop();
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
-    await counter.stop();
+    await handler.stop();
   }
 
   try {
     const port = await listen(server, host, options.port);
-    await counter.start();
+    await handler.start();
     return {
       port,
       url: `http://${host}:${port}${prefix}`,
-      ledger: () => ledgerOf(counter.journal.payments.values()),
+      ledger: () => ledgerOf(handler.journal.payments.values()),
       setBroken(next) {
         mode = next;
       },
@@ -235,7 +247,7 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
       stop,
     };
   } catch (error) {
-    await counter.stop();
+    await handler.stop();
     throw error;
   }
 }

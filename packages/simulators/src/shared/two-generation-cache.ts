@@ -1,16 +1,16 @@
 // A bounded memory of two generations: what was not set again in the younger one is dropped.
 
-export type Generations<Value> = {
+export type TwoGenerationCache<Value> = {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   /** Drops the elder generation; the younger one becomes the elder. */
-  turn(): void;
+  rotate(): void;
   values(): Iterable<Value>;
 };
 
 // Two maps rather than one that evicts its oldest entry: a map that is emptied from the front has
 // to step over what was deleted.
-export function createGenerations<Value>(): Generations<Value> {
+export function createTwoGenerationCache<Value>(): TwoGenerationCache<Value> {
   let young = new Map<string, Value>();
   let elder = new Map<string, Value>();
 
@@ -19,7 +19,7 @@ export function createGenerations<Value>(): Generations<Value> {
     set(key, value) {
       young.set(key, value);
     },
-    turn() {
+    rotate() {
       elder = young;
       young = new Map();
     },

@@ -1,13 +1,13 @@
 // The door of the simulated terminal.
 
 export type { PinPadKeys } from './cards/pin-pad.ts';
-export { amountStories, type TerminalFault, terminalFaults } from './cards/test-amounts.ts';
+export { type TerminalFault, terminalFaults, terminalTestAmounts } from './cards/test-amounts.ts';
 export {
   type CardBehaviour,
   type CardEntry,
+  type CardholderVerification,
   type TestCard,
   testCards,
-  type Verification,
 } from './cards/test-cards.ts';
 export {
   type CloudChannel,
@@ -21,15 +21,15 @@ export {
 } from './connections/local-listener.ts';
 export type {
   TerminalChannel,
-  TerminalHappening,
+  TerminalEvent,
   TerminalScreen,
   TerminalTimes,
 } from './context/service-context.ts';
 export type { Terminal, TerminalOptions } from './context/terminal-interface.ts';
-export type { DeviceFacts } from './platform/device-requests.ts';
+export type { DeviceConnection } from './platform/device-requests.ts';
 export {
-  type Asked,
   connectTerminalPlatform,
+  type PlatformAnswer,
   type TerminalPlatform,
 } from './platform/payments-api.ts';
 export { type StartedTerminal, type StartOptions, startTerminal } from './start-terminal.ts';

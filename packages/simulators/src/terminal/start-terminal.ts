@@ -6,7 +6,7 @@ import type { DeviceState } from '@switchyard/sdk-device';
 import type { PinPadKeys } from './cards/pin-pad.ts';
 import { connectToCloud } from './connections/cloud-connector.ts';
 import { listenLocally } from './connections/local-listener.ts';
-import type { TerminalHappening, TerminalTimes } from './context/service-context.ts';
+import type { TerminalEvent, TerminalTimes } from './context/service-context.ts';
 import type { Terminal } from './context/terminal-interface.ts';
 import { connectTerminalPlatform } from './platform/payments-api.ts';
 import { createTerminal } from './terminal.ts';
@@ -40,7 +40,7 @@ export type StartOptions = {
   readonly now: () => number;
   /** A test that wants the same bytes each time brings its own; default: of the machine. */
   readonly random?: (size: number) => Uint8Array;
-  readonly tell?: (happening: TerminalHappening) => void;
+  readonly onEvent?: (happening: TerminalEvent) => void;
   readonly onCloud?: (state: DeviceState, error?: string) => void;
 };
 
@@ -73,7 +73,7 @@ function subjectOf(tsn: string): string {
  */
 export async function startTerminal(options: StartOptions): Promise<StartedTerminal> {
   const { tsn, dataDir, baseUrl, deviceAuthUrl, cert, key, ca, now, listen } = options;
-  const { keys, tell, loginRequired, times, sharedKey, random = randomBytes } = options;
+  const { keys, onEvent, loginRequired, times, sharedKey, random = randomBytes } = options;
   const device = { baseUrl, cert, key, ca };
   const platform = connectTerminalPlatform(
     { ...device, deviceAuthUrl, serialNumber: serialOf(tsn) },
@@ -86,7 +86,7 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
     keys,
     now,
     random: (size) => random(size),
-    ...defined({ tell, times, loginRequired }),
+    ...defined({ emit: onEvent, times, loginRequired }),
   });
   const protection =
     sharedKey === undefined ? undefined : createProtection({ keys: [sharedKey], randomBytes });

@@ -17,9 +17,9 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 import { systemClock } from '@switchyard/sdk-device';
-import type { TerminalChannel, TerminalHappening } from './context/service-context.ts';
+import type { TerminalChannel, TerminalEvent } from './context/service-context.ts';
 import type { TerminalOptions } from './context/terminal-interface.ts';
-import { fakePlatform } from './platform/fake-platform.fixture.ts';
+import { createFakePlatform } from './platform/fake-platform.fixture.ts';
 import { createTerminal } from './terminal.ts';
 
 export const poiId = 'AXIUM_DX8000-10000001';
@@ -28,28 +28,35 @@ export const keys = {
   baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
   ksn: 'FFFF9876543210E00001',
 };
-export const quick = { step: 1, card: 20, late: 5, reboot: 5, enquiry: 1, valid: 5 };
+export const shortTimes = {
+  stepMs: 1,
+  cardWaitMs: 20,
+  lateAnswerMs: 5,
+  rebootMs: 5,
+  enquiryMs: 1,
+  saleValidMs: 5,
+};
 const folders: string[] = [];
 export const saleData = { SaleTransactionID: { TransactionID: '4711', TimeStamp: at } };
 let services = 0;
 
 after(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const directory of folders) rmSync(directory, { recursive: true, force: true });
 });
 
-export function folder(): string {
+export function temporaryFolder(): string {
   const made = mkdtempSync(join(tmpdir(), 'switchyard-terminal-'));
   folders.push(made);
   return made;
 }
 
 /** Of a service that nobody asked for before. */
-export const address = (saleId = 'till-3') => {
+export const newAddress = (saleId = 'till-3') => {
   services += 1;
   return { saleId, poiId, serviceId: `S${services}` };
 };
 
-export const pay = (amount: number, members: object = {}, to = address()) =>
+export const paymentRequest = (amount: number, members: object = {}, to = newAddress()) =>
   requestOf('Payment', to, {
     SaleData: saleData,
     PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: amount } },
@@ -57,19 +64,19 @@ export const pay = (amount: number, members: object = {}, to = address()) =>
   });
 
 /** What gives all of a sale of 10 back: a refund that names it, or its reversal. */
-export function givingBack(
+export function undoRequest(
   category: 'Payment' | 'Reversal',
   sold: AnyMessage | undefined,
 ): AnyMessage {
   assert.ok(sold && isMessage(sold, 'Payment', 'Response'));
   const OriginalPOITransaction = { POITransactionID: sold.body.POIData?.POITransactionID };
   if (category === 'Reversal') {
-    return requestOf('Reversal', address(), {
+    return requestOf('Reversal', newAddress(), {
       OriginalPOITransaction,
       ReversalReason: 'CustCancel',
     } as never) as AnyMessage;
   }
-  return pay(10, {
+  return paymentRequest(10, {
     PaymentTransaction: {
       AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
       OriginalPOITransaction,
@@ -80,7 +87,7 @@ export function givingBack(
 
 /** A till with a cashier, by a channel of both directions; all that the terminal says to it is kept. */
 export async function cashierTill(
-  { terminal }: Pick<ReturnType<typeof stage>, 'terminal'>,
+  { terminal }: Pick<ReturnType<typeof createTestTerminal>, 'terminal'>,
   hear: (message: AnyMessage, channel: TerminalChannel) => void = () => undefined,
 ) {
   const sent: AnyMessage[] = [];
@@ -94,7 +101,7 @@ export async function cashierTill(
     },
     drop: () => undefined,
   };
-  const login = requestOf('Login', address(), {
+  const login = requestOf('Login', newAddress(), {
     DateTime: at,
     SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
     OperatorLanguage: 'en',
@@ -118,9 +125,12 @@ export function batchAnswerIn(directory: string): Message<'Batch', 'Response'> |
   return answer !== undefined && isMessage(answer, 'Batch', 'Response') ? answer : undefined;
 }
 
-export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()) {
-  const fake = fakePlatform();
-  const told: TerminalHappening[] = [];
+export function createTestTerminal(
+  options: Partial<TerminalOptions> = {},
+  dataDir = temporaryFolder(),
+) {
+  const fake = createFakePlatform();
+  const events: TerminalEvent[] = [];
   const make = () =>
     createTerminal({
       tsn: poiId,
@@ -129,14 +139,14 @@ export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()
       keys,
       now: systemClock.now,
       random: (size: number) => randomBytes(size),
-      times: quick,
-      tell: (happening) => void told.push(happening),
+      times: shortTimes,
+      onEvent: (happening) => void events.push(happening),
       ...options,
     });
   let terminal = make();
 
   /** All that comes back for one message. */
-  async function ask(message: AnyMessage, isTwoWay = false) {
+  async function send(message: AnyMessage, isTwoWay = false) {
     const texts: string[] = [];
     let isDropped = false;
     const channel: TerminalChannel = {
@@ -155,26 +165,26 @@ export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()
   }
 
   async function conditionOf(message: AnyMessage): Promise<string> {
-    const { first } = await ask(message);
+    const { first } = await send(message);
     assert.ok(first, 'an answer');
     const { Result, ErrorCondition } = resultOf(first) ?? {};
     return ErrorCondition ?? String(Result);
   }
 
   async function statusOf(of: AnyMessage): Promise<AnyMessage | undefined> {
-    const status = requestOf('TransactionStatus', address(), {
+    const status = requestOf('TransactionStatus', newAddress(), {
       MessageReference: referenceTo(of.header),
     });
-    const { first } = await ask(status);
+    const { first } = await send(status);
     assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));
     return repeatedBy(first);
   }
 
   return {
     fake,
-    told,
+    told: events,
     dataDir,
-    ask,
+    ask: send,
     conditionOf,
     statusOf,
     terminal: () => terminal,

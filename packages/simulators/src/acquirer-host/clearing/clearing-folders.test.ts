@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openClearingBox } from './clearing-folders.ts';
+import { watchClearingFolders } from './clearing-folders.ts';
 
 const limitMs = 30_000;
 
@@ -18,10 +18,10 @@ test('a file in the inbox is answered in the outbox, and what is none is told an
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-box-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const faults: string[] = [];
-  const box = openClearingBox({
+  const box = watchClearingFolders({
     directory,
     desk: {
-      take(text) {
+      process(text) {
         if (text !== 'good') throw new Error('not a clearing file');
         return 'taken';
       },

@@ -1,32 +1,32 @@
 // Exchanges clearing files by folders: what is laid into `inbox` is answered in `outbox`.
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClearingDesk } from './process-clearing-file.ts';
+import type { ClearingProcessor } from './process-clearing-file.ts';
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
 /** A file under way has another ending until it is whole. */
-const ENDING = '.txt';
+const FILE_EXTENSION = '.txt';
 
-export type ClearingBox = { stop(): void };
+export type ClearingFolders = { stop(): void };
 
 /** Looks into the inbox from time to time; a file that was answered goes to `done`. */
-export function openClearingBox(deps: {
+export function watchClearingFolders(deps: {
   directory: string;
-  desk: ClearingDesk;
+  desk: ClearingProcessor;
   onFault(error: unknown, file: string): void;
-}): ClearingBox {
+}): ClearingFolders {
   const folder = (name: string) => join(deps.directory, name);
   for (const name of ['inbox', 'outbox', 'done']) {
     mkdirSync(folder(name), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
   }
 
-  function take(file: string): void {
+  function processFile(file: string): void {
     const from = join(folder('inbox'), file);
     try {
-      const answer = deps.desk.take(readFileSync(from, 'utf8'));
-      const to = join(folder('outbox'), `${file.slice(0, -ENDING.length)}.ack`);
+      const answer = deps.desk.process(readFileSync(from, 'utf8'));
+      const to = join(folder('outbox'), `${file.slice(0, -FILE_EXTENSION.length)}.ack`);
       writeFileSync(`${to}.part`, answer, { mode: OWNER_ONLY });
       renameSync(`${to}.part`, to);
     } catch (error) {
@@ -35,16 +35,16 @@ export function openClearingBox(deps: {
     renameSync(from, join(folder('done'), file));
   }
 
-  function look(): void {
+  function processInbox(): void {
     try {
-      const files = readdirSync(folder('inbox')).filter((name) => name.endsWith(ENDING));
-      for (const file of files.sort()) take(file);
+      const files = readdirSync(folder('inbox')).filter((name) => name.endsWith(FILE_EXTENSION));
+      for (const file of files.sort()) processFile(file);
     } catch (error) {
       deps.onFault(error, folder('inbox'));
     }
   }
 
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const timer = setInterval(processInbox, POLL_INTERVAL_MS);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }

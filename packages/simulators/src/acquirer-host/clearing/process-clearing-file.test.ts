@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { FinancialRequest } from '../decisions/financial-request.ts';
-import { createClearingDesk } from './process-clearing-file.ts';
+import { createClearingProcessor } from './process-clearing-file.ts';
 
 const fileId = '01890000-0000-7000-8000-000000000001';
 const amounts = [1000, 250];
@@ -37,7 +37,7 @@ function desk(code: (request: FinancialRequest) => string = () => '00') {
     captured.push(request);
     return code(request);
   };
-  return { captured, ...createClearingDesk({ directory, capture, flush() {} }) };
+  return { captured, ...createClearingProcessor({ directory, capture, flush() {} }) };
 }
 
 const answer = (sequence: number, outcome: string) =>
@@ -45,7 +45,7 @@ const answer = (sequence: number, outcome: string) =>
 
 describe('a clearing file at the host', () => {
   it('captures by its lines, and names those that it does not take', () => {
-    const { captured, take } = desk(({ amount }) => (amount === 250 ? '61' : '00'));
+    const { captured, process: take } = desk(({ amount }) => (amount === 250 ? '61' : '00'));
     assert.equal(take(fileOf(1)), `${answer(1, 'Accepted')}R|2|632601000002|61\nT|1|1\n`);
     const [first] = captured;
     assert.equal(first?.key, '022.M1.T0000001.000001.1122013000');
@@ -54,9 +54,9 @@ describe('a clearing file at the host', () => {
   });
 
   it('is answered alike when it comes again, also after a restart, and as a repeat', () => {
-    const told = desk().take(fileOf(1));
+    const told = desk().process(fileOf(1));
     const later = desk();
-    assert.equal(later.take(fileOf(1)), told);
+    assert.equal(later.process(fileOf(1)), told);
     assert.ok(later.captured.every(({ repeat }) => repeat));
   });
 
@@ -68,7 +68,7 @@ describe('a clearing file at the host', () => {
     ['a number to come later', fileOf(2), 'SEQUENCE'],
   ] as const) {
     it(`with ${what} is refused as a whole, and captures nothing`, () => {
-      const { captured, take } = desk();
+      const { captured, process: take } = desk();
       assert.match(take(file), new RegExp(`\\|Rejected\\|${reason}\nT\\|0\\|0\n$`));
       assert.deepEqual(captured, []);
       assert.match(take(fileOf(1)), /\|Accepted\n/);
@@ -76,7 +76,7 @@ describe('a clearing file at the host', () => {
   }
 
   it('is refused where another file had its number', () => {
-    const { take } = desk();
+    const { process: take } = desk();
     take(fileOf(1));
     const other = fileOf(1).replaceAll('411111******1111', '555555******4444');
     const digest = createHash('sha256')
@@ -86,6 +86,6 @@ describe('a clearing file at the host', () => {
   });
 
   it('is nothing else', () => {
-    assert.throws(() => desk().take('hello'), /not a clearing file/);
+    assert.throws(() => desk().process('hello'), /not a clearing file/);
   });
 });

@@ -16,17 +16,18 @@ const APPROVED = '00';
 type Header = { sender: string; sequence: number; previous: number; fileId: string };
 type Line = { number: string; rrn: string; currency: string; request: FinancialRequest };
 /** The files taken of each sender: their content as a hash, by their number. */
-type Taken = Record<string, Record<number, string>>;
+type ProcessedFiles = Record<string, Record<number, string>>;
 
-const whole = (text: string | undefined) =>
+const parseInteger = (text: string | undefined) =>
   text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
 
 function readHeader(text: string): Header {
-  const [mark, kind, version, institution, link, sequence, fileId = '', , before] = text.split('|');
-  const number = whole(sequence);
-  const previous = whole(before);
+  const [recordType, kind, version, institution, link, sequence, fileId = '', , before] =
+    text.split('|');
+  const number = parseInteger(sequence);
+  const previous = parseInteger(before);
   const isNumbered = number > 0 && previous < number;
-  if (mark !== 'H' || kind !== HEADER || version !== VERSION || !isNumbered) {
+  if (recordType !== 'H' || kind !== HEADER || version !== VERSION || !isNumbered) {
     throw new Error(`not a clearing file: it begins with H|${HEADER}|${VERSION}|`);
   }
   return { sender: `${institution}|${link}`, sequence: number, previous, fileId };
@@ -38,8 +39,11 @@ function readLine(text: string): Line | undefined {
   if (fields.length !== FIELDS_OF_LINE || fields[0] !== 'C') return undefined;
   const [, number = '', , merchant = '', amount, currency = '', last] = fields;
   const [, terminal = '', stan, sent, rrn = ''] = fields.slice(7, 12);
-  const [mti = '', ofTerminal, ofStan, ofSent, ofRrn = ''] = fields.slice(12, 17);
-  const minor = whole(amount);
+  const [mti = '', originalTerminal, originalStan, originalSent, originalRrn = ''] = fields.slice(
+    12,
+    17,
+  );
+  const minor = parseInteger(amount);
   if (!Number.isSafeInteger(minor) || (last !== 'F' && last !== 'P')) return undefined;
   const request: FinancialRequest = {
     kind: 'capture',
@@ -49,9 +53,11 @@ function readLine(text: string): Line | undefined {
     merchant,
     currency,
     amount: minor,
-    rrn: ofRrn,
+    rrn: originalRrn,
     pan: '',
-    originalKeys: [`${mti.slice(0, 3)}.${merchant}.${ofTerminal}.${ofStan}.${ofSent}`],
+    originalKeys: [
+      `${mti.slice(0, 3)}.${merchant}.${originalTerminal}.${originalStan}.${originalSent}`,
+    ],
     final: last === 'F',
     remaining: undefined,
   };
@@ -65,10 +71,10 @@ function totalsOf(lines: readonly Line[]): string[] {
     amounts.set(currency, (amounts.get(currency) ?? 0n) + BigInt(request.amount));
     hash = (hash + BigInt(rrn.replace(/\D/g, '') || 0)) % HASH_MODULUS;
   }
-  const told = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
+  const sortedAmounts = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     String(lines.length),
-    told.map(([currency, sum]) => `${currency}:${sum}`).join(','),
+    sortedAmounts.map(([currency, sum]) => `${currency}:${sum}`).join(','),
     String(hash),
   ];
 }
@@ -77,86 +83,89 @@ function totalsOf(lines: readonly Line[]): string[] {
 function readLines(body: readonly string[], trailer: string, digest: string): Line[] | string {
   const lines = body.map(readLine);
   if (lines.some((line, index) => line?.number !== String(index + 1))) return 'FORMAT';
-  const [mark, count, amounts, hash, proof] = trailer.split('|');
-  const known = lines as Line[];
-  const [ownCount, ownAmounts, ownHash] = totalsOf(known);
-  if (mark !== 'T') return 'FORMAT';
+  const [recordType, count, amounts, hash, trailerDigest] = trailer.split('|');
+  const validLines = lines as Line[];
+  const [ownCount, ownAmounts, ownHash] = totalsOf(validLines);
+  if (recordType !== 'T') return 'FORMAT';
   if (count !== ownCount) return 'COUNT';
   if (amounts !== ownAmounts) return 'AMOUNT';
-  return hash !== ownHash || proof !== digest ? 'HASH' : known;
+  return hash !== ownHash || trailerDigest !== digest ? 'HASH' : validLines;
 }
 
-function isOurs(error: unknown): boolean {
+function isMissingFile(error: unknown): boolean {
   return (error as { code?: string }).code === 'ENOENT';
 }
 
 /** Remembers which files were taken, over a restart. */
-function openTaken(path: string) {
-  let taken: Taken = {};
+function openProcessedFiles(path: string) {
+  let processed: ProcessedFiles = {};
   try {
-    taken = JSON.parse(readFileSync(path, 'utf8')) as Taken;
+    processed = JSON.parse(readFileSync(path, 'utf8')) as ProcessedFiles;
   } catch (error) {
-    if (!isOurs(error)) throw error;
+    if (!isMissingFile(error)) throw error;
   }
   return {
-    of: (sender: string) => taken[sender] ?? {},
+    filesOf: (sender: string) => processed[sender] ?? {},
     add({ sender, sequence }: Header, digest: string): void {
-      taken[sender] = { ...taken[sender], [sequence]: digest };
-      writeFileSync(`${path}.new`, JSON.stringify(taken), { mode: OWNER_ONLY });
+      processed[sender] = { ...processed[sender], [sequence]: digest };
+      writeFileSync(`${path}.new`, JSON.stringify(processed), { mode: OWNER_ONLY });
       renameSync(`${path}.new`, path);
     },
   };
 }
 
-export type ClearingDesk = {
+export type ClearingProcessor = {
   /** @throws Error for what is no clearing file; one that is damaged is acknowledged so */
-  take(text: string): string;
+  process(text: string): string;
 };
 
-export function createClearingDesk(deps: {
+export function createClearingProcessor(deps: {
   directory: string;
   capture(request: FinancialRequest): string;
   flush(): void;
-}): ClearingDesk {
-  const taken = openTaken(join(deps.directory, 'clearing.json'));
+}): ClearingProcessor {
+  const processedFiles = openProcessedFiles(join(deps.directory, 'clearing.json'));
 
-  function whyNotNow({ sender, sequence, previous }: Header, digest: string): string | undefined {
-    const files = taken.of(sender);
-    const known = files[sequence];
+  function sequenceFault(
+    { sender, sequence, previous }: Header,
+    digest: string,
+  ): string | undefined {
+    const files = processedFiles.filesOf(sender);
+    const earlierDigest = files[sequence];
     // The same file again is answered as before; another one under its number is not taken.
-    if (known !== undefined) return known === digest ? undefined : 'DUPLICATE';
+    if (earlierDigest !== undefined) return earlierDigest === digest ? undefined : 'DUPLICATE';
     return previous > 0 && files[previous] === undefined ? 'SEQUENCE' : undefined;
   }
 
-  function opening({ sequence, fileId }: Header, ...outcome: string[]): string {
+  function acknowledgementHeader({ sequence, fileId }: Header, ...outcome: string[]): string {
     return `${['A', ACKNOWLEDGEMENT, VERSION, String(sequence).padStart(6, '0'), fileId, ...outcome].join('|')}\n`;
   }
 
   return {
-    take(text) {
+    process(text) {
       const records = text.replace(/\n$/, '').split('\n');
       const header = readHeader(records[0] ?? '');
       const trailer = records.at(-1) ?? '';
-      const proven = text.slice(0, text.lastIndexOf(trailer));
-      const digest = createHash('sha256').update(proven).digest('hex');
+      const digestedText = text.slice(0, text.lastIndexOf(trailer));
+      const digest = createHash('sha256').update(digestedText).digest('hex');
       const lines = readLines(records.slice(1, -1), trailer, digest);
-      const fault = typeof lines === 'string' ? lines : whyNotNow(header, digest);
+      const fault = typeof lines === 'string' ? lines : sequenceFault(header, digest);
       if (fault !== undefined || typeof lines === 'string') {
-        return `${opening(header, 'Rejected', String(fault))}T|0|0\n`;
+        return `${acknowledgementHeader(header, 'Rejected', String(fault))}T|0|0\n`;
       }
       const { sender, sequence } = header;
-      const repeat = taken.of(sender)[sequence] !== undefined;
+      const repeat = processedFiles.filesOf(sender)[sequence] !== undefined;
       const answers = lines.map((line) => ({
         ...line,
         code: deps.capture({ ...line.request, repeat }),
       }));
       // The captures are durable before the file counts as taken: it may come again, they go once.
       deps.flush();
-      if (!repeat) taken.add(header, digest);
+      if (!repeat) processedFiles.add(header, digest);
       const rejected = answers.filter(({ code }) => code !== APPROVED);
-      const told = rejected.map(({ number, rrn, code }) => `R|${number}|${rrn}|${code}\n`);
+      const rejections = rejected.map(({ number, rrn, code }) => `R|${number}|${rrn}|${code}\n`);
       const counts = `T|${answers.length - rejected.length}|${rejected.length}\n`;
-      return opening(header, 'Accepted') + told.join('') + counts;
+      return acknowledgementHeader(header, 'Accepted') + rejections.join('') + counts;
     },
   };
 }

@@ -32,39 +32,39 @@ describe('the keys of the host', () => {
   test('an offer is good behind the present key, and the present one once it is taken', () => {
     const ring = open();
     const offer = offerOf(ring);
-    assert.deepEqual(ring.of('P'), [first.key, offer.key]);
-    offer.taken();
-    assert.deepEqual(ring.of('P'), [offer.key, first.key]);
-    offer.taken();
-    assert.deepEqual(ring.of('P'), [offer.key, first.key]);
-    assert.deepEqual(ring.of('M'), []);
+    assert.deepEqual(ring.keysFor('P'), [first.key, offer.key]);
+    offer.accept();
+    assert.deepEqual(ring.keysFor('P'), [offer.key, first.key]);
+    offer.accept();
+    assert.deepEqual(ring.keysFor('P'), [offer.key, first.key]);
+    assert.deepEqual(ring.keysFor('M'), []);
   });
 
   test('what was taken, and an offer that nobody has answered, outlive the process', () => {
     const before = open();
     const taken = offerOf(before);
-    taken.taken();
+    taken.accept();
     const unanswered = offerOf(before);
     const ring = open();
-    assert.deepEqual(ring.of('P'), [taken.key, first.key, unanswered.key]);
+    assert.deepEqual(ring.keysFor('P'), [taken.key, first.key, unanswered.key]);
     assert.equal(statSync(join(directory, 'keys.json')).mode & 0o777, 0o600);
   });
 
   test('an answer is for its own offer: the younger one waits, the older one is over', () => {
     const ring = open();
     const offers = [offerOf(ring), offerOf(ring), offerOf(ring)] as const;
-    offers[1].taken();
-    assert.deepEqual(ring.of('P'), [offers[1].key, first.key, offers[2].key]);
-    offers[0].taken();
-    assert.deepEqual(ring.of('P'), [offers[1].key, first.key, offers[2].key]);
-    offers[2].taken();
-    assert.deepEqual(ring.of('P'), [offers[2].key, offers[1].key]);
+    offers[1].accept();
+    assert.deepEqual(ring.keysFor('P'), [offers[1].key, first.key, offers[2].key]);
+    offers[0].accept();
+    assert.deepEqual(ring.keysFor('P'), [offers[1].key, first.key, offers[2].key]);
+    offers[2].accept();
+    assert.deepEqual(ring.keysFor('P'), [offers[2].key, offers[1].key]);
   });
 
   test('four offers wait and no more; without a zone master key there is none', () => {
     const ring = open();
     const offers = Array.from({ length: 6 }, () => offerOf(ring).key);
-    assert.deepEqual(ring.of('P'), [first.key, ...offers.slice(2).reverse()]);
+    assert.deepEqual(ring.keysFor('P'), [first.key, ...offers.slice(2).reverse()]);
     assert.equal(open({ zonePin: first }).offer('P'), undefined);
   });
 });

@@ -32,12 +32,12 @@ export type KeyOffer = {
   /** DE48 that brings it, canonical. */
   text: string;
   /** The other side has taken it: it is the present one. */
-  taken(): void;
+  accept(): void;
 };
 
 export type KeyRing = {
   /** The keys of a use that are good now, the present one first. */
-  of(use: KeyUse): readonly Buffer[];
+  keysFor(use: KeyUse): readonly Buffer[];
   /** Undefined where there is no zone master key. */
   offer(use: KeyUse): KeyOffer | undefined;
 };
@@ -48,31 +48,31 @@ type Keys = { [use in KeyUse]?: HostKey[] };
 /** What a host remembers: the keys that the other side has taken, and those that it may have taken. */
 type Stored = Keys & { offered: Keys };
 
-const goodKeys = 2;
+const validKeysMax = 2;
 /** Offers of a use that nobody has answered yet. */
-const openOffers = 4;
+const openOffersMax = 4;
 const keyBytes = 16;
 const keyIndex = '01';
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
 
-type Written = { [use in KeyUse]?: { algorithm: 'Tdes' | 'Aes'; key: string }[] };
+type KeysInFile = { [use in KeyUse]?: { algorithm: 'Tdes' | 'Aes'; key: string }[] };
 
-function keysOf(written: Written = {}): Keys {
+function keysOf(written: KeysInFile = {}): Keys {
   const keys: Keys = {};
   for (const use of ['P', 'M'] as const) {
-    const found = written[use]?.map(({ algorithm, key }) => ({
+    const keysOfUse = written[use]?.map(({ algorithm, key }) => ({
       algorithm,
       key: Buffer.from(key, 'hex'),
     }));
-    if (found !== undefined) keys[use] = found;
+    if (keysOfUse !== undefined) keys[use] = keysOfUse;
   }
   return keys;
 }
 
-function read(path: string): Stored {
+function readStoredKeys(path: string): Stored {
   if (!existsSync(path)) return { offered: {} };
-  const written = JSON.parse(readFileSync(path, 'utf8')) as Written & { offered?: Written };
+  const written = JSON.parse(readFileSync(path, 'utf8')) as KeysInFile & { offered?: KeysInFile };
   return { ...keysOf(written), offered: keysOf(written.offered) };
 }
 
@@ -89,8 +89,8 @@ export function openKeyRing(options: {
 }): KeyRing {
   const { directory, keys, mac } = options;
   const path = join(directory, 'keys.json');
-  const stored = read(path);
-  const started: Keys = defined({
+  const stored = readStoredKeys(path);
+  const configured: Keys = defined({
     P: keys.zonePin === undefined ? undefined : [keys.zonePin],
     M: keys.mac === undefined ? undefined : [keys.mac],
   });
@@ -98,7 +98,7 @@ export function openKeyRing(options: {
   const offered = (use: KeyUse) => stored.offered[use] ?? [];
 
   function all(use: KeyUse): HostKey[] {
-    const present = [...(stored[use] ?? []), ...(started[use] ?? [])].slice(0, goodKeys);
+    const present = [...(stored[use] ?? []), ...(configured[use] ?? [])].slice(0, validKeysMax);
     // The other side may use the new key before it has told us so.
     return [...present, ...offered(use)];
   }
@@ -116,33 +116,33 @@ export function openKeyRing(options: {
   }
 
   /** Offers before this one are answered as well: the other side goes by the last that it took. */
-  function take(use: KeyUse, key: HostKey): void {
+  function acceptKey(use: KeyUse, key: HostKey): void {
     const at = offered(use).indexOf(key);
     if (at < 0) return;
-    stored[use] = [key, ...(stored[use] ?? [])].slice(0, goodKeys);
+    stored[use] = [key, ...(stored[use] ?? [])].slice(0, validKeysMax);
     stored.offered[use] = offered(use).slice(0, at);
     save();
   }
 
   return {
-    of: (use) => all(use).map(({ key }) => key),
+    keysFor: (use) => all(use).map(({ key }) => key),
     offer(use) {
       const { zoneMaster } = keys;
       if (zoneMaster === undefined) return undefined;
       const algorithm = use === 'M' && mac?.algorithm === 'AesCmac' ? 'Aes' : 'Tdes';
-      const fresh: HostKey = { algorithm, key: randomBytes(keyBytes) };
-      stored.offered[use] = [fresh, ...offered(use)].slice(0, openOffers);
+      const newKey: HostKey = { algorithm, key: randomBytes(keyBytes) };
+      stored.offered[use] = [newKey, ...offered(use)].slice(0, openOffersMax);
       save();
-      const check = keyCheckValue(fresh.key, algorithm);
-      const wrapped = wrapKey(zoneMaster.key, fresh.key, zoneMaster.algorithm).toString('hex');
+      const check = keyCheckValue(newKey.key, algorithm);
+      const wrapped = wrapKey(zoneMaster.key, newKey.key, zoneMaster.algorithm).toString('hex');
       const text = `${use}${algorithm.slice(0, 1)}${keyIndex}${check}${wrapped.toUpperCase()}`;
-      return { text, taken: () => take(use, fresh) };
+      return { text, accept: () => acceptKey(use, newKey) };
     },
   };
 }
 
 /** The first eight bytes of a message authentication code. */
-export function macOf(algorithm: MacPlace['algorithm'], key: Buffer, data: Buffer): Buffer {
+export function computeMac(algorithm: MacPlace['algorithm'], key: Buffer, data: Buffer): Buffer {
   const code = algorithm === 'AesCmac' ? aesCmac(key, data) : retailMac(key, data);
   return code.subarray(0, 8);
 }

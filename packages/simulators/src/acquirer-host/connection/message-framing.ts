@@ -6,14 +6,14 @@ import {
   type Host,
   type Message,
 } from '@switchyard/iso8583';
-import { type KeyRing, macOf } from './exchange-keys.ts';
+import { computeMac, type KeyRing } from './exchange-keys.ts';
 
 /** A message whose authentication is missing or another one. */
 export class MacError extends Error {
   override readonly name = 'MacError';
 }
 
-export type Wire = {
+export type MessageFraming = {
   /** The frames of a chunk; throws where the stream has lost its limits. */
   push(chunk: Buffer): Frame[];
   read(payload: Buffer): Message;
@@ -28,7 +28,7 @@ const idBytes = 1;
 const addressBytes = 2;
 
 /** The addresses of a TPDU change places: whoever sent it gets it. */
-function turned(tpdu: Buffer): Buffer {
+function swapTpduAddresses(tpdu: Buffer): Buffer {
   const id = tpdu.subarray(0, idBytes);
   const to = tpdu.subarray(idBytes, idBytes + addressBytes);
   const from = tpdu.subarray(idBytes + addressBytes);
@@ -36,7 +36,13 @@ function turned(tpdu: Buffer): Buffer {
 }
 
 /** One for each connection. */
-export function createWire({ host, ring }: { host: Host; ring: KeyRing }): Wire {
+export function createMessageFraming({
+  host,
+  ring,
+}: {
+  host: Host;
+  ring: KeyRing;
+}): MessageFraming {
   const { framing, table } = host;
   const deframer = createDeframer(framing, { maxBytes: frameBytesMax });
   const algorithm = table.mac?.algorithm;
@@ -48,20 +54,25 @@ export function createWire({ host, ring }: { host: Host; ring: KeyRing }): Wire 
       if (algorithm === undefined) return host.decode(payload);
       const { message, over, code } = host.opened(payload);
       if (!host.wantsMac(message.mti)) return message;
-      const good = ring.of('M').some((key) => code?.equals(macOf(algorithm, key, over)) === true);
-      if (!good) throw new MacError('the authentication of a message is missing or another one');
+      const isAuthentic = ring
+        .keysFor('M')
+        .some((key) => code?.equals(computeMac(algorithm, key, over)) === true);
+      if (!isAuthentic)
+        throw new MacError('the authentication of a message is missing or another one');
       return message;
     },
     write(message) {
       if (algorithm === undefined || !host.wantsMac(message.mti)) return host.encode(message);
-      const [key] = ring.of('M');
+      const [key] = ring.keysFor('M');
       if (key === undefined) throw new MacError('there is no key of message authentication');
       const { over, seal } = host.unsealed(message);
-      return seal(macOf(algorithm, key, over));
+      return seal(computeMac(algorithm, key, over));
     },
     frame(payload, tpdu) {
       if ((framing.tpduBytes ?? 0) === 0) return encodeFrame(framing, payload);
-      return encodeFrame(framing, payload, { tpdu: tpdu.length > 0 ? turned(tpdu) : ownTpdu });
+      return encodeFrame(framing, payload, {
+        tpdu: tpdu.length > 0 ? swapTpduAddresses(tpdu) : ownTpdu,
+      });
     },
   };
 }

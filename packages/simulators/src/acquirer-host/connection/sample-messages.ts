@@ -1,16 +1,16 @@
 // Shows what a table makes of messages: a sale, its reversal and an echo, as they stand on the wire.
 import { compileHost, encodeFrame, type HostTable, type Message } from '@switchyard/iso8583';
-import { macOf } from './exchange-keys.ts';
+import { computeMac } from './exchange-keys.ts';
 
-const noCard = '0'.repeat(16);
-const place = { 32: '123456', 41: 'TERM0001', 42: 'M00000000000001', 49: '978' };
+const sampleCardNumber = '0'.repeat(16);
+const sampleFields = { 32: '123456', 41: 'TERM0001', 42: 'M00000000000001', 49: '978' };
 
 const samples: Readonly<Record<string, Message>> = {
   sale: {
     mti: '0200',
     fields: {
-      ...place,
-      2: noCard,
+      ...sampleFields,
+      2: sampleCardNumber,
       3: '000000',
       4: '000000001234',
       7: '0131120000',
@@ -27,8 +27,8 @@ const samples: Readonly<Record<string, Message>> = {
   reversal: {
     mti: '0420',
     fields: {
-      ...place,
-      2: noCard,
+      ...sampleFields,
+      2: sampleCardNumber,
       3: '000000',
       4: '000000001234',
       7: '0131120010',
@@ -57,7 +57,7 @@ export function sampleLines(table: HostTable): string {
   const bytesOf = (message: Message): Buffer => {
     if (table.mac === undefined || !host.wantsMac(message.mti)) return host.encode(message);
     const { over, seal } = host.unsealed(message);
-    return seal(macOf(table.mac.algorithm, sampleKey, over));
+    return seal(computeMac(table.mac.algorithm, sampleKey, over));
   };
   const lines = Object.entries(samples).map(([name, message]) => {
     const frame = encodeFrame(framing, bytesOf(message), extra);

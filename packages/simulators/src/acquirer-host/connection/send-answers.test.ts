@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { createOutbox } from './send-answers.ts';
+import { createAnswerQueue } from './send-answers.ts';
 
 function fakeSocket(log: string[], name: string, unreadBytes = 0) {
   const socket = {
@@ -24,17 +24,20 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe('the outbox', () => {
   it('writes the ledger once for all answers of a turn, then sends them', async () => {
     const log: string[] = [];
-    const outbox = createOutbox({ flush: () => log.push('flush'), onFault: () => assert.fail() });
+    const outbox = createAnswerQueue({
+      flush: () => log.push('flush'),
+      onFault: () => assert.fail(),
+    });
     const [a, b] = [fakeSocket(log, 'a'), fakeSocket(log, 'b')];
     outbox.send(a, Buffer.from('1'));
     outbox.send(b, Buffer.from('2'));
-    outbox.cut(a);
+    outbox.disconnect(a);
     outbox.send(a, Buffer.from('3'));
-    outbox.settle();
+    outbox.scheduleFlush();
     assert.deepEqual(log, []);
     await turn();
     assert.deepEqual(log, ['flush', 'a 1', 'b 2', 'a cut']);
-    outbox.settle();
+    outbox.scheduleFlush();
     await turn();
     assert.equal(log.at(-1), 'flush');
   });
@@ -42,7 +45,7 @@ describe('the outbox', () => {
   it('cuts the connections when the ledger cannot be written', async () => {
     const log: string[] = [];
     let full = true;
-    const outbox = createOutbox({
+    const outbox = createAnswerQueue({
       flush() {
         if (full) throw new Error('no space');
       },
@@ -59,7 +62,7 @@ describe('the outbox', () => {
 
   it('cuts off a peer that does not read', async () => {
     const log: string[] = [];
-    const outbox = createOutbox({ flush() {}, onFault: () => assert.fail() });
+    const outbox = createAnswerQueue({ flush() {}, onFault: () => assert.fail() });
     outbox.send(fakeSocket(log, 'deaf', 2 ** 20 + 1), Buffer.from('1'));
     await turn();
     assert.deepEqual(log, ['deaf cut']);

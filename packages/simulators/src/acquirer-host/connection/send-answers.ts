@@ -2,17 +2,17 @@
 import type { Socket } from 'node:net';
 
 /** A frame to send, or with `undefined` a connection to cut. */
-type Parcel = { socket: Socket; frame: Buffer | undefined };
+type QueuedFrame = { socket: Socket; frame: Buffer | undefined };
 
-export type Outbox = {
+export type AnswerQueue = {
   /** Sends a frame once the ledger is written. */
   send(socket: Socket, frame: Buffer): void;
   /** Cuts a connection once the ledger is written. */
-  cut(socket: Socket): void;
+  disconnect(socket: Socket): void;
   /** Has the ledger written although nothing is to be sent. */
-  settle(): void;
+  scheduleFlush(): void;
   /** Writes and sends at once what waits. */
-  drain(): void;
+  flushNow(): void;
 };
 
 /** A peer that does not read its answers is cut off. */
@@ -22,18 +22,18 @@ const unreadBytesMax = 1 << 20;
  * @param deps `flush` writes the ledger and throws where it cannot; then nothing is answered and
  *   the connections are cut, so that the other side asks again
  */
-export function createOutbox(deps: {
+export function createAnswerQueue(deps: {
   flush: () => void;
   onFault: (error: unknown) => void;
-}): Outbox {
-  let parcels: Parcel[] = [];
+}): AnswerQueue {
+  let queue: QueuedFrame[] = [];
   let scheduled: NodeJS.Immediate | undefined;
 
   function schedule(): void {
     scheduled ??= setImmediate(drain);
   }
 
-  function flushed(): boolean {
+  function tryFlush(): boolean {
     try {
       deps.flush();
       return true;
@@ -43,7 +43,7 @@ export function createOutbox(deps: {
     }
   }
 
-  function deliver({ socket, frame }: Parcel): void {
+  function deliver({ socket, frame }: QueuedFrame): void {
     if (socket.destroyed) return;
     if (frame === undefined || socket.writableLength > unreadBytesMax) socket.destroy();
     else socket.write(frame);
@@ -52,27 +52,27 @@ export function createOutbox(deps: {
   function drain(): void {
     if (scheduled !== undefined) clearImmediate(scheduled);
     scheduled = undefined;
-    const batch = parcels;
-    parcels = [];
-    if (!flushed()) {
+    const batch = queue;
+    queue = [];
+    if (!tryFlush()) {
       for (const { socket } of batch) socket.destroy();
       return;
     }
     for (const { socket } of batch) socket.cork();
-    for (const parcel of batch) deliver(parcel);
+    for (const queued of batch) deliver(queued);
     for (const { socket } of batch) socket.uncork();
   }
 
   return {
     send(socket, frame) {
-      parcels.push({ socket, frame });
+      queue.push({ socket, frame });
       schedule();
     },
-    cut(socket) {
-      parcels.push({ socket, frame: undefined });
+    disconnect(socket) {
+      queue.push({ socket, frame: undefined });
       schedule();
     },
-    settle: schedule,
-    drain,
+    scheduleFlush: schedule,
+    flushNow: drain,
   };
 }

@@ -1,7 +1,7 @@
 // Address verification: what the host says of a postal code and a house number.
 
-const asked = '82';
-const postalPlaces = 9;
+const addressTag = '82';
+const postalCodeLength = 9;
 
 /** The text of a subelement of DE48: tag and length of two digits each, then the text. */
 function subelementOf(field: string, tag: string): string | undefined {
@@ -25,13 +25,13 @@ function subelementOf(field: string, tag: string): string | undefined {
  * addressResult('8211SW1A2AA  10'); // 'Y'
  * ```
  */
-export function addressResult(field: string | undefined): string | undefined {
-  const address = field === undefined ? undefined : subelementOf(field, asked);
+export function addressVerificationResult(field: string | undefined): string | undefined {
+  const address = field === undefined ? undefined : subelementOf(field, addressTag);
   if (address === undefined) return undefined;
-  const postal = address.slice(0, postalPlaces).trimEnd();
-  const house = address.slice(postalPlaces);
-  if (/^0+$/.test(postal)) return 'U';
-  const houseFits = !house.endsWith('9');
-  if (postal.endsWith('9')) return houseFits ? 'A' : 'N';
-  return houseFits ? 'Y' : 'Z';
+  const postalCode = address.slice(0, postalCodeLength).trimEnd();
+  const houseNumber = address.slice(postalCodeLength);
+  if (/^0+$/.test(postalCode)) return 'U';
+  const matchesHouseNumber = !houseNumber.endsWith('9');
+  if (postalCode.endsWith('9')) return matchesHouseNumber ? 'A' : 'N';
+  return matchesHouseNumber ? 'Y' : 'Z';
 }

@@ -1,14 +1,14 @@
 // Builds answers out of requests.
 import type { Message } from '@switchyard/iso8583';
-import type { Answered } from '../ledger/ledger-entries.ts';
-import { addressResult } from './address-verification.ts';
+import type { RecordedAnswer } from '../ledger/ledger-entries.ts';
+import { addressVerificationResult } from './address-verification.ts';
 
 const ECHOED = [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70, 95] as const;
 const PARTIALLY_APPROVED = '10';
 const AMOUNT_DIGITS = 12;
 
 /** Whether a message type is that of an answer or a confirmation, which wants none itself. */
-export function isAnswer(mti: string): boolean {
+export function isResponseMessage(mti: string): boolean {
   return Number(mti.slice(2, 3)) % 2 === 1;
 }
 
@@ -17,7 +17,7 @@ function answerType(mti: string): string {
 }
 
 /** An answer with nothing but a response code (DE39) and the echo of the request. */
-export function plainAnswer(request: Message, code: string): Message {
+export function answerWithCode(request: Message, code: string): Message {
   const answer: Message = { mti: answerType(request.mti), fields: {} };
   for (const field of ECHOED) {
     const value = request.fields[field];
@@ -39,8 +39,8 @@ function issuerAuthentication(trace: string, code: string): string {
 }
 
 /** The answer to a financial message that was decided, now or earlier. */
-export function decidedAnswer(request: Message, answered: Answered): Message {
-  const answer = plainAnswer(request, answered.code);
+export function answerForDecision(request: Message, answered: RecordedAnswer): Message {
+  const answer = answerWithCode(request, answered.code);
   const { fields } = answer;
   if (answered.code === PARTIALLY_APPROVED) {
     fields[4] = String(answered.amount).padStart(AMOUNT_DIGITS, '0');
@@ -50,7 +50,7 @@ export function decidedAnswer(request: Message, answered: Answered): Message {
   if (request.fields[55] !== undefined && !reversal) {
     fields[55] = issuerAuthentication(request.fields[11] ?? '', answered.code);
   }
-  const address = reversal ? undefined : addressResult(request.fields[48]);
+  const address = reversal ? undefined : addressVerificationResult(request.fields[48]);
   if (address !== undefined) fields[48] = `8301${address}`;
   return answer;
 }

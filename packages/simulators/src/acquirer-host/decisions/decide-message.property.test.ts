@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
 import fc from 'fast-check';
-import { createTill, repeatOf } from '../iso8583-client.fixture.ts';
+import { createTerminalMessages, repeatMessage } from '../iso8583-client.fixture.ts';
 import { openLedger } from '../ledger/ledger.ts';
 import { readLedger } from '../ledger/read-ledger.ts';
-import { createHost } from './decide-message.ts';
+import { createMessageDecider } from './decide-message.ts';
 
 const runs = { numRuns: 200, seed: randomInt(2 ** 31) } as const;
 const segmentEntries = 8;
@@ -60,13 +60,13 @@ const accepted = { capture: 0, refund: 0, reversal: 0 };
 
 function play(directory: string, script: Operation[]): void {
   let ledger = openLedger({ directory, segmentEntries });
-  let host = createHost({ ledger, clock: { now: () => 0 } });
-  const till = createTill();
+  let host = createMessageDecider({ ledger, clock: { now: () => 0 } });
+  const till = createTerminalMessages();
   const originals: { message: Message; model: Model }[] = [];
   let last: Message | undefined;
 
   function decide(message: Message): Message['fields'] {
-    const decision = host.decide(message, { signedOn: true });
+    const decision = host.decide(message, { isSignedOn: true });
     ledger.flush();
     return decision?.answer.fields ?? {};
   }
@@ -76,7 +76,7 @@ function play(directory: string, script: Operation[]): void {
     if (kind === 'restart') {
       ledger.close();
       ledger = openLedger({ directory, segmentEntries });
-      host = createHost({ ledger, clock: { now: () => 0 } });
+      host = createMessageDecider({ ledger, clock: { now: () => 0 } });
       return;
     }
     if (kind === 'hold' || kind === 'sale') {
@@ -104,7 +104,7 @@ function play(directory: string, script: Operation[]): void {
     step(operation);
     if (!operation.repeated || last === undefined) continue;
     const before = ledger.snapshot();
-    decide(repeatOf(last));
+    decide(repeatMessage(last));
     assert.deepEqual(ledger.snapshot().totals, before.totals);
   }
   const [totals] = ledger.snapshot().totals;

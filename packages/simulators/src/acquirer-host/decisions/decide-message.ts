@@ -3,27 +3,35 @@ import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import type { Clock } from '../../shared/clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type Answered, effectOf, type Original } from '../ledger/ledger-entries.ts';
-import { decidedAnswer, isAnswer, plainAnswer } from './build-answer.ts';
-import { type FinancialRequest, type OriginalTime, parseRequest } from './financial-request.ts';
 import {
+  entryEffect,
+  type OriginalTransaction,
+  type RecordedAnswer,
+} from '../ledger/ledger-entries.ts';
+import { answerForDecision, answerWithCode, isResponseMessage } from './build-answer.ts';
+import {
+  type FinancialRequest,
+  type OriginalTime,
+  parseFinancialRequest,
+} from './financial-request.ts';
+import {
+  type AnswerDelivery,
   amountRule,
   approvedAmount,
-  approves,
-  type Delivery,
-  reversalTrouble,
-  troubledAttempts,
+  isApprovalCode,
+  reversalFaultAttempts,
+  reversalFaultOf,
 } from './test-amounts-and-cards.ts';
-import { pinVerdict } from './verify-pin.ts';
+import { verifyPin } from './verify-pin.ts';
 
 /** What the host remembers of one connection. */
-export type Session = { signedOn: boolean };
+export type ConnectionSession = { isSignedOn: boolean };
 
-export type Decision = { answer: Message; delivery: Delivery };
+export type HostDecision = { answer: Message; delivery: AnswerDelivery };
 
-export type Host = {
+export type MessageDecider = {
   /** Decides and records; `undefined` where there is nothing to say. Flush before answering. */
-  decide(message: Message, session: Session): Decision | undefined;
+  decide(message: Message, session: ConnectionSession): HostDecision | undefined;
   /** Captures by a line of a clearing file; gives the response code, the same one for a repeat. */
   capture(request: FinancialRequest): string;
 };
@@ -43,18 +51,18 @@ const ABOVE_THE_LIMIT = '61';
 const MALFUNCTION = '96';
 
 /** How many originals with troubled reversals are counted at a time. */
-const troubledMax = 10_000;
+const countedReversalsMax = 10_000;
 
 /** What became of a message: the original before and after it, and the answer. */
 type Outcome = {
-  before: Original | undefined;
-  after: Original;
+  before: OriginalTransaction | undefined;
+  after: OriginalTransaction;
   code: string;
   amount: number;
   approval: string;
 };
 
-export type HostDeps = {
+export type MessageDeciderOptions = {
   ledger: Ledger;
   clock: Clock;
   /** By which of its times an original is named. */
@@ -65,11 +73,11 @@ export type HostDeps = {
   givesKeys?: boolean;
 };
 
-export function createHost(deps: HostDeps): Host {
+export function createMessageDecider(deps: MessageDeciderOptions): MessageDecider {
   const { ledger, clock, originalBy, pinKeys, givesKeys = false } = deps;
   const reversalAttempts = new Map<string, number>();
 
-  function record(request: FinancialRequest, outcome: Outcome, delivery: Delivery): void {
+  function record(request: FinancialRequest, outcome: Outcome, delivery: AnswerDelivery): void {
     const { before, after, code, amount, approval } = outcome;
     // `key` stays second and `original.key` first: the files are searched for these words.
     ledger.record({
@@ -82,86 +90,124 @@ export function createHost(deps: HostDeps): Host {
       approval,
       ...(delivery === 'once' ? {} : { delivery }),
       original: after,
-      effect: effectOf(before, after),
+      effect: entryEffect(before, after),
     });
   }
 
-  function settle(
+  function recordAndAnswer(
     message: Message,
     request: FinancialRequest,
     outcome: Outcome,
-    delivery: Delivery,
-  ): Decision {
+    delivery: AnswerDelivery,
+  ): HostDecision {
     record(request, outcome, delivery);
-    return { answer: decidedAnswer(message, outcome), delivery };
+    return { answer: answerForDecision(message, outcome), delivery };
   }
 
-  function authorise(request: FinancialRequest, kind: 'hold' | 'sale', code: string): Outcome {
+  function applyAuthorization(
+    request: FinancialRequest,
+    kind: 'hold' | 'sale',
+    code: string,
+  ): Outcome {
     const { key, terminal, merchant, currency, rrn, pan, amount } = request;
     const approved = approvedAmount(code, amount);
-    const approval = approves(code) ? (request.approvedOffline ?? ledger.nextApproval()) : '';
+    const approval = isApprovalCode(code) ? (request.approvedOffline ?? ledger.nextApproval()) : '';
     const captured = kind === 'sale' ? approved : 0;
     const facts = { key, kind, terminal, merchant, currency, rrn, pan, code, approval };
-    const after: Original = { ...facts, approved, held: approved, captured, refunded: 0 };
+    const after: OriginalTransaction = {
+      ...facts,
+      approved,
+      held: approved,
+      captured,
+      refunded: 0,
+    };
     return { before: undefined, after, code, amount: approved, approval };
   }
 
-  function first(message: Message, request: FinancialRequest, kind: 'hold' | 'sale'): Decision {
-    if (!ledger.admits(request)) {
-      return { answer: plainAnswer(message, INVALID_MERCHANT), delivery: 'once' };
+  function decideHoldOrSale(
+    message: Message,
+    request: FinancialRequest,
+    kind: 'hold' | 'sale',
+  ): HostDecision {
+    if (!ledger.canRecord(request)) {
+      return { answer: answerWithCode(message, INVALID_MERCHANT), delivery: 'once' };
     }
-    const refused = pinRefusal(message, pinKeys?.() ?? []);
-    if (refused !== undefined) {
-      return settle(message, request, authorise(request, kind, refused), 'once');
+    const pinDeclined = pinDeclineCode(message, pinKeys?.() ?? []);
+    if (pinDeclined !== undefined) {
+      return recordAndAnswer(
+        message,
+        request,
+        applyAuthorization(request, kind, pinDeclined),
+        'once',
+      );
     }
     // An authorisation of nothing verifies the card; a sale of nothing is a mistake.
     const rule =
       kind === 'sale' && request.amount === 0
         ? { code: INVALID_AMOUNT, delivery: 'once' as const }
         : amountRule(request.amount);
-    return settle(message, request, authorise(request, kind, rule.code), rule.delivery);
+    return recordAndAnswer(
+      message,
+      request,
+      applyAuthorization(request, kind, rule.code),
+      rule.delivery,
+    );
   }
 
-  function follow(message: Message, request: FinancialRequest, original: Original): Decision {
+  function decideCaptureOrRefund(
+    message: Message,
+    request: FinancialRequest,
+    original: OriginalTransaction,
+  ): HostDecision {
     const { amount } = request;
     const refund = request.kind === 'refund';
-    const left = refund ? original.captured - original.refunded : original.held - original.captured;
-    const refused = refusalOf(request, original, left);
+    const availableAmount = refund
+      ? original.captured - original.refunded
+      : original.held - original.captured;
+    const declineCode = declineCodeOf(request, original, availableAmount);
     const rule = amountRule(amount);
     // A part of a capture or refund cannot be approved: 10 approves all of it.
-    const code = refused ?? (approves(rule.code) ? APPROVED : rule.code);
+    const code = declineCode ?? (isApprovalCode(rule.code) ? APPROVED : rule.code);
     if (code !== APPROVED) {
-      const nothing = { before: original, after: original, code, amount: 0, approval: '' };
-      return settle(message, request, nothing, 'once');
+      const declined = { before: original, after: original, code, amount: 0, approval: '' };
+      return recordAndAnswer(message, request, declined, 'once');
     }
     const after = refund
       ? { ...original, refunded: original.refunded + amount }
-      : captureOf(original, request);
+      : applyCapture(original, request);
     const approval = refund ? ledger.nextApproval() : original.approval;
     const outcome = { before: original, after, code, amount, approval };
-    return settle(message, request, outcome, rule.delivery);
+    return recordAndAnswer(message, request, outcome, rule.delivery);
   }
 
-  function reverse(message: Message, request: FinancialRequest, original: Original): Decision {
-    const trouble = reversalTrouble(original.pan);
-    if (trouble !== undefined) {
+  function decideReversal(
+    message: Message,
+    request: FinancialRequest,
+    original: OriginalTransaction,
+  ): HostDecision {
+    const fault = reversalFaultOf(original.pan);
+    if (fault !== undefined) {
       const attempt = (reversalAttempts.get(original.key) ?? 0) + 1;
-      if (reversalAttempts.size >= troubledMax) reversalAttempts.clear();
+      if (reversalAttempts.size >= countedReversalsMax) reversalAttempts.clear();
       reversalAttempts.set(original.key, attempt);
-      if (attempt <= troubledAttempts[trouble]) {
-        if (trouble === 'refused') {
-          return { answer: plainAnswer(message, MALFUNCTION), delivery: 'once' };
+      if (attempt <= reversalFaultAttempts[fault]) {
+        if (fault === 'refused') {
+          return { answer: answerWithCode(message, MALFUNCTION), delivery: 'once' };
         }
-        return { ...reverseOnce(message, request, original), delivery: 'never' };
+        return { ...applyReversal(message, request, original), delivery: 'never' };
       }
     }
-    return reverseOnce(message, request, original);
+    return applyReversal(message, request, original);
   }
 
-  function reverseOnce(message: Message, request: FinancialRequest, original: Original): Decision {
-    const answered = ledger.answered(request.key, request.repeat);
+  function applyReversal(
+    message: Message,
+    request: FinancialRequest,
+    original: OriginalTransaction,
+  ): HostDecision {
+    const answered = ledger.findAnswer(request.key, request.repeat);
     if (answered !== undefined) {
-      return { answer: decidedAnswer(message, answered), delivery: 'once' };
+      return { answer: answerForDecision(message, answered), delivery: 'once' };
     }
     const remaining = request.remaining ?? 0;
     const least = original.kind === 'hold' ? original.captured : original.refunded;
@@ -171,7 +217,7 @@ export function createHost(deps: HostDeps): Host {
     const { reason } = request;
     const after = { ...original, held, captured, ...defined({ reason }) };
     const amount = original.held - held;
-    return settle(
+    return recordAndAnswer(
       message,
       request,
       { before: original, after, code, amount, approval: '' },
@@ -179,46 +225,47 @@ export function createHost(deps: HostDeps): Host {
     );
   }
 
-  function onOriginal(message: Message, request: FinancialRequest): Decision {
-    const original = ledger.original(request.originalKeys, request);
+  function decideOnOriginal(message: Message, request: FinancialRequest): HostDecision {
+    const original = ledger.findOriginal(request.originalKeys, request);
     if (original === undefined) {
-      return { answer: plainAnswer(message, NOT_FOUND), delivery: 'once' };
+      return { answer: answerWithCode(message, NOT_FOUND), delivery: 'once' };
     }
-    if (request.kind === 'reversal') return reverse(message, request, original);
-    return follow(message, request, original);
+    if (request.kind === 'reversal') return decideReversal(message, request, original);
+    return decideCaptureOrRefund(message, request, original);
   }
 
-  function known(request: FinancialRequest): Answered | undefined {
+  function findEarlierAnswer(request: FinancialRequest): RecordedAnswer | undefined {
     // Reversals are looked up after the troubles of their card.
-    return request.kind === 'reversal' ? undefined : ledger.answered(request.key, request.repeat);
+    return request.kind === 'reversal' ? undefined : ledger.findAnswer(request.key, request.repeat);
   }
 
-  function decide(message: Message, session: Session): Decision | undefined {
-    if (isAnswer(message.mti)) return undefined;
-    if (message.mti.startsWith('08')) return network(message, session, givesKeys);
-    if (!session.signedOn) {
-      return { answer: plainAnswer(message, NOT_SIGNED_ON), delivery: 'once' };
+  function decide(message: Message, session: ConnectionSession): HostDecision | undefined {
+    if (isResponseMessage(message.mti)) return undefined;
+    if (message.mti.startsWith('08')) return answerNetworkManagement(message, session, givesKeys);
+    if (!session.isSignedOn) {
+      return { answer: answerWithCode(message, NOT_SIGNED_ON), delivery: 'once' };
     }
-    const request = parseRequest(message, originalBy);
+    const request = parseFinancialRequest(message, originalBy);
     if ('fault' in request) {
-      return { answer: plainAnswer(message, request.fault), delivery: 'once' };
+      return { answer: answerWithCode(message, request.fault), delivery: 'once' };
     }
-    const answered = known(request);
+    const answered = findEarlierAnswer(request);
     if (answered !== undefined) {
-      return { answer: decidedAnswer(message, answered), delivery: 'once' };
+      return { answer: answerForDecision(message, answered), delivery: 'once' };
     }
     const { kind } = request;
     return kind === 'hold' || kind === 'sale'
-      ? first(message, request, kind)
-      : onOriginal(message, request);
+      ? decideHoldOrSale(message, request, kind)
+      : decideOnOriginal(message, request);
   }
 
   function capture(request: FinancialRequest): string {
-    const answered = ledger.answered(request.key, request.repeat);
+    const answered = ledger.findAnswer(request.key, request.repeat);
     if (answered !== undefined) return answered.code;
-    const original = ledger.original(request.originalKeys, request) ?? ledger.original([], request);
+    const original =
+      ledger.findOriginal(request.originalKeys, request) ?? ledger.findOriginal([], request);
     if (original === undefined) return NOT_FOUND;
-    const { answer } = follow({ mti: '0220', fields: {} }, request, original);
+    const { answer } = decideCaptureOrRefund({ mti: '0220', fields: {} }, request, original);
     return answer.fields[39] ?? MALFUNCTION;
   }
 
@@ -226,43 +273,50 @@ export function createHost(deps: HostDeps): Host {
 }
 
 /** The code for a PIN that is not right, under each of the keys that may be in use. */
-function pinRefusal({ fields }: Message, keys: readonly Buffer[]): string | undefined {
+function pinDeclineCode({ fields }: Message, keys: readonly Buffer[]): string | undefined {
   const { 52: de52, 53: de53 = '' } = fields;
   if (de52 === undefined) return undefined;
   const pan = fields[2] ?? fields[35]?.split('=')[0] ?? '';
   const verdicts = (keys.length === 0 ? [undefined] : keys).map((key) =>
-    pinVerdict({ de52, de53, pan, key }),
+    verifyPin({ de52, de53, pan, key }),
   );
   return verdicts.includes(undefined) ? undefined : verdicts[0];
 }
 
 /** The last capture lets the rest of the hold go. */
-function captureOf(original: Original, { amount, final }: FinancialRequest): Original {
+function applyCapture(
+  original: OriginalTransaction,
+  { amount, final }: FinancialRequest,
+): OriginalTransaction {
   const captured = original.captured + amount;
   return { ...original, captured, held: final ? captured : original.held };
 }
 
 /** Why a capture or refund cannot be, or `undefined`. */
-function refusalOf(
+function declineCodeOf(
   request: FinancialRequest,
-  original: Original,
-  left: number,
+  original: OriginalTransaction,
+  availableAmount: number,
 ): string | undefined {
   const { kind, amount, currency } = request;
   if (kind === 'capture' && original.kind !== 'hold') return INVALID_TRANSACTION;
   if (currency !== original.currency) return INVALID_TRANSACTION;
   if (amount === 0) return INVALID_AMOUNT;
-  return amount > left ? ABOVE_THE_LIMIT : undefined;
+  return amount > availableAmount ? ABOVE_THE_LIMIT : undefined;
 }
 
-function network(message: Message, session: Session, givesKeys: boolean): Decision {
+function answerNetworkManagement(
+  message: Message,
+  session: ConnectionSession,
+  givesKeys: boolean,
+): HostDecision {
   const code = message.fields[70];
-  if (code === SIGN_ON) session.signedOn = true;
-  if (code === SIGN_OFF) session.signedOn = false;
-  const known = givesKeys ? [SIGN_ON, SIGN_OFF, ECHO, KEY_REQUEST] : [SIGN_ON, SIGN_OFF, ECHO];
-  const understood = known.includes(code ?? '');
+  if (code === SIGN_ON) session.isSignedOn = true;
+  if (code === SIGN_OFF) session.isSignedOn = false;
+  const knownCodes = givesKeys ? [SIGN_ON, SIGN_OFF, ECHO, KEY_REQUEST] : [SIGN_ON, SIGN_OFF, ECHO];
+  const isKnownCode = knownCodes.includes(code ?? '');
   return {
-    answer: plainAnswer(message, understood ? APPROVED : INVALID_TRANSACTION),
+    answer: answerWithCode(message, isKnownCode ? APPROVED : INVALID_TRANSACTION),
     delivery: 'once',
   };
 }

@@ -1,9 +1,9 @@
 // What a request asks for, taken out of its fields; card data stays behind, but for the mask.
 import { type Message, maskPan } from '@switchyard/iso8583';
-import type { EntryKind } from '../ledger/ledger-entries.ts';
+import type { LedgerEntryKind } from '../ledger/ledger-entries.ts';
 
 export type FinancialRequest = {
-  kind: EntryKind;
+  kind: LedgerEntryKind;
   /**
    * Message class, merchant, terminal, trace number and transmission time: the same for a repeat.
    * Terminals are the merchant's own: two merchants may have one of the same name.
@@ -30,10 +30,10 @@ export type FinancialRequest = {
   remaining: number | undefined;
 };
 
-export type Fault = { fault: '12' | '30' };
+export type RequestFault = { fault: '12' | '30' };
 
-const FORMAT_ERROR: Fault = { fault: '30' };
-const INVALID_TRANSACTION: Fault = { fault: '12' };
+const FORMAT_ERROR: RequestFault = { fault: '30' };
+const INVALID_TRANSACTION: RequestFault = { fault: '12' };
 
 const REQUIRED = [4, 7, 11, 41, 42, 49] as const;
 /** Goods, cash, goods with cashback. */
@@ -57,7 +57,7 @@ function isOfflineSale(messageClass: string, { fields }: Message): boolean {
   return messageClass === '022' && fields[39] !== undefined && fields[90] === undefined;
 }
 
-function kindOf(messageClass: string, message: Message): EntryKind | undefined {
+function kindOf(messageClass: string, message: Message): LedgerEntryKind | undefined {
   const kind = (message.fields[3] ?? '').slice(0, 2);
   switch (messageClass) {
     case '010':
@@ -73,26 +73,31 @@ function kindOf(messageClass: string, message: Message): EntryKind | undefined {
   }
 }
 
-function keyOf(messageClass: string, place: string, trace: string, sent: string): string {
-  return `${messageClass}.${place}.${trace}.${sent}`;
+function keyOf(
+  messageClass: string,
+  merchantAndTerminal: string,
+  trace: string,
+  sent: string,
+): string {
+  return `${messageClass}.${merchantAndTerminal}.${trace}.${sent}`;
 }
 
 /** By which of its times a later message names this one. */
 export type OriginalTime = 'Transmission' | 'Local';
 
-function sentAt(fields: Message['fields'], by: OriginalTime): string {
-  return by === 'Local' ? (fields[13] ?? '') + (fields[12] ?? '') : (fields[7] ?? '');
+function sentAt(fields: Message['fields'], time: OriginalTime): string {
+  return time === 'Local' ? (fields[13] ?? '') + (fields[12] ?? '') : (fields[7] ?? '');
 }
 
 /** DE90: message type 4, trace number 6, transmission time 10, two institutions of 11. */
-function originalKeysOf(place: string, original: string | undefined): string[] {
+function originalKeysOf(merchantAndTerminal: string, original: string | undefined): string[] {
   if (original === undefined) return [];
-  const named = classes[original.slice(0, 3)] ?? '';
+  const namedClass = classes[original.slice(0, 3)] ?? '';
   const trace = original.slice(4, 10);
   const sent = original.slice(10, 20);
   // Hosts find an original by its numbers, whatever message type it is said to have had.
-  const ordered = [named, ...ORIGINAL_CLASSES.filter((each) => each !== named)];
-  return ordered.map((each) => keyOf(each, place, trace, sent));
+  const ordered = [namedClass, ...ORIGINAL_CLASSES.filter((each) => each !== namedClass)];
+  return ordered.map((each) => keyOf(each, merchantAndTerminal, trace, sent));
 }
 
 function panOf({ fields }: Message): string {
@@ -100,10 +105,10 @@ function panOf({ fields }: Message): string {
 }
 
 /** Takes a request apart, or names the response code (DE39) of what is wrong with it. */
-export function parseRequest(
+export function parseFinancialRequest(
   message: Message,
   originalBy: OriginalTime = 'Transmission',
-): FinancialRequest | Fault {
+): FinancialRequest | RequestFault {
   const { mti, fields } = message;
   const messageClass = classes[mti.slice(0, 3)];
   if (messageClass === undefined) return INVALID_TRANSACTION;
@@ -116,10 +121,10 @@ export function parseRequest(
   if (replacement !== undefined && !/^[0-9]+$/.test(replacement)) return FORMAT_ERROR;
   const terminal = fields[41] ?? '';
   const merchant = (fields[42] ?? '').trimEnd();
-  const place = `${merchant}.${terminal}`;
+  const merchantAndTerminal = `${merchant}.${terminal}`;
   return {
     kind,
-    key: keyOf(messageClass, place, fields[11] ?? '', sentAt(fields, originalBy)),
+    key: keyOf(messageClass, merchantAndTerminal, fields[11] ?? '', sentAt(fields, originalBy)),
     repeat: Number(mti.slice(3)) % 2 === 1,
     terminal,
     merchant,
@@ -127,7 +132,7 @@ export function parseRequest(
     amount: Number(fields[4]),
     rrn: fields[37] ?? '',
     pan,
-    originalKeys: originalKeysOf(place, fields[90]),
+    originalKeys: originalKeysOf(merchantAndTerminal, fields[90]),
     final: kind === 'capture' && fields[25] === NOTHING_MORE_TO_COME,
     remaining: replacement === undefined ? undefined : Number(replacement),
     ...(kind === 'reversal' && fields[25]?.length === 4 ? { reason: fields[25] } : {}),

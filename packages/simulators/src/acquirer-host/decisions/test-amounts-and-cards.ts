@@ -1,20 +1,20 @@
 // The amounts and cards that make the host answer in a particular way; all else is approved.
 
 /** How an answer leaves the host. */
-export type Delivery = 'once' | 'never' | 'late' | 'slow' | 'close' | 'twice' | 'garbled';
+export type AnswerDelivery = 'once' | 'never' | 'late' | 'slow' | 'close' | 'twice' | 'garbled';
 
 /** What an amount asks for: a response code (DE39) and the way in which it is told. */
-export type AmountRule = { code: string; delivery: Delivery };
+export type AmountRule = { code: string; delivery: AnswerDelivery };
 
 const RULES_FROM = 9000;
 const RULES_TO = 9099;
-const CYCLE = 10_000;
+const AMOUNT_MODULUS = 10_000;
 
 const APPROVED = '00';
 const PARTIALLY_APPROVED = '10';
 const APPROVALS: ReadonlySet<string> = new Set([APPROVED, '08', '11']);
 
-const deliveries: Readonly<Record<number, Delivery>> = {
+const deliveries: Readonly<Record<number, AnswerDelivery>> = {
   9091: 'never',
   9092: 'late',
   9093: 'close',
@@ -35,7 +35,7 @@ const deliveries: Readonly<Record<number, Delivery>> = {
  * ```
  */
 export function amountRule(amountMinor: number): AmountRule {
-  const tail = amountMinor % CYCLE;
+  const tail = amountMinor % AMOUNT_MODULUS;
   if (tail < RULES_FROM || tail > RULES_TO) return { code: APPROVED, delivery: 'once' };
   const delivery = deliveries[tail];
   if (delivery !== undefined) return { code: APPROVED, delivery };
@@ -43,32 +43,32 @@ export function amountRule(amountMinor: number): AmountRule {
 }
 
 /** Whether a response code approves; 10 approves a part of the amount. */
-export function approves(code: string): boolean {
+export function isApprovalCode(code: string): boolean {
   return APPROVALS.has(code) || code === PARTIALLY_APPROVED;
 }
 
 /** What a code approves of an amount: all, half of it rounded down, or nothing. */
 export function approvedAmount(code: string, requestedMinor: number): number {
   if (code === PARTIALLY_APPROVED) return Math.floor(requestedMinor / 2);
-  return approves(code) ? requestedMinor : 0;
+  return isApprovalCode(code) ? requestedMinor : 0;
 }
 
 /** What happens to the reversals of a card. */
-export type ReversalTrouble = 'silent' | 'refused';
+export type ReversalFault = 'silent' | 'refused';
 
 // Masked, as the ledger holds them; the numbers are in the package's README.
-const troubledCards: Readonly<Record<string, ReversalTrouble>> = {
+const reversalFaultCards: Readonly<Record<string, ReversalFault>> = {
   '400000******4202': 'silent',
   '400000******4210': 'refused',
 };
 
 /** How many reversals of an original stay unanswered (`silent`) or get 96 (`refused`). */
-export const troubledAttempts: Readonly<Record<ReversalTrouble, number>> = {
+export const reversalFaultAttempts: Readonly<Record<ReversalFault, number>> = {
   silent: 2,
   refused: 3,
 };
 
 /** The trouble that reversals of a masked card number have, if any. */
-export function reversalTrouble(maskedPan: string): ReversalTrouble | undefined {
-  return troubledCards[maskedPan];
+export function reversalFaultOf(maskedPan: string): ReversalFault | undefined {
+  return reversalFaultCards[maskedPan];
 }

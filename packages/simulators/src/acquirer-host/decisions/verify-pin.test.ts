@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { buildPinBlock, sealPinBlock } from '@switchyard/pin';
-import { pinVerdict } from './verify-pin.ts';
+import { verifyPin } from './verify-pin.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 const key = randomBytes(16);
@@ -20,7 +20,7 @@ const requestOf = (pin: number[], format: Format) => ({
 describe('the PIN of a request', () => {
   for (const format of Object.keys(numbers) as Format[]) {
     it(`${format}: 1234 is right, every other is 55`, () => {
-      const verdict = (pin: number[]) => pinVerdict(requestOf(pin, format));
+      const verdict = (pin: number[]) => verifyPin(requestOf(pin, format));
       assert.equal(verdict([1, 2, 3, 4]), undefined);
       assert.equal(verdict([4, 3, 2, 1]), '55');
       assert.equal(verdict([1, 2, 3, 4, 5]), '55');
@@ -29,11 +29,11 @@ describe('the PIN of a request', () => {
 
   it('another key, no key, half a block and an unknown format are 86', () => {
     const request = requestOf([1, 2, 3, 4], 'ISO0');
-    assert.equal(pinVerdict({ ...request, key: undefined }), '86');
-    assert.equal(pinVerdict({ ...request, de52: request.de52.slice(2) }), '86');
-    assert.equal(pinVerdict({ ...request, de53: undefined }), '86');
-    assert.equal(pinVerdict({ ...request, de53: '0701000000000000' }), '86');
-    assert.notEqual(pinVerdict({ ...request, key: randomBytes(16) }), undefined);
-    assert.notEqual(pinVerdict({ ...request, pan: '5413330089010012' }), undefined);
+    assert.equal(verifyPin({ ...request, key: undefined }), '86');
+    assert.equal(verifyPin({ ...request, de52: request.de52.slice(2) }), '86');
+    assert.equal(verifyPin({ ...request, de53: undefined }), '86');
+    assert.equal(verifyPin({ ...request, de53: '0701000000000000' }), '86');
+    assert.notEqual(verifyPin({ ...request, key: randomBytes(16) }), undefined);
+    assert.notEqual(verifyPin({ ...request, pan: '5413330089010012' }), undefined);
   });
 });

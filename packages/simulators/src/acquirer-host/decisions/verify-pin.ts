@@ -2,7 +2,7 @@
 import { openPinBlock, type PinBlockFormat, PinError, readPinBlock } from '@switchyard/pin';
 
 /** The PIN of every card of the simulator. */
-const goodPin = '1234';
+const correctPin = '1234';
 
 const WRONG_PIN = '55';
 const NOT_VERIFIABLE = '86';
@@ -33,16 +33,16 @@ export type PinRequest = {
  * pinVerdict({ de52, de53: '0001000000000000', pan, key }); // undefined for 1234, '55' for another
  * ```
  */
-export function pinVerdict({ de52, de53, pan, key }: PinRequest): '55' | '86' | undefined {
+export function verifyPin({ de52, de53, pan, key }: PinRequest): '55' | '86' | undefined {
   const format = formats[de53?.slice(0, 2) ?? ''];
   if (key === undefined || format === undefined) return NOT_VERIFIABLE;
   try {
     const opened = openPinBlock(format, key, Buffer.from(de52, 'hex'), pan);
     const digits = readPinBlock(format, opened, pan);
-    const isGood = [...digits].join('') === goodPin;
+    const isCorrect = [...digits].join('') === correctPin;
     digits.fill(0);
     opened.fill(0);
-    return isGood ? undefined : WRONG_PIN;
+    return isCorrect ? undefined : WRONG_PIN;
   } catch (error) {
     if (error instanceof PinError) return NOT_VERIFIABLE;
     throw error;

@@ -1,11 +1,11 @@
 // The arithmetic of the ledger: what entries are, and what they add up to.
-import { createGenerations } from '../../shared/two-generation-cache.ts';
+import { createTwoGenerationCache } from '../../shared/two-generation-cache.ts';
 
 /**
  * A hold (0100) or a sale (0200), approved or not, with what became of it. Always
  * `0 <= refunded <= captured <= held <= approved`; of a sale, all that is held is captured.
  */
-export type Original = {
+export type OriginalTransaction = {
   /** Message class, merchant, terminal, trace number, transmission time (DE42, 41, 11, 7). */
   readonly key: string;
   readonly kind: 'hold' | 'sale';
@@ -29,16 +29,21 @@ export type Original = {
 };
 
 /** What an entry adds to the sums: open holds, captured, refunded, reversed, in minor units. */
-export type Effect = readonly [open: number, captured: number, refunded: number, reversed: number];
+export type EntryEffect = readonly [
+  open: number,
+  captured: number,
+  refunded: number,
+  reversed: number,
+];
 
-export type EntryKind = 'hold' | 'sale' | 'capture' | 'refund' | 'reversal';
+export type LedgerEntryKind = 'hold' | 'sale' | 'capture' | 'refund' | 'reversal';
 
 /** One line of the ledger. */
-export type Entry = {
+export type LedgerEntry = {
   /** When the host decided. */
   readonly at: string;
   readonly key: string;
-  readonly kind: EntryKind;
+  readonly kind: LedgerEntryKind;
   readonly requested: number;
   readonly amount: number;
   readonly code: string;
@@ -46,12 +51,12 @@ export type Entry = {
   /** How the answer left; absent for an ordinary one. */
   readonly delivery?: string;
   /** The original as it is after this entry. */
-  readonly original: Original;
-  readonly effect: Effect;
+  readonly original: OriginalTransaction;
+  readonly effect: EntryEffect;
 };
 
 /** The sums of one merchant and currency, in minor units. */
-export type Totals = {
+export type LedgerTotals = {
   merchant: string;
   currency: string;
   /** Authorised, and neither captured nor reversed. */
@@ -69,13 +74,16 @@ export type Totals = {
 };
 
 /** What is remembered of an entry to answer its repeat in the same way. */
-export type Answered = { code: string; approval: string; amount: number };
+export type RecordedAnswer = { code: string; approval: string; amount: number };
 
-const openOf = (original: Original): number =>
+const openOf = (original: OriginalTransaction): number =>
   original.kind === 'hold' ? original.held - original.captured : 0;
 
 /** What the change of an original adds to the sums; only reversals lessen what is held. */
-export function effectOf(before: Original | undefined, after: Original): Effect {
+export function entryEffect(
+  before: OriginalTransaction | undefined,
+  after: OriginalTransaction,
+): EntryEffect {
   return [
     openOf(after) - (before === undefined ? 0 : openOf(before)),
     after.captured - (before?.captured ?? 0),
@@ -85,17 +93,17 @@ export function effectOf(before: Original | undefined, after: Original): Effect 
 }
 
 /** Where the sums of an entry belong. */
-export function totalsKey(of: { merchant: string; currency: string }): string {
-  return `${of.merchant}|${of.currency}`;
+export function totalsKey(account: { merchant: string; currency: string }): string {
+  return `${account.merchant}|${account.currency}`;
 }
 
-function nothingYet({ merchant, currency }: Original): Totals {
+function emptyTotals({ merchant, currency }: OriginalTransaction): LedgerTotals {
   const amounts = { openHolds: 0, captured: 0, refunded: 0, reversed: 0, net: 0 };
   const counts = { approvals: 0, declines: 0, captures: 0, refunds: 0, reversals: 0 };
   return { merchant, currency, ...amounts, ...counts };
 }
 
-function count(totals: Totals, entry: Entry, approved: boolean): void {
+function count(totals: LedgerTotals, entry: LedgerEntry, approved: boolean): void {
   if (!approved) totals.declines++;
   else if (entry.kind === 'capture') totals.captures++;
   else if (entry.kind === 'refund') totals.refunds++;
@@ -104,15 +112,15 @@ function count(totals: Totals, entry: Entry, approved: boolean): void {
 }
 
 /** Adds entries up by merchant and currency. */
-export function createSums(approves: (code: string) => boolean) {
-  const sums = new Map<string, Totals>();
+export function createTotals(approves: (code: string) => boolean) {
+  const sums = new Map<string, LedgerTotals>();
   return {
-    add(entry: Entry): void {
+    add(entry: LedgerEntry): void {
       const { original, effect } = entry;
       const key = totalsKey(original);
       let totals = sums.get(key);
       if (totals === undefined) {
-        totals = nothingYet(original);
+        totals = emptyTotals(original);
         sums.set(key, totals);
       }
       totals.openHolds += effect[0];
@@ -122,12 +130,12 @@ export function createSums(approves: (code: string) => boolean) {
       totals.net = totals.captured - totals.refunded;
       count(totals, entry, approves(entry.code));
     },
-    load(rows: readonly Totals[]): void {
+    load(rows: readonly LedgerTotals[]): void {
       for (const row of rows) sums.set(totalsKey(row), { ...row });
     },
     has: (key: string) => sums.has(key),
     size: () => sums.size,
-    rows: (): Totals[] =>
+    rows: (): LedgerTotals[] =>
       [...sums.values()]
         .map((row) => ({ ...row }))
         .sort((a, b) => (totalsKey(a) < totalsKey(b) ? -1 : 1)),
@@ -135,20 +143,20 @@ export function createSums(approves: (code: string) => boolean) {
 }
 
 /** How a terminal names what it authorised, where it does not give its numbers (DE42, 41, 37). */
-export type Reference = { merchant: string; terminal: string; rrn: string };
+export type OriginalReference = { merchant: string; terminal: string; rrn: string };
 
 /** The recent entries, by the keys under which later messages name them. */
-export function createRecent() {
-  const answers = createGenerations<Answered>();
-  const originals = createGenerations<Original>();
+export function createRecentEntries() {
+  const answers = createTwoGenerationCache<RecordedAnswer>();
+  const originals = createTwoGenerationCache<OriginalTransaction>();
 
   return {
-    add(entry: Entry): void {
+    add(entry: LedgerEntry): void {
       const { key, original, code, approval, amount } = entry;
       originals.set(original.key, original);
       if (key !== original.key) answers.set(key, { code, approval, amount });
     },
-    answered(key: string): Answered | undefined {
+    answered(key: string): RecordedAnswer | undefined {
       const original = originals.get(key);
       if (original === undefined) return answers.get(key);
       const { code, approval, approved } = original;
@@ -156,18 +164,19 @@ export function createRecent() {
     },
     original: originals.get,
     /** Looks through all of them: few messages name an original in this way. */
-    originalOf({ merchant, terminal, rrn }: Reference): Original | undefined {
+    originalOf({ merchant, terminal, rrn }: OriginalReference): OriginalTransaction | undefined {
       if (rrn === '') return undefined;
       for (const original of originals.values()) {
-        const { rrn: known, terminal: at, merchant: of } = original;
-        if (known === rrn && at === terminal && of === merchant) return original;
+        const { rrn: known, terminal: knownTerminal, merchant: knownMerchant } = original;
+        if (known === rrn && knownTerminal === terminal && knownMerchant === merchant)
+          return original;
       }
       return undefined;
     },
     originals: originals.values,
-    turn(): void {
-      answers.turn();
-      originals.turn();
+    rotate(): void {
+      answers.rotate();
+      originals.rotate();
     },
   };
 }

@@ -1,10 +1,10 @@
 // The files of the ledger: append-only JSON Lines, cut into segments of bounded size.
 import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Entry, Totals } from './ledger-entries.ts';
+import type { LedgerEntry, LedgerTotals } from './ledger-entries.ts';
 
 /** The first line of a segment: what all earlier ones add up to. */
-export type Opening = { segment: number; entries: number; totals: Totals[] };
+export type SegmentOpening = { segment: number; entries: number; totals: LedgerTotals[] };
 
 const NAME = /^ledger-([0-9]{6})\.jsonl$/;
 const LINE_FEED = 0x0a;
@@ -24,7 +24,7 @@ export function listSegments(directory: string): number[] {
  * Cuts off a last line that a killed process left unfinished: it was never answered. Returns the
  * bytes that are left.
  */
-export function dropTornLine(path: string): number {
+export function removeTornLine(path: string): number {
   const bytes = readFileSync(path);
   const end = bytes.lastIndexOf(LINE_FEED) + 1;
   if (end < bytes.length) truncateSync(path, end);
@@ -43,10 +43,12 @@ function parseLine(line: string, path: string, number: number): unknown {
  * Reads a segment; an unfinished last line is left out. A segment that was only just begun has no
  * opening line yet and is `undefined`. Throws where a line cannot be read.
  */
-export function readSegment(path: string): { opening: Opening; entries: Entry[] } | undefined {
+export function readSegment(
+  path: string,
+): { opening: SegmentOpening; entries: LedgerEntry[] } | undefined {
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const parsed = lines.map((line, index) => parseLine(line, path, index + 1));
-  const [opening, ...entries] = parsed as [Opening | undefined, ...Entry[]];
+  const [opening, ...entries] = parsed as [SegmentOpening | undefined, ...LedgerEntry[]];
   return opening === undefined ? undefined : { opening, entries };
 }
 
@@ -54,7 +56,11 @@ export function readSegment(path: string): { opening: Opening; entries: Entry[] 
  * Finds the youngest entry that holds a text, in the segments before one. This reads files and
  * is for the rare message that names something the memory has let go of.
  */
-export function findLastEntry(directory: string, before: number, text: string): Entry | undefined {
+export function findLastEntry(
+  directory: string,
+  before: number,
+  text: string,
+): LedgerEntry | undefined {
   const older = listSegments(directory).filter((segment) => segment < before);
   for (const segment of older.reverse()) {
     const bytes = readFileSync(segmentPath(directory, segment));
@@ -62,7 +68,7 @@ export function findLastEntry(directory: string, before: number, text: string): 
     if (at === -1) continue;
     const start = bytes.lastIndexOf(LINE_FEED, at) + 1;
     const end = bytes.indexOf(LINE_FEED, at);
-    return JSON.parse(bytes.toString('utf8', start, end)) as Entry;
+    return JSON.parse(bytes.toString('utf8', start, end)) as LedgerEntry;
   }
   return undefined;
 }

@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
-import { createHost } from '../decisions/decide-message.ts';
-import { createTill, repeatOf } from '../iso8583-client.fixture.ts';
+import { createMessageDecider } from '../decisions/decide-message.ts';
+import { createTerminalMessages, repeatMessage } from '../iso8583-client.fixture.ts';
+import { formatLedger } from './format-ledger.ts';
 import { type Ledger, openLedger } from './ledger.ts';
-import { printLedger } from './print-ledger.ts';
 import { readLedger } from './read-ledger.ts';
 
 describe('the ledger', () => {
@@ -26,9 +26,9 @@ describe('the ledger', () => {
 
   function open(segmentEntries?: number): void {
     ledger = openLedger({ directory, ...defined({ segmentEntries }) });
-    const host = createHost({ ledger, clock: { now: () => 0 } });
+    const host = createMessageDecider({ ledger, clock: { now: () => 0 } });
     decide = (message) => {
-      const decision = host.decide(message, { signedOn: true });
+      const decision = host.decide(message, { isSignedOn: true });
       ledger.flush();
       return decision?.answer.fields[39];
     };
@@ -46,7 +46,7 @@ describe('the ledger', () => {
   const lastFile = () => join(directory, readdirSync(directory).sort().at(-1) as string);
 
   it('is the same after a restart', () => {
-    const till = createTill();
+    const till = createTerminalMessages();
     const [hold, sale] = [till.hold(1000), till.sale(500)];
     const capture = till.capture(hold, 400);
     for (const message of [hold, sale, capture, till.refund(hold, 100), till.sale(9051)]) {
@@ -56,7 +56,7 @@ describe('the ledger', () => {
     ledger.close();
     open();
     assert.deepEqual(ledger.snapshot(), before);
-    assert.equal(decide(repeatOf(capture)), '00');
+    assert.equal(decide(repeatMessage(capture)), '00');
     assert.deepEqual(ledger.snapshot(), before);
     assert.equal(decide(till.capture(hold, 601)), '61');
     assert.equal(decide(till.capture(hold, 600)), '00');
@@ -78,7 +78,7 @@ describe('the ledger', () => {
   });
 
   it('holds no card data but the mask', () => {
-    const till = createTill();
+    const till = createTerminalMessages();
     decide(
       till.sale(1000, {
         35: '5413330089010012=28122010000000000000',
@@ -93,7 +93,7 @@ describe('the ledger', () => {
   });
 
   it('survives a torn last line and a segment that was only begun', () => {
-    const till = createTill();
+    const till = createTerminalMessages();
     decide(till.sale(1000));
     ledger.close();
     appendFileSync(lastFile(), '{"at":"1970-01-01T00:00:00.000Z","key":"02');
@@ -110,7 +110,7 @@ describe('the ledger', () => {
   });
 
   it('says where a line cannot be read', () => {
-    decide(createTill().sale(1000));
+    decide(createTerminalMessages().sale(1000));
     ledger.close();
     appendFileSync(lastFile(), 'nonsense\n');
     assert.throws(() => openLedger({ directory }), /ledger-000001\.jsonl: line 3 is not JSON/);
@@ -119,7 +119,7 @@ describe('the ledger', () => {
   it('keeps the memory of two segments, and finds the rest on disk', () => {
     ledger.close();
     open(10);
-    const till = createTill();
+    const till = createTerminalMessages();
     const [hold, sale, declined] = [till.hold(1000), till.sale(500), till.sale(9051)];
     const refund = till.refund(sale, 200);
     for (const message of [hold, sale, declined, refund]) decide(message);
@@ -131,8 +131,8 @@ describe('the ledger', () => {
     assert.equal(entries, 104);
     ledger.close();
     open(10);
-    assert.equal(decide(repeatOf(refund)), '00', 'answered as before');
-    assert.equal(decide(repeatOf(declined)), '51');
+    assert.equal(decide(repeatMessage(refund)), '00', 'answered as before');
+    assert.equal(decide(repeatMessage(declined)), '51');
     assert.equal(decide(till.refund(sale, 301)), '61');
     assert.equal(decide(till.refund(sale, 300)), '00');
     assert.equal(decide(till.capture(hold, 400)), '00');
@@ -156,7 +156,7 @@ describe('the ledger', () => {
   it('is found out of balance when somebody edits it', () => {
     ledger.close();
     open(2);
-    const till = createTill();
+    const till = createTerminalMessages();
     for (let turn = 0; turn < 3; turn++) decide(till.sale(1000));
     const path = join(directory, 'ledger-000001.jsonl');
     const text = readFileSync(path, 'utf8');
@@ -169,11 +169,11 @@ describe('the ledger', () => {
   });
 
   it('prints itself as a table', () => {
-    const till = createTill();
+    const till = createTerminalMessages();
     decide(till.sale(123_456));
     decide(till.hold(500, { 49: '392' }));
     decide(till.sale(9051, { 49: '000' }));
-    const lines = printLedger(readLedger(directory), 2).split('\n');
+    const lines = formatLedger(readLedger(directory), 2).split('\n');
     assert.match(lines[0] ?? '', /^terminal +rrn +kind +card/);
     assert.match(lines.join('\n'), /TERM0001 .* hold .* 541333\*{6}0012 .* 500 JPY/);
     assert.match(lines.join('\n'), /1 older ones left out/);

@@ -1,31 +1,31 @@
 // The ledger of the running host: decided in memory, handed to the system before it is answered.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { approves } from '../decisions/test-amounts-and-cards.ts';
+import { isApprovalCode } from '../decisions/test-amounts-and-cards.ts';
 import {
-  type Answered,
-  createRecent,
-  createSums,
-  type Entry,
-  type Original,
-  type Reference,
-  type Totals,
+  createRecentEntries,
+  createTotals,
+  type LedgerEntry,
+  type LedgerTotals,
+  type OriginalReference,
+  type OriginalTransaction,
+  type RecordedAnswer,
   totalsKey,
 } from './ledger-entries.ts';
 import {
-  dropTornLine,
   findLastEntry,
   listSegments,
-  type Opening,
   readSegment,
+  removeTornLine,
+  type SegmentOpening,
   segmentPath,
 } from './ledger-files.ts';
 
 /** What the host holds. Sums are over everything, originals are the recent ones. */
 export type LedgerSnapshot = {
   /** By merchant and currency, sorted. */
-  totals: Totals[];
+  totals: LedgerTotals[];
   /** The originals in memory, oldest first. */
-  originals: Original[];
+  originals: OriginalTransaction[];
   /** Whether `originals` are all there ever were; else the rest is on disk only. */
   complete: boolean;
   /** How many entries were ever written. */
@@ -34,16 +34,19 @@ export type LedgerSnapshot = {
 
 export type Ledger = {
   /** How a message was answered before; `thorough` asks the files as well. */
-  answered(key: string, thorough: boolean): Answered | undefined;
+  findAnswer(key: string, thorough: boolean): RecordedAnswer | undefined;
   /**
    * The original under the first of the keys that has one; without any key, the recent one of a
    * reference.
    */
-  original(keys: readonly string[], reference: Reference): Original | undefined;
+  findOriginal(
+    keys: readonly string[],
+    reference: OriginalReference,
+  ): OriginalTransaction | undefined;
   /** Whether entries of a merchant and currency can be taken: there is a limit to how many. */
-  admits(of: { merchant: string; currency: string }): boolean;
+  canRecord(of: { merchant: string; currency: string }): boolean;
   /** Takes an entry. It is durable against the end of this process after `flush`. */
-  record(entry: Entry): void;
+  record(entry: LedgerEntry): void;
   /** Hands what was recorded to the operating system; throws where it cannot. */
   flush(): void;
   /** Six characters, another one for each entry. */
@@ -70,10 +73,10 @@ const APPROVAL_CHARACTERS = 6;
  */
 export function openLedger(options: { directory: string; segmentEntries?: number }): Ledger {
   const { directory, segmentEntries = entriesPerSegment } = options;
-  const sums = createSums(approves);
-  const recent = createRecent();
+  const sums = createTotals(isApprovalCode);
+  const recent = createRecentEntries();
   let entries = 0;
-  let inSegment = 0;
+  let entriesInSegment = 0;
   let segment = 0;
   let descriptor = -1;
   let pending = '';
@@ -89,8 +92,8 @@ export function openLedger(options: { directory: string; segmentEntries?: number
     if (descriptor !== -1) closeSync(descriptor);
     descriptor = next;
     segment++;
-    inSegment = 0;
-    const opening: Opening = { segment, entries, totals: sums.rows() };
+    entriesInSegment = 0;
+    const opening: SegmentOpening = { segment, entries, totals: sums.rows() };
     unwritten = Buffer.from(`${JSON.stringify(opening)}\n`);
     drain();
   }
@@ -100,35 +103,35 @@ export function openLedger(options: { directory: string; segmentEntries?: number
     pending = '';
     if (unwritten.length === 0) return;
     drain();
-    if (inSegment < segmentEntries) return;
-    recent.turn();
+    if (entriesInSegment < segmentEntries) return;
+    recent.rotate();
     startSegment();
   }
 
   /** The youngest segment with an opening line; a process killed early may leave one without. */
-  function youngest(): number | undefined {
+  function newestSegment(): number | undefined {
     const last = listSegments(directory).at(-1);
     if (last === undefined) return undefined;
     const path = segmentPath(directory, last);
-    if (dropTornLine(path) > 0) return last;
+    if (removeTornLine(path) > 0) return last;
     unlinkSync(path);
-    return youngest();
+    return newestSegment();
   }
 
-  function entriesOf(number: number): Entry[] {
+  function entriesOf(number: number): LedgerEntry[] {
     if (!listSegments(directory).includes(number)) return [];
     return readSegment(segmentPath(directory, number))?.entries ?? [];
   }
 
   function replay(): void {
     mkdirSync(directory, { recursive: true, mode: OWNER_ONLY_DIRECTORY });
-    const last = youngest();
+    const last = newestSegment();
     if (last === undefined) {
       startSegment();
       return;
     }
     for (const entry of entriesOf(last - 1)) recent.add(entry);
-    recent.turn();
+    recent.rotate();
     const path = segmentPath(directory, last);
     const read = readSegment(path);
     if (read === undefined) throw new Error(`${path}: the opening line is missing`);
@@ -138,42 +141,42 @@ export function openLedger(options: { directory: string; segmentEntries?: number
       recent.add(entry);
     }
     segment = last;
-    inSegment = read.entries.length;
-    entries = read.opening.entries + inSegment;
+    entriesInSegment = read.entries.length;
+    entries = read.opening.entries + entriesInSegment;
     descriptor = openSync(path, 'a', OWNER_ONLY);
   }
 
   /** Asks the files that the memory does not cover, for an entry that holds a text. */
-  function onDisk(text: string): Entry | undefined {
+  function findOnDisk(text: string): LedgerEntry | undefined {
     return segment > 2 ? findLastEntry(directory, segment - 1, text) : undefined;
   }
 
   replay();
 
   return {
-    answered(key, thorough) {
-      const known = recent.answered(key);
-      if (known !== undefined || !thorough) return known;
-      return onDisk(`,"key":${JSON.stringify(key)},`);
+    findAnswer(key, thorough) {
+      const recentAnswer = recent.answered(key);
+      if (recentAnswer !== undefined || !thorough) return recentAnswer;
+      return findOnDisk(`,"key":${JSON.stringify(key)},`);
     },
-    original(keys, reference) {
+    findOriginal(keys, reference) {
       if (keys.length === 0) return recent.originalOf(reference);
       for (const key of keys) {
-        const known = recent.original(key);
-        if (known !== undefined) return known;
+        const recentOriginal = recent.original(key);
+        if (recentOriginal !== undefined) return recentOriginal;
       }
       for (const key of keys) {
-        const found = onDisk(`"original":{"key":${JSON.stringify(key)},`);
+        const found = findOnDisk(`"original":{"key":${JSON.stringify(key)},`);
         if (found !== undefined) return found.original;
       }
       return undefined;
     },
-    admits: (of) => sums.size() < merchantsMax || sums.has(totalsKey(of)),
+    canRecord: (of) => sums.size() < merchantsMax || sums.has(totalsKey(of)),
     record(entry) {
       sums.add(entry);
       recent.add(entry);
       entries++;
-      inSegment++;
+      entriesInSegment++;
       pending += `${JSON.stringify(entry)}\n`;
     },
     flush,

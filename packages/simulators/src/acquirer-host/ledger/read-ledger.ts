@@ -1,15 +1,21 @@
 // Reads a ledger from its files alone, adds it up anew, and checks that it holds.
 
-import { approves } from '../decisions/test-amounts-and-cards.ts';
-import { createSums, type Entry, effectOf, type Original, type Totals } from './ledger-entries.ts';
+import { isApprovalCode } from '../decisions/test-amounts-and-cards.ts';
+import {
+  createTotals,
+  entryEffect,
+  type LedgerEntry,
+  type LedgerTotals,
+  type OriginalTransaction,
+} from './ledger-entries.ts';
 import { listSegments, readSegment, segmentPath } from './ledger-files.ts';
 
 /** A ledger as its files tell it. */
 export type LedgerReport = {
   /** By merchant and currency, sorted; added up from every entry. */
-  totals: Totals[];
+  totals: LedgerTotals[];
   /** The originals that were touched last, oldest first. */
-  originals: Original[];
+  originals: OriginalTransaction[];
   /** How many older ones were left out. */
   originalsLeftOut: number;
   entries: number;
@@ -22,7 +28,7 @@ const faultsMax = 100;
 /** How many originals a report holds unless told otherwise. */
 const reportedOriginalsMax = 100_000;
 
-function amountFault({ original }: Entry): string | undefined {
+function amountFault({ original }: LedgerEntry): string | undefined {
   const { refunded, captured, held, approved, kind } = original;
   const ordered = 0 <= refunded && refunded <= captured && captured <= held && held <= approved;
   if (!ordered) return 'amounts above their limits';
@@ -46,28 +52,28 @@ export function readLedger(
   options: { originalsMax?: number } = {},
 ): LedgerReport {
   const { originalsMax = reportedOriginalsMax } = options;
-  const sums = createSums(approves);
-  const originals = new Map<string, Original>();
+  const sums = createTotals(isApprovalCode);
+  const originals = new Map<string, OriginalTransaction>();
   const faults: string[] = [];
   let entries = 0;
-  let everSeen = 0;
+  let originalsCount = 0;
 
-  function complain(where: string, what: string | undefined): void {
-    if (what !== undefined && faults.length < faultsMax) faults.push(`${where}: ${what}`);
+  function addFault(where: string, fault: string | undefined): void {
+    if (fault !== undefined && faults.length < faultsMax) faults.push(`${where}: ${fault}`);
   }
 
-  function take(entry: Entry, where: string): void {
+  function addEntry(entry: LedgerEntry, where: string): void {
     const { original } = entry;
     const before = originals.get(original.key);
     sums.add(entry);
     entries++;
-    complain(where, amountFault(entry));
-    const first = entry.key === original.key;
-    if (first) everSeen++;
-    if (before !== undefined || first) {
-      const expected = effectOf(before, original);
-      const same = expected.every((amount, index) => amount === entry.effect[index]);
-      if (!same) complain(where, 'an effect that is not the change of the original');
+    addFault(where, amountFault(entry));
+    const isFirst = entry.key === original.key;
+    if (isFirst) originalsCount++;
+    if (before !== undefined || isFirst) {
+      const expected = entryEffect(before, original);
+      const isSame = expected.every((amount, index) => amount === entry.effect[index]);
+      if (!isSame) addFault(where, 'an effect that is not the change of the original');
     }
     originals.delete(original.key);
     originals.set(original.key, original);
@@ -85,11 +91,11 @@ export function readLedger(
     if (read === undefined) continue;
     const { opening, entries: lines } = read;
     if (JSON.stringify(opening.totals) !== JSON.stringify(sums.rows())) {
-      complain(path, 'opening sums differ from the entries before');
+      addFault(path, 'opening sums differ from the entries before');
     }
-    for (const [index, entry] of lines.entries()) take(entry, `${path}:${index + 2}`);
+    for (const [index, entry] of lines.entries()) addEntry(entry, `${path}:${index + 2}`);
   }
-  const originalsLeftOut = everSeen - originals.size;
+  const originalsLeftOut = originalsCount - originals.size;
   return {
     totals: sums.rows(),
     originals: [...originals.values()],

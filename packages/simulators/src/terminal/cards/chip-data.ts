@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { CardEntry, TestCard } from './test-cards.ts';
 
 /** What the objects depend on. */
-export type ChipSale = {
+export type ChipTransaction = {
   readonly amount: number;
   readonly cashback: number;
   /** ISO 4217, three digits. */
@@ -42,7 +42,7 @@ function tlv(objects: Readonly<Record<string, string>>): string {
 }
 
 /** Track 2 without sentinels. */
-export function trackOf({ number, expiry }: TestCard, entry: CardEntry): string {
+export function track2Of({ number, expiry }: TestCard, entry: CardEntry): string {
   return `${number}=${expiry}${serviceCodes[entry]}0000000000`;
 }
 
@@ -56,11 +56,11 @@ function verificationOf({ verification }: TestCard, isPinEntered: boolean): stri
  * The objects of a chip, in hexadecimal. The cryptogram is computed over what a chip signs, under a key
  * of the card's own that no issuer has.
  */
-export function chipObjects(card: TestCard, sale: ChipSale): string {
-  const track = trackOf(card, sale.entry).replace('=', 'D');
+export function buildChipData(card: TestCard, sale: ChipTransaction): string {
+  const track = track2Of(card, sale.entry).replace('=', 'D');
   const counter = hex(sale.number % transactionCounterMax, 2);
   const day = new Date(sale.at).toISOString().slice(2, 10).replaceAll('-', '');
-  const signed = {
+  const authenticatedObjects = {
     '9F02': String(sale.amount).padStart(12, '0'),
     '9F03': String(sale.cashback).padStart(12, '0'),
     '9F1A': sale.countryNumeric.padStart(4, '0'),
@@ -73,7 +73,7 @@ export function chipObjects(card: TestCard, sale: ChipSale): string {
     '9F36': counter,
   };
   const cryptogram = createHmac('sha256', card.number)
-    .update(tlv(signed))
+    .update(tlv(authenticatedObjects))
     .digest('hex')
     .slice(0, cryptogramBytes * 2)
     .toUpperCase();
@@ -82,7 +82,7 @@ export function chipObjects(card: TestCard, sale: ChipSale): string {
     '5F34': '01',
     '84': card.applicationId,
     '50': Buffer.from(card.brand).toString('hex').toUpperCase(),
-    ...signed,
+    ...authenticatedObjects,
     '9F10': '06010A03A00000',
     '9F26': cryptogram,
     '9F27': cryptogramInformation[sale.decision],

@@ -2,41 +2,41 @@
 import { holdsCardNumber } from '@switchyard/emv';
 import type { Structure } from '@switchyard/nexo';
 
-type Identified = Pick<Structure<'StoredValueAccountID'>, 'IdentificationType'> & {
+type AccountId = Pick<Structure<'StoredValueAccountID'>, 'IdentificationType'> & {
   readonly StoredValueID?: string;
   readonly Value?: string;
   readonly LoyaltyID?: string;
 };
 
-const shownInFront = 6;
-const shownBehind = 4;
+const visibleFirstDigits = 6;
+const visibleLastDigits = 4;
 /** Of the shortest card numbers (ISO/IEC 7812-1). */
 const cardDigitsMin = 12;
 const names = ['StoredValueID', 'Value', 'LoyaltyID'] as const;
 
 /** A number without its inner digits. */
-export function masked(number: string): string {
+export function maskNumber(number: string): string {
   const digits = number.replace(/\D/g, '').length;
-  let seen = 0;
+  let position = 0;
   return number.replace(/\d/g, (digit) => {
-    seen += 1;
-    return seen <= shownInFront || seen > digits - shownBehind ? digit : '*';
+    position += 1;
+    return position <= visibleFirstDigits || position > digits - visibleLastDigits ? digit : '*';
   });
 }
 
-function isOfCard({ IdentificationType: type }: Identified, text: string): boolean {
+function isCardNumber({ IdentificationType: type }: AccountId, text: string): boolean {
   if (holdsCardNumber(text)) return true;
-  const isSaidToBe = type === 'PAN' || type === 'ISOTrack2';
-  return isSaidToBe && text.replace(/\D/g, '').length >= cardDigitsMin;
+  const isDeclaredCard = type === 'PAN' || type === 'ISOTrack2';
+  return isDeclaredCard && text.replace(/\D/g, '').length >= cardDigitsMin;
 }
 
 /** An account as an answer repeats it, which is kept: what follows the number on a track is left out. */
-export function echoed<Of extends Identified>(id: Of): Of {
-  const hidden = names.flatMap((name) => {
+export function maskAccountId<Id extends AccountId>(id: Id): Id {
+  const maskedMembers = names.flatMap((name) => {
     const text = id[name]?.normalize('NFKC');
-    if (text === undefined || !isOfCard(id, text)) return [];
+    if (text === undefined || !isCardNumber(id, text)) return [];
     const number = id.IdentificationType === 'ISOTrack2' ? text.split(/[=D]/)[0] : text;
-    return [[name, masked(number ?? '')] as const];
+    return [[name, maskNumber(number ?? '')] as const];
   });
-  return { ...id, ...Object.fromEntries(hidden) };
+  return { ...id, ...Object.fromEntries(maskedMembers) };
 }

@@ -24,15 +24,15 @@ export type PinPadKeys = {
 };
 
 /** The members of a sale that hold a PIN. */
-export type PinMembers = {
+export type PinFields = {
   readonly ksn: string;
   readonly pinblock: string;
   readonly pinblockFormat: 'ISO0';
 };
 
 /** One transaction of the pad: everything in it is under one key. */
-export type PadTransaction = {
-  pin(digits: string, card: TestCard): PinMembers;
+export type PinPadTransaction = {
+  pin(digits: string, card: TestCard): PinFields;
   encrypt(
     of: 'Track2' | 'Emv',
     data: Uint8Array,
@@ -46,24 +46,24 @@ export type PadTransaction = {
 
 export type PinPad = {
   /** Takes the next key: keep {@link PinPad.counter} before it is used. */
-  next(): PadTransaction;
+  next(): PinPadTransaction;
   counter(): number;
   /** The platform has seen a higher counter: this terminal lost its own. */
-  leap(): void;
+  skipAhead(): void;
   /** What something is kept under that is not kept itself: always the same, and nobody guesses it without the key. */
-  nameOf(text: string): string;
+  pseudonymOf(text: string): string;
 };
 
 const counterMax = 0x1f_ffff;
 /** What a device produces at most; other counters are passed over (ANSI X9.24-1:2009 A.2). */
-const onesMost = 10;
+const oneBitsMax = 10;
 const blockBytes = 8;
 const counterDigits = 6;
 const nameDigits = 32;
 /** Bits of a number that operators of JavaScript see. */
 const counterWord = 32;
 
-function onesOf(counter: number): number {
+function countOneBits(counter: number): number {
   return counter.toString(2).replaceAll('0', '').length;
 }
 
@@ -83,7 +83,7 @@ export function createPinPad(keys: PinPadKeys, last: number): PinPad {
 
   function advance(): string {
     do counter += 1;
-    while (onesOf(counter) > onesMost);
+    while (countOneBits(counter) > oneBitsMax);
     if (counter > counterMax) throw new Error('the terminal has used up its keys');
     return head + (deviceBits + counter).toString(16).toUpperCase().padStart(counterDigits, '0');
   }
@@ -109,9 +109,10 @@ export function createPinPad(keys: PinPadKeys, last: number): PinPad {
       };
     },
     counter: () => counter,
-    leap() {
+    skipAhead() {
       counter = 2 ** (counterWord - Math.clz32(counter + 1)) - 1;
     },
-    nameOf: (text) => createHmac('sha256', nameKey).update(text).digest('hex').slice(0, nameDigits),
+    pseudonymOf: (text) =>
+      createHmac('sha256', nameKey).update(text).digest('hex').slice(0, nameDigits),
   };
 }

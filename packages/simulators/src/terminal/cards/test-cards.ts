@@ -5,7 +5,7 @@ import { passesLuhn } from '@switchyard/emv';
 export type CardEntry = 'Chip' | 'Tap' | 'Stripe';
 
 /** How its holder is verified: by a PIN, a signature, their own device, or not at all. */
-export type Verification = 'Pin' | 'Signature' | 'Device' | 'None';
+export type CardholderVerification = 'Pin' | 'Signature' | 'Device' | 'None';
 
 /** What happens while it is used. */
 export type CardBehaviour =
@@ -35,31 +35,35 @@ export type TestCard = {
   /** Of its application; a stripe has none. */
   readonly applicationId: string;
   readonly entry: CardEntry;
-  readonly verification: Verification;
+  readonly verification: CardholderVerification;
   /** What its holder types, in this order; the last one again and again. */
   readonly pins: readonly string[];
   readonly behaviour: CardBehaviour;
 };
 
 /** The one digit that makes a number of a card of the others. */
-function numberOf(digits: string): string {
+function withCheckDigit(digits: string): string {
   const last = '0123456789'.split('').find((digit) => passesLuhn(digits + digit));
   return digits + (last ?? '');
 }
 
 const visa = {
-  number: numberOf('411111111111111'),
+  number: withCheckDigit('411111111111111'),
   brand: 'Visa',
   applicationId: 'A0000000031010',
 };
 const mastercard = {
-  number: numberOf('541333008901001'),
+  number: withCheckDigit('541333008901001'),
   brand: 'Mastercard',
   applicationId: 'A0000000041010',
 };
-const contactless = { ...mastercard, number: numberOf('555555555555444') };
-const discover = { number: numberOf('601111111111111'), brand: 'Discover', applicationId: '' };
-const electron = { ...visa, number: numberOf('476173900101011') };
+const contactless = { ...mastercard, number: withCheckDigit('555555555555444') };
+const discover = {
+  number: withCheckDigit('601111111111111'),
+  brand: 'Discover',
+  applicationId: '',
+};
+const electron = { ...visa, number: withCheckDigit('476173900101011') };
 
 const rightPin = ['1234'];
 const chip = {
@@ -109,6 +113,6 @@ export const testCards: readonly TestCard[] = [
 ];
 
 /** The card of a name. */
-export function cardNamed(name: string): TestCard | undefined {
+export function findTestCard(name: string): TestCard | undefined {
   return testCards.find((card) => card.name === name);
 }

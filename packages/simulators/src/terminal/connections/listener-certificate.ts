@@ -78,7 +78,7 @@ function pem(bytes: Uint8Array): string {
 }
 
 /** A certificate that is its own authority (RFC 5280). */
-function make(names: readonly string[], at: number): { cert: string; key: string } {
+function createCertificate(names: readonly string[], at: number): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ format: 'der', type: 'spki' });
   const algorithm = der(tags.sequence, der(tags.oid, oids.ecdsaWithSha256));
@@ -121,13 +121,13 @@ function make(names: readonly string[], at: number): { cert: string; key: string
   };
 }
 
-function isGood(cert: string, names: readonly string[], now: number): boolean {
+function isUsable(cert: string, names: readonly string[], now: number): boolean {
   try {
-    const known = new X509Certificate(cert);
+    const certificate = new X509Certificate(cert);
     const isOfNames = names.every(
-      (name) => (known.checkHost(name) ?? known.checkIP(name)) !== undefined,
+      (name) => (certificate.checkHost(name) ?? certificate.checkIP(name)) !== undefined,
     );
-    return isOfNames && Date.parse(known.validTo) - renewBeforeDays * dayMs > now;
+    return isOfNames && Date.parse(certificate.validTo) - renewBeforeDays * dayMs > now;
   } catch {
     return false;
   }
@@ -149,9 +149,9 @@ export function ensureCertificate(
   const keyFile = join(directory, 'local-key.pem');
   if (existsSync(certFile) && existsSync(keyFile)) {
     const cert = readFileSync(certFile, 'utf8');
-    if (isGood(cert, names, now)) return { cert, key: readFileSync(keyFile, 'utf8'), certFile };
+    if (isUsable(cert, names, now)) return { cert, key: readFileSync(keyFile, 'utf8'), certFile };
   }
-  const { cert, key } = make(names, now);
+  const { cert, key } = createCertificate(names, now);
   writeFileSync(keyFile, key, { mode: ownerOnly });
   chmodSync(keyFile, ownerOnly);
   writeFileSync(certFile, cert);

@@ -11,7 +11,7 @@ import { after, test } from 'node:test';
 import { connect } from 'node:tls';
 import * as library from '@adyen/api-library';
 import { createProtection, isMessage, readMessage, type SharedKey } from '@switchyard/nexo';
-import { fakePlatform } from '../platform/fake-platform.fixture.ts';
+import { createFakePlatform } from '../platform/fake-platform.fixture.ts';
 import { createTerminal } from '../terminal.ts';
 import { listenLocally } from './local-listener.ts';
 
@@ -31,7 +31,7 @@ after(async () => {
 
 async function open(isProtected: boolean, patience?: { headMs: number; allMs: number }) {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-local-'));
-  const fake = fakePlatform();
+  const fake = createFakePlatform();
   const terminal = createTerminal({
     tsn: poiId,
     dataDir: directory,
@@ -42,7 +42,7 @@ async function open(isProtected: boolean, patience?: { headMs: number; allMs: nu
       ksn: 'FFFF9876543210E00001',
     },
     random: (size) => randomBytes(size),
-    times: { step: 1, card: 60_000, reboot: 5, late: 5, enquiry: 1 },
+    times: { stepMs: 1, cardWaitMs: 60_000, rebootMs: 5, lateAnswerMs: 5, enquiryMs: 1 },
   });
   const protection = isProtected ? createProtection({ keys: [key], randomBytes }) : undefined;
   const local = await listenLocally(terminal, {
@@ -50,7 +50,7 @@ async function open(isProtected: boolean, patience?: { headMs: number; allMs: nu
     port: 0,
     directory,
     protection,
-    patience,
+    timeouts: patience,
     now: Date.now,
     names: ['AXIUMDX8000-10000001.test.terminal.adyen.com'],
   });
@@ -349,7 +349,7 @@ test('clear messages where that is set, at both paths, and nothing else', async 
   assert.equal(fake.taken(), 3750, 'the connection broke off, the money was taken');
 });
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a till whose terminal loses its power sees the connection break off, and asks later', async () => {
   const { local, fake, terminal } = await open(false);
@@ -371,7 +371,7 @@ test('a till whose terminal loses its power sees the connection break off, and a
   assert.equal(fake.taken(), 1250);
   terminal.setCard('absent');
   const waiting = assert.rejects(post(local, '/nexo', JSON.stringify(payment('2'))));
-  while (terminal.screen().state !== 'Card') await turn();
+  while (terminal.screen().state !== 'Card') await nextTurn();
   await terminal.reboot();
   await waiting;
   assert.equal(fake.taken(), 1250);

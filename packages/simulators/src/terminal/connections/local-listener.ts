@@ -25,7 +25,7 @@ export type LocalOptions = {
   /** With it nothing is taken that is not protected. */
   readonly protection?: Protection | undefined;
   /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
-  readonly patience?: { readonly headMs: number; readonly allMs: number } | undefined;
+  readonly timeouts?: { readonly headMs: number; readonly allMs: number } | undefined;
   readonly now: () => number;
 };
 
@@ -46,7 +46,7 @@ export type LocalListener = {
 const paths: readonly string[] = ['/nexo', '/nexo/'];
 const requestsMax = 64;
 /** How many times the limit a body is read before the connection is broken off. */
-const passedBy = 8;
+const readBeyondLimitFactor = 8;
 const status = {
   ok: 200,
   refused: 400,
@@ -57,23 +57,23 @@ const status = {
   busy: 503,
 } as const;
 const connectionsMax = 128;
-const usualPatience = { headMs: 10_000, allMs: 30_000 };
+const defaultTimeouts = { headMs: 10_000, allMs: 30_000 };
 /** How often it is looked whose time is over. */
-const lookEveryMs = 500;
+const timeoutCheckMs = 500;
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
     // What is too much is let pass for a while, so that the till hears why.
-    if (size > messageBytesMax * passedBy) return undefined;
+    if (size > messageBytesMax * readBeyondLimitFactor) return undefined;
     if (size <= messageBytesMax) parts.push(part);
   }
   return size > messageBytesMax ? undefined : Buffer.concat(parts);
 }
 
-function end(response: ServerResponse, code: number, text = ''): void {
+function endResponse(response: ServerResponse, code: number, text = ''): void {
   if (response.writableEnded || response.destroyed) return;
   response.writeHead(code, {
     ...(text === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
@@ -87,21 +87,21 @@ async function answer(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
   protection: Protection | undefined,
 ): Promise<void> {
-  const body = await bodyOf(request);
+  const body = await readBody(request);
   if (body === undefined) {
-    end(response, status.tooLarge);
+    endResponse(response, status.tooLarge);
     return;
   }
   const channel: TerminalChannel = {
     isTwoWay: false,
     ...defined({ protection }),
     // A till by HTTP gets one message; a copy of it has nowhere to go.
-    send: (text) => end(response, status.ok, text),
+    send: (text) => endResponse(response, status.ok, text),
     drop: () => void request.socket.destroy(),
   };
   const isTaken = await terminal.receive(body, channel);
   // An abort is taken without an answer of its own.
-  end(response, isTaken ? status.ok : status.refused);
+  endResponse(response, isTaken ? status.ok : status.refused);
 }
 
 /**
@@ -119,7 +119,7 @@ export async function listenLocally(
   const names = [...new Set([...options.names, 'localhost', host, '127.0.0.1'])];
   const { cert, key, certFile } = ensureCertificate(directory, names, now());
   let running = 0;
-  const { headMs, allMs } = options.patience ?? usualPatience;
+  const { headMs, allMs } = options.timeouts ?? defaultTimeouts;
   const server: Server = createServer({
     cert,
     key,
@@ -127,16 +127,16 @@ export async function listenLocally(
     headersTimeout: headMs,
     requestTimeout: allMs,
     handshakeTimeout: headMs,
-    connectionsCheckingInterval: lookEveryMs,
+    connectionsCheckingInterval: timeoutCheckMs,
   });
   server.maxConnections = connectionsMax;
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
-    if (!paths.includes(path)) return end(response, status.notFound);
-    if (request.method !== 'POST') return end(response, status.wrongMethod);
+    if (!paths.includes(path)) return endResponse(response, status.notFound);
+    if (request.method !== 'POST') return endResponse(response, status.wrongMethod);
     // A page in a browser could reach the terminal; it cannot hide where it comes from.
-    if (request.headers.origin !== undefined) return end(response, status.forbidden);
-    if (running >= requestsMax) return end(response, status.busy);
+    if (request.headers.origin !== undefined) return endResponse(response, status.forbidden);
+    if (running >= requestsMax) return endResponse(response, status.busy);
     running += 1;
     answer(terminal, { request, response }, protection)
       .catch(() => request.socket.destroy())

@@ -8,37 +8,37 @@ import {
   requestOf,
 } from '@switchyard/nexo';
 import { pause } from '../context/pause.ts';
-import type { Inside, Moment, TerminalChannel } from '../context/service-context.ts';
+import type { RuntimeState, ServiceContext, TerminalChannel } from '../context/service-context.ts';
 
 /** A request of a till that is worked on. */
-export type Doing = { readonly header: Header; readonly channel: TerminalChannel };
+export type ActiveRequest = { readonly header: Header; readonly channel: TerminalChannel };
 
 type Deps = {
   readonly poiId: string;
   readonly now: () => number;
-  readonly moment: Moment;
+  readonly runtime: RuntimeState;
   readonly ask: PoiDialogue['ask'];
   readonly send: (message: AnyMessage, channel: TerminalChannel) => void;
 };
 
-export type Till = {
+export type TillRequests = {
   /** Cashiers see what the terminal is doing, where their till can show it. */
-  mirror(of: Doing, lines: readonly string[]): void;
-  readonly askTill: Inside['askTill'];
+  showCashierStatus(active: ActiveRequest, lines: readonly string[]): void;
+  readonly askCashier: ServiceContext['askCashier'];
   /** An answer to a question of the terminal. */
-  take(answer: AnyMessage): void;
+  receiveAnswer(answer: AnyMessage): void;
   /** Nobody is waited for any more. */
-  forget(): void;
+  cancelAll(): void;
 };
 
 const tillAnswersMs = 30_000;
 const asksMax = 16;
 const numbersMax = 10_000;
 
-export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
-  const asked = new Map<string, (answer: AnyMessage | undefined) => void>();
-  const can = ({ header, channel }: Doing, capability: string): boolean =>
-    channel.isTwoWay && moment.capabilities.get(header.SaleID)?.includes(capability) === true;
+export function createTillRequests({ poiId, now, runtime, ask, send }: Deps): TillRequests {
+  const pendingQuestions = new Map<string, (answer: AnyMessage | undefined) => void>();
+  const hasCapability = ({ header, channel }: ActiveRequest, capability: string): boolean =>
+    channel.isTwoWay && runtime.capabilities.get(header.SaleID)?.includes(capability) === true;
 
   function addressOf({ SaleID, ServiceID }: Header, deviceId?: string) {
     return {
@@ -54,9 +54,9 @@ export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
     return `T${now().toString(36).slice(-5)}${(devices % numbersMax).toString().padStart(4, '0')}`;
   }
 
-  function mirror(of: Doing, lines: readonly string[]): void {
-    if (!can(of, 'CashierStatus')) return;
-    const request = requestOf('Display', addressOf(of.header, nextDeviceId()), {
+  function showCashierStatus(active: ActiveRequest, lines: readonly string[]): void {
+    if (!hasCapability(active, 'CashierStatus')) return;
+    const request = requestOf('Display', addressOf(active.header, nextDeviceId()), {
       DisplayOutput: [
         {
           ResponseRequiredFlag: false,
@@ -70,42 +70,45 @@ export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
       ],
     });
     ask(request);
-    send(request, of.channel);
+    send(request, active.channel);
   }
 
-  async function askTill(of: Doing, question: string): Promise<boolean | undefined> {
-    if (!can(of, 'CashierInput') || asked.size >= asksMax) return undefined;
+  async function askCashier(active: ActiveRequest, question: string): Promise<boolean | undefined> {
+    if (!hasCapability(active, 'CashierInput') || pendingQuestions.size >= asksMax)
+      return undefined;
     const deviceId = nextDeviceId();
-    const place = { Device: 'CashierInput', InfoQualify: 'Input' } as const;
-    const request = requestOf('Input', addressOf(of.header, deviceId), {
+    const inputPlace = { Device: 'CashierInput', InfoQualify: 'Input' } as const;
+    const request = requestOf('Input', addressOf(active.header, deviceId), {
       DisplayOutput: {
         Device: 'CashierDisplay',
         InfoQualify: 'Display',
         OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: question }] },
       },
-      InputData: { ...place, InputCommand: 'GetConfirmation' },
+      InputData: { ...inputPlace, InputCommand: 'GetConfirmation' },
     });
-    const answered = new Promise<AnyMessage | undefined>((resolve) => asked.set(deviceId, resolve));
+    const answerPromise = new Promise<AnyMessage | undefined>((resolve) =>
+      pendingQuestions.set(deviceId, resolve),
+    );
     ask(request);
-    send(request, of.channel);
-    const nobody = new AbortController();
+    send(request, active.channel);
+    const timeout = new AbortController();
     const answer = await Promise.race([
-      answered,
-      pause(tillAnswersMs, nobody.signal).catch(() => undefined),
+      answerPromise,
+      pause(tillAnswersMs, timeout.signal).catch(() => undefined),
     ]);
-    nobody.abort();
-    asked.delete(deviceId);
+    timeout.abort();
+    pendingQuestions.delete(deviceId);
     if (answer === undefined || !isMessage(answer, 'Input', 'Response')) return undefined;
     return answer.body.InputResult.Input?.ConfirmedFlag;
   }
 
   return {
-    mirror,
-    askTill,
-    take: (answer) => asked.get(answer.header.DeviceID ?? '')?.(answer),
-    forget() {
-      for (const answer of asked.values()) answer(undefined);
-      asked.clear();
+    showCashierStatus,
+    askCashier,
+    receiveAnswer: (answer) => pendingQuestions.get(answer.header.DeviceID ?? '')?.(answer),
+    cancelAll() {
+      for (const answer of pendingQuestions.values()) answer(undefined);
+      pendingQuestions.clear();
     },
   };
 }

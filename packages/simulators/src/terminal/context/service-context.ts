@@ -12,7 +12,7 @@ import type { PinPad } from '../cards/pin-pad.ts';
 import type { TerminalFault } from '../cards/test-amounts.ts';
 import type { TestCard } from '../cards/test-cards.ts';
 import type { TerminalPlatform } from '../platform/payments-api.ts';
-import type { Keeper } from '../storage/terminal-store.ts';
+import type { TerminalStore } from '../storage/terminal-store.ts';
 
 /**
  * The way to a till, as the terminal sees it.
@@ -55,7 +55,7 @@ export type TerminalScreen = {
  * @example
  * const happening: TerminalHappening = { type: 'Printed', lines: ['SALE', '12.50 EUR'] };
  */
-export type TerminalHappening =
+export type TerminalEvent =
   | { readonly type: 'Screen'; readonly screen: TerminalScreen }
   | { readonly type: 'Printed'; readonly lines: readonly string[] }
   | { readonly type: 'Sound' }
@@ -80,7 +80,7 @@ export type TerminalHappening =
     };
 
 /** A card that was read before anything is paid: the next payment of the same till is paid by it. */
-export type HeldCard = {
+export type AcquiredCard = {
   readonly card: TestCard;
   /** The transaction that has read it. */
   readonly reference: string;
@@ -90,7 +90,7 @@ export type HeldCard = {
 };
 
 /** How the terminal is at this moment; what stands here is gone when it starts anew. */
-export type Moment = {
+export type RuntimeState = {
   hasPaper: boolean;
   isInMaintenance: boolean;
   isBusy: boolean;
@@ -101,31 +101,31 @@ export type Moment = {
   /** Shown to the next payment. */
   cardName: string;
   /** In the reader, of a card acquisition. */
-  held: HeldCard | undefined;
+  acquiredCard: AcquiredCard | undefined;
   /** What tills said that they can show and ask, by SaleID. */
   readonly capabilities: Map<string, readonly string[]>;
   lastReceipt: readonly string[];
   /** What is typed into the terminal, by the command that asks for it. */
-  readonly typed: Map<string, string>;
+  readonly inputs: Map<string, string>;
 };
 
 /** Pauses of the terminal, ms. */
 export type TerminalTimes = {
   /** Between two steps of a person. */
-  readonly step: number;
+  readonly stepMs: number;
   /** Until nobody is waited for any more. */
-  readonly card: number;
+  readonly cardWaitMs: number;
   /** By which an answer is late. */
-  readonly late: number;
+  readonly lateAnswerMs: number;
   /** To start anew. */
-  readonly reboot: number;
+  readonly rebootMs: number;
   /** Between two questions what became of a sale. */
-  readonly enquiry: number;
+  readonly enquiryMs: number;
   /** How long the platform may take a sale after it was sent. */
-  readonly valid: number;
+  readonly saleValidMs: number;
 };
 
-export type Inside = {
+export type ServiceContext = {
   readonly poiId: string;
   readonly serialNumber: string;
   /** ISO 3166, three digits. */
@@ -138,38 +138,38 @@ export type Inside = {
   readonly times: TerminalTimes;
   readonly platform: TerminalPlatform;
   readonly pad: PinPad;
-  readonly keeper: Keeper;
-  readonly moment: Moment;
+  readonly store: TerminalStore;
+  readonly runtime: RuntimeState;
   readonly show: (state: TerminalScreen['state'], ...lines: string[]) => void;
-  readonly tell: (happening: TerminalHappening) => void;
+  readonly emit: (happening: TerminalEvent) => void;
   /** Asks the till, where it said that it can be asked; nothing where it cannot, or does not answer. */
-  readonly askTill: (
-    work: { readonly header: Header; readonly channel: TerminalChannel },
+  readonly askCashier: (
+    call: { readonly header: Header; readonly channel: TerminalChannel },
     question: string,
   ) => Promise<boolean | undefined>;
 };
 
 /** One request that is worked on. */
-export type Work<Name extends StructureName = StructureName> = {
+export type ServiceCall<Name extends StructureName = StructureName> = {
   readonly header: Header;
   readonly body: Structure<Name>;
   readonly channel: TerminalChannel;
   /** The till has aborted it, or the terminal has lost its power: looked at after all that is waited for. */
   readonly signal: AbortSignal;
   /** From here on nothing aborts it. */
-  readonly commit: () => void;
+  readonly preventAbort: () => void;
   /** Puts a fault on the way of the answer. */
-  readonly spoil: (fault: TerminalFault) => void;
+  readonly injectFault: (fault: TerminalFault) => void;
 };
 
-export type Reply = AnyMessage['body'];
-export type Service<Name extends StructureName> = (
-  work: Work<Name>,
-  inside: Inside,
-) => Promise<Reply> | Reply;
+export type ReplyBody = AnyMessage['body'];
+export type ServiceHandler<Name extends StructureName> = (
+  call: ServiceCall<Name>,
+  context: ServiceContext,
+) => Promise<ReplyBody> | ReplyBody;
 
 /** What a service ends with that does not succeed. */
-export class ServiceFault extends Error {
+export class ServiceError extends Error {
   readonly condition: OpenValue<'ErrorCondition'>;
   /** The `refusalReason` of `AdditionalResponse`. */
   readonly additional: RefusalReason | undefined;
@@ -189,6 +189,6 @@ export class ServiceFault extends Error {
 }
 
 /** The terminal loses its power: nothing is answered. */
-export class PowerFault extends Error {}
+export class PowerLostError extends Error {}
 
-export const succeeded: Structure<'Response'> = { Result: 'Success' };
+export const successResponse: Structure<'Response'> = { Result: 'Success' };

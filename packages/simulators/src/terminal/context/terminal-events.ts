@@ -1,13 +1,13 @@
 // What is told of messages and of faults, for a log or a screen.
 import { defined } from '@switchyard/contract';
 import { type AnyMessage, resultOf } from '@switchyard/nexo';
-import type { TerminalHappening } from './service-context.ts';
+import type { TerminalEvent } from './service-context.ts';
 
 /** What is told of a message. */
-export function happeningOf(
+export function messageEvent(
   type: 'Received' | 'Sent',
   { header, body }: AnyMessage,
-): TerminalHappening {
+): TerminalEvent {
   const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
   const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
   const event = body['EventToNotify'];
@@ -22,6 +22,6 @@ export function happeningOf(
 }
 
 /** What is told of an error that nobody foresaw, such as a full disk. */
-export function faultOf(error: unknown): TerminalHappening {
+export function errorEvent(error: unknown): TerminalEvent {
   return { type: 'Fault', fault: error instanceof Error ? error.message : String(error) };
 }

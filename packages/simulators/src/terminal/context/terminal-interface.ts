@@ -4,7 +4,7 @@ import type { TerminalFault } from '../cards/test-amounts.ts';
 import type { TerminalPlatform } from '../platform/payments-api.ts';
 import type {
   TerminalChannel,
-  TerminalHappening,
+  TerminalEvent,
   TerminalScreen,
   TerminalTimes,
 } from './service-context.ts';
@@ -30,7 +30,7 @@ export type TerminalOptions = {
   readonly countryNumeric?: string;
   /** Whether services need a login first; default no. */
   readonly loginRequired?: boolean;
-  readonly tell?: (happening: TerminalHappening) => void;
+  readonly onEvent?: (happening: TerminalEvent) => void;
 };
 
 /**
@@ -59,10 +59,10 @@ export type Terminal = {
   /** Whether the platform can be reached. */
   setReachable(isReachable: boolean): void;
   /** What is typed when an input of this kind is asked for. */
-  setTyped(command: string, text: string): void;
+  setInput(command: string, text: string): void;
   /** Loses its power, and is back a moment later with what it had written down. */
   reboot(): Promise<void>;
   /** What it still owes the platform. */
-  owed(): { readonly reversals: number; readonly uploads: number };
+  pendingCounts(): { readonly reversals: number; readonly uploads: number };
   stop(): Promise<void>;
 };

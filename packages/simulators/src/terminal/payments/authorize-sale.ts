@@ -3,13 +3,18 @@ import { defined, type Transaction } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
 import { passOnReason, type Structure } from '@switchyard/nexo';
-import { type ChipSale, chipObjects, trackOf } from '../cards/chip-data.ts';
+import { buildChipData, type ChipTransaction, track2Of } from '../cards/chip-data.ts';
 import type { CardEntry, TestCard } from '../cards/test-cards.ts';
-import { type Inside, PowerFault, ServiceFault, type Work } from '../context/service-context.ts';
-import type { Asked } from '../platform/payments-api.ts';
-import { typePin } from './read-card.ts';
-import { reverse } from './reversal-and-upload-queue.ts';
-import { conditionOf, outcomeOf, refusalOf } from './sale-outcome.ts';
+import {
+  PowerLostError,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
+} from '../context/service-context.ts';
+import type { PlatformAnswer } from '../platform/payments-api.ts';
+import { enterPin } from './read-card.ts';
+import { queueReversal } from './reversal-and-upload-queue.ts';
+import { errorConditionOf, refusalConditionOf, resolveSaleOutcome } from './sale-outcome.ts';
 
 export type Sale = {
   /** In minor units, with tip and cashback. */
@@ -37,39 +42,44 @@ export type ApprovalByChip = {
   readonly merchant: string | undefined;
 };
 
-type Try = {
+type SaleAttempt = {
   readonly card: TestCard;
   readonly entry: CardEntry;
   readonly pin: string | undefined;
   readonly stepUpOf: string | undefined;
-  readonly decision: ChipSale['decision'];
+  readonly decision: ChipTransaction['decision'];
 };
 
-const triesMax = 4;
+const attemptsMax = 4;
 const entryModes = { Chip: 'ContactChip', Tap: 'ContactlessChip', Stripe: 'MagStripe' } as const;
 const unpredictableBytes = 4;
 const codeDigits = 6;
 const orderMax = 64;
 /** How often the counter of a terminal that forgot it is put up: it grows to its most. */
-const leapsMax = 20;
+const skipsMax = 20;
 
-function nextNumber({ keeper }: Inside): number {
-  const transactions = keeper.read().transactions + 1;
-  keeper.keep({ transactions });
+function nextNumber({ store }: ServiceContext): number {
+  const transactions = store.read().transactions + 1;
+  store.update({ transactions });
   return transactions;
 }
 
-const identifierOf = ({ serialNumber, now }: Inside, number: number): string =>
+const clientTransactionIdOf = ({ serialNumber, now }: ServiceContext, number: number): string =>
   `${serialNumber}-${now().toString(36)}-${number}`;
 
 /** The members of a sale that hold the card: all of it under one key of the pad. */
-function cardMembers(inside: Inside, sale: Sale, of: Try, number: number): object {
-  const { pad, keeper, now, random, countryNumeric } = inside;
-  const { card, entry, pin } = of;
+function cardFields(
+  context: ServiceContext,
+  sale: Sale,
+  attempt: SaleAttempt,
+  number: number,
+): object {
+  const { pad, store, now, random, countryNumeric } = context;
+  const { card, entry, pin } = attempt;
   const transaction = pad.next();
-  keeper.keep({ keys: pad.counter() });
+  store.update({ keys: pad.counter() });
   const objects = () =>
-    chipObjects(card, {
+    buildChipData(card, {
       amount: sale.amount,
       cashback: sale.cashback,
       at: now(),
@@ -79,11 +89,11 @@ function cardMembers(inside: Inside, sale: Sale, of: Try, number: number): objec
       currencyNumeric: numericOf(sale.currency),
       isPinEntered: pin !== undefined,
       unpredictable: random(unpredictableBytes),
-      decision: of.decision,
+      decision: attempt.decision,
     });
   const encrypted =
     entry === 'Stripe'
-      ? transaction.encrypt('Track2', Buffer.from(trackOf(card, entry)))
+      ? transaction.encrypt('Track2', Buffer.from(track2Of(card, entry)))
       : transaction.encrypt('Emv', Buffer.from(objects(), 'hex'));
   return {
     entryMode: entryModes[entry],
@@ -92,49 +102,59 @@ function cardMembers(inside: Inside, sale: Sale, of: Try, number: number): objec
   };
 }
 
-function orderOf({ saleData }: Sale): object {
+function orderFields({ saleData }: Sale): object {
   const orderId = saleData.SaleTransactionID.TransactionID;
-  const isKept = orderId.length > 0 && orderId.length <= orderMax && !holdsCardNumber(orderId);
-  return isKept ? { order: { orderId } } : {};
+  const isStorable = orderId.length > 0 && orderId.length <= orderMax && !holdsCardNumber(orderId);
+  return isStorable ? { order: { orderId } } : {};
 }
 
-function bodyOf(inside: Inside, sale: Sale, of: Try, number: number): Record<string, unknown> {
+function saleBody(
+  context: ServiceContext,
+  sale: Sale,
+  attempt: SaleAttempt,
+  number: number,
+): Record<string, unknown> {
   const { amount, currency, tip, cashback, isReservation, isPartialWanted } = sale;
   const parts = { ...(tip === 0 ? {} : { tip }), ...(cashback === 0 ? {} : { cashback }) };
   return {
-    clientTransactionId: identifierOf(inside, number),
+    clientTransactionId: clientTransactionIdOf(context, number),
     amount,
     currency,
-    ...cardMembers(inside, sale, of, number),
+    ...cardFields(context, sale, attempt, number),
     ...(tip + cashback === 0 ? {} : { amounts: parts }),
     ...(isReservation ? { captureMode: 'Deferred' } : {}),
     ...(isPartialWanted ? { partialApproval: true } : {}),
-    ...defined({ stepUpOf: of.stepUpOf }),
-    ...orderOf(sale),
+    ...defined({ stepUpOf: attempt.stepUpOf }),
+    ...orderFields(sale),
   };
 }
 
 /** Sends one try; a terminal that forgot its counter finds a key that is new. */
-async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
-  const { platform, keeper, times, now, moment, show } = inside;
+async function sendAttempt(
+  call: ServiceCall,
+  context: ServiceContext,
+  sale: Sale,
+  attempt: SaleAttempt,
+) {
+  const { platform, store, times, now, runtime, show } = context;
   show('Asking', sale.text, 'Please wait');
-  let wanted = sale;
-  for (let leaps = 0; ; leaps += 1) {
+  let attemptedSale = sale;
+  for (let skips = 0; ; skips += 1) {
     // Where the platform does not tell for whom it sells, it gives no token either: nothing can be sent.
-    const merchant = moment.isReachable ? await platform.merchant() : undefined;
-    work.signal.throwIfAborted();
-    const until = now() + times.valid;
+    const merchant = runtime.isReachable ? await platform.merchant() : undefined;
+    call.signal.throwIfAborted();
+    const until = now() + times.saleValidMs;
     const body: Record<string, unknown> = {
-      ...bodyOf(inside, wanted, of, nextNumber(inside)),
+      ...saleBody(context, attemptedSale, attempt, nextNumber(context)),
       notAfter: new Date(until).toISOString(),
     };
     const clientTransactionId = String(body['clientTransactionId']);
     const { amount, currency, saleData, isReservation } = sale;
     const kind = isReservation ? 'Reservation' : 'Sale';
-    keeper.keep({
+    store.update({
       ...defined({ merchant }),
       pending: {
-        header: work.header,
+        header: call.header,
         saleData,
         kind,
         clientTransactionId,
@@ -144,41 +164,44 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
         merchant,
       },
     });
-    const asked: Asked =
-      merchant === undefined ? { outcome: 'NotSent' } : await platform.sell(body);
+    const answer: PlatformAnswer =
+      merchant === undefined ? { outcome: 'NotSent' } : await platform.processSale(body);
     // Whoever lost its power meanwhile has started anew, and finds out: this is not its business any more.
-    work.signal.throwIfAborted();
-    if (asked.outcome === 'Refused' && asked.code === 'ksn_reused' && leaps < leapsMax) {
-      inside.pad.leap();
+    call.signal.throwIfAborted();
+    if (answer.outcome === 'Refused' && answer.code === 'ksn_reused' && skips < skipsMax) {
+      context.pad.skipAhead();
       continue;
     }
     // The merchant's acquirer approves all or nothing.
-    if (asked.outcome === 'Refused' && asked.code === 'partial_approval_not_supported') {
-      wanted = { ...wanted, isPartialWanted: false };
+    if (answer.outcome === 'Refused' && answer.code === 'partial_approval_not_supported') {
+      attemptedSale = { ...attemptedSale, isPartialWanted: false };
       continue;
     }
-    if (moment.fault === 'Reboot') throw new PowerFault('the terminal starts anew');
+    if (runtime.fault === 'Reboot') throw new PowerLostError('the terminal starts anew');
     const sold = { clientTransactionId, until, merchant };
-    return { known: await outcomeOf(inside, asked, sold), sold };
+    return { known: await resolveSaleOutcome(context, answer, sold), sold };
   }
 }
 
 /** @throws ServiceFault where it was not approved; whatever could have been taken is reversed */
-function approvedOf(
-  inside: Inside,
-  { known, sold }: Awaited<ReturnType<typeof send>>,
+function requireApproval(
+  context: ServiceContext,
+  { known, sold }: Awaited<ReturnType<typeof sendAttempt>>,
 ): Transaction {
   if (known.kind === 'NotTaken')
-    throw new ServiceFault(refusalOf(known.code), passOnReason(known.code));
-  if (known.kind === 'Told') return known.transaction;
+    throw new ServiceError(refusalConditionOf(known.code), passOnReason(known.code));
+  if (known.kind === 'Found') return known.transaction;
   const reason = 'outcome_unknown_reversed';
-  const fault = new ServiceFault('UnreachableHost', reason, sold.clientTransactionId);
-  reverse(inside, { ...sold, reason: 'Timeout' }, fault);
+  const fault = new ServiceError('UnreachableHost', reason, sold.clientTransactionId);
+  queueReversal(context, { ...sold, reason: 'Timeout' }, fault);
   throw fault;
 }
 
 /** What the holder is asked for next: a PIN, or the chip; nothing where it is over. */
-function nextTry(before: Try, { terminalAction, transactionId }: Transaction): Try | undefined {
+function nextAttempt(
+  before: SaleAttempt,
+  { terminalAction, transactionId }: Transaction,
+): SaleAttempt | undefined {
   if (terminalAction === 'UseChip') return { ...before, entry: 'Chip', stepUpOf: transactionId };
   if (terminalAction !== 'AskPin') return undefined;
   const isTap = before.entry === 'Tap' && before.stepUpOf === undefined;
@@ -187,19 +210,19 @@ function nextTry(before: Try, { terminalAction, transactionId }: Transaction): T
 
 /** Approved by the chip alone; it is sold as soon as it is written down that the platform has to be told. */
 async function approveOffline(
-  { signal }: Work,
-  inside: Inside,
+  { signal }: ServiceCall,
+  context: ServiceContext,
   sale: Sale,
   card: TestCard,
 ): Promise<ApprovalByChip> {
-  const { keeper, now, moment, platform } = inside;
-  const asked = moment.isReachable ? await platform.merchant() : undefined;
+  const { store, now, runtime, platform } = context;
+  const currentMerchant = runtime.isReachable ? await platform.merchant() : undefined;
   // A restart has told the till by now that nothing was taken.
   signal.throwIfAborted();
-  const merchant = asked ?? keeper.read().merchant;
-  const number = nextNumber(inside);
+  const merchant = currentMerchant ?? store.read().merchant;
+  const number = nextNumber(context);
   const code = String(number).padStart(codeDigits, '0').slice(-codeDigits);
-  const of: Try = {
+  const attempt: SaleAttempt = {
     card,
     entry: 'Chip',
     pin: undefined,
@@ -207,12 +230,12 @@ async function approveOffline(
     decision: 'Approves',
   };
   const body: Record<string, unknown> = {
-    ...bodyOf(inside, { ...sale, isPartialWanted: false }, of, number),
+    ...saleBody(context, { ...sale, isPartialWanted: false }, attempt, number),
     offlineTransaction: true,
     offlineData: {
       authorizedAt: new Date(now()).toISOString(),
       authorizationCode: code,
-      terminalSequence: keeper.read().offlineSales + 1,
+      terminalSequence: store.read().offlineSales + 1,
       reason: 'DeviceStandalone',
     },
   };
@@ -220,17 +243,17 @@ async function approveOffline(
 }
 
 /** The chip has the last word: it may decline what was approved, or be taken out before it has spoken. */
-function endWithCard(inside: Inside, card: TestCard, approved: Transaction): void {
+function checkChipDecision(context: ServiceContext, card: TestCard, approved: Transaction): void {
   const reason = { DeclinesApproval: 'ChipDeclined', RemovedLate: 'CardRemoved' } as const;
   const { behaviour } = card;
   if (behaviour !== 'DeclinesApproval' && behaviour !== 'RemovedLate') return;
   const { clientTransactionId, transactionId } = approved;
   const fault =
     behaviour === 'RemovedLate'
-      ? new ServiceFault('Cancel', 'card_removed_reversed', transactionId)
-      : new ServiceFault('Refusal', 'chip_declined_reversed', transactionId);
-  const reversal = { clientTransactionId, reason: reason[behaviour], until: inside.now() };
-  reverse(inside, reversal, fault);
+      ? new ServiceError('Cancel', 'card_removed_reversed', transactionId)
+      : new ServiceError('Refusal', 'chip_declined_reversed', transactionId);
+  const reversal = { clientTransactionId, reason: reason[behaviour], until: context.now() };
+  queueReversal(context, reversal, fault);
   throw fault;
 }
 
@@ -239,47 +262,47 @@ function endWithCard(inside: Inside, card: TestCard, approved: Transaction): voi
  *
  * @throws ServiceFault where it is not; PowerFault where the terminal loses its power in the middle
  */
-export async function authorise(
-  work: Work,
-  inside: Inside,
+export async function authorizeSale(
+  call: ServiceCall,
+  context: ServiceContext,
   sale: Sale,
   card: TestCard,
 ): Promise<Approval> {
-  if (card.behaviour === 'DeclinesItself') throw new ServiceFault('Refusal', 'chip_declined');
+  if (card.behaviour === 'DeclinesItself') throw new ServiceError('Refusal', 'chip_declined');
   if (card.behaviour === 'ApprovesItself') {
-    work.commit();
-    return approveOffline(work, inside, sale, card);
+    call.preventAbort();
+    return approveOffline(call, context, sale, card);
   }
   let pinTries = 0;
-  let next: Try | undefined = {
+  let attempt: SaleAttempt | undefined = {
     card,
     entry: card.entry,
     pin: undefined,
     stepUpOf: undefined,
     decision: 'Online',
   };
-  let isPinWanted = card.entry === 'Chip' && card.verification === 'Pin';
-  let told: Transaction | undefined;
-  for (let tries = 0; next !== undefined && tries < triesMax; tries += 1) {
-    if (isPinWanted) {
-      const pin = await typePin(work, inside, { card, text: sale.text, tries: pinTries });
-      next = { ...next, pin };
+  let isPinRequired = card.entry === 'Chip' && card.verification === 'Pin';
+  let transaction: Transaction | undefined;
+  for (let tries = 0; attempt !== undefined && tries < attemptsMax; tries += 1) {
+    if (isPinRequired) {
+      const pin = await enterPin(call, context, { card, text: sale.text, tries: pinTries });
+      attempt = { ...attempt, pin };
       pinTries += 1;
     }
-    work.commit();
-    told = approvedOf(inside, await send(work, inside, sale, next));
-    if (told.approved) {
-      endWithCard(inside, card, told);
-      return { by: 'Platform', transaction: told, isPinEntered: next.pin !== undefined };
+    call.preventAbort();
+    transaction = requireApproval(context, await sendAttempt(call, context, sale, attempt));
+    if (transaction.approved) {
+      checkChipDecision(context, card, transaction);
+      return { by: 'Platform', transaction: transaction, isPinEntered: attempt.pin !== undefined };
     }
-    next = nextTry(next, told);
-    isPinWanted = true;
+    attempt = nextAttempt(attempt, transaction);
+    isPinRequired = true;
   }
-  if (told === undefined) throw new ServiceFault('Cancel');
-  const { response, transactionId } = told;
-  throw new ServiceFault(
-    conditionOf(told),
-    passOnReason(response?.reason ?? told.state),
+  if (transaction === undefined) throw new ServiceError('Cancel');
+  const { response, transactionId } = transaction;
+  throw new ServiceError(
+    errorConditionOf(transaction),
+    passOnReason(response?.reason ?? transaction.state),
     transactionId,
   );
 }

@@ -1,80 +1,83 @@
 // A card at the terminal: shown, read, verified.
 
-import { storyOf } from '../cards/test-amounts.ts';
-import { cardNamed, type TestCard, testCards } from '../cards/test-cards.ts';
-import { type Inside, ServiceFault, type Work } from '../context/service-context.ts';
+import { testAmountOf } from '../cards/test-amounts.ts';
+import { findTestCard, type TestCard, testCards } from '../cards/test-cards.ts';
+import { type ServiceCall, type ServiceContext, ServiceError } from '../context/service-context.ts';
 
 const asksFor = ['Insert, tap or swipe'];
 
-function nextCard({ moment }: Inside, amount: number): TestCard {
-  const named = cardNamed(storyOf(amount).card ?? moment.cardName) ?? testCards[0];
-  if (named === undefined) throw new Error('there is no card');
-  return named;
+function nextCard({ runtime }: ServiceContext, amount: number): TestCard {
+  const card = findTestCard(testAmountOf(amount).card ?? runtime.cardName) ?? testCards[0];
+  if (card === undefined) throw new Error('there is no card');
+  return card;
 }
 
 /** Waits for as long as the terminal does, and then for nobody. */
-async function waitInVain({ sleep, times }: Inside, signal: AbortSignal): Promise<never> {
-  await sleep(times.card, signal);
-  throw new ServiceFault('Cancel', 'card_not_presented');
+async function waitForCardTimeout(
+  { sleep, times }: ServiceContext,
+  signal: AbortSignal,
+): Promise<never> {
+  await sleep(times.cardWaitMs, signal);
+  throw new ServiceError('Cancel', 'card_not_presented');
 }
 
 /** The card that was read for this till: that of another one is of another customer. */
-function heldCard(
-  { header }: Pick<Work, 'header'>,
-  { moment, now }: Inside,
+function findAcquiredCard(
+  { header }: Pick<ServiceCall, 'header'>,
+  { runtime, now }: ServiceContext,
   reference: string | undefined,
 ): TestCard | undefined {
-  const { held } = moment;
-  const isHeld = held?.saleId === header.SaleID && now() < held.until;
-  const isMeant = reference === undefined || held?.reference === reference;
-  if (isHeld && isMeant) return held.card;
+  const { acquiredCard: held } = runtime;
+  const isOfTill = held?.saleId === header.SaleID && now() < held.until;
+  const isReferenced = reference === undefined || held?.reference === reference;
+  if (isOfTill && isReferenced) return held.card;
   if (reference === undefined) return undefined;
-  throw new ServiceFault('NotFound', 'card_acquisition_not_found');
+  throw new ServiceError('NotFound', 'card_acquisition_not_found');
 }
 
 /**
  * Has a card shown and reads it, where none is held.
  *
- * @param asked - `reference`: the acquisition that has to have read it
+ * @param request - `reference`: the acquisition that has to have read it
  * @throws ServiceFault where none is, where it cannot be read, or where its holder gives up
  */
 export async function readCard(
-  work: Pick<Work, 'signal' | 'header'>,
-  inside: Inside,
-  asked: {
+  call: Pick<ServiceCall, 'signal' | 'header'>,
+  context: ServiceContext,
+  request: {
     readonly amount: number;
     readonly text: string;
     readonly reference?: string | undefined;
   },
 ): Promise<TestCard> {
-  const { show, sleep, times } = inside;
-  const { amount, text, reference } = asked;
-  const held = heldCard(work, inside, reference);
-  if (held !== undefined) return held;
+  const { show, sleep, times } = context;
+  const { amount, text, reference } = request;
+  const acquiredCard = findAcquiredCard(call, context, reference);
+  if (acquiredCard !== undefined) return acquiredCard;
   show('Card', text, ...asksFor);
-  const card = nextCard(inside, amount);
-  if (card.behaviour === 'Absent') return waitInVain(inside, work.signal);
-  await sleep(times.step, work.signal);
-  if (card.behaviour === 'Cancels') throw new ServiceFault('Cancel', 'cancelled_by_cardholder');
-  if (card.behaviour === 'Unreadable') throw new ServiceFault('InvalidCard', 'card_unreadable');
+  const card = nextCard(context, amount);
+  if (card.behaviour === 'Absent') return waitForCardTimeout(context, call.signal);
+  await sleep(times.stepMs, call.signal);
+  if (card.behaviour === 'Cancels') throw new ServiceError('Cancel', 'cancelled_by_cardholder');
+  if (card.behaviour === 'Unreadable') throw new ServiceError('InvalidCard', 'card_unreadable');
   show('Asking', text, card.label, 'Please wait');
   if (card.behaviour === 'RemovedEarly') {
-    await sleep(times.step, work.signal);
-    throw new ServiceFault('Cancel', 'card_removed');
+    await sleep(times.stepMs, call.signal);
+    throw new ServiceError('Cancel', 'card_removed');
   }
   return card;
 }
 
 /** Has a PIN typed: digits, which stay inside of the pad. */
-export async function typePin(
-  work: Pick<Work, 'signal'>,
-  { show, sleep, times }: Inside,
+export async function enterPin(
+  call: Pick<ServiceCall, 'signal'>,
+  { show, sleep, times }: ServiceContext,
   { card, text, tries }: { readonly card: TestCard; readonly text: string; readonly tries: number },
 ): Promise<string> {
   const digits = card.pins[Math.min(tries, card.pins.length - 1)] ?? '';
   for (let typed = 0; typed <= digits.length; typed += 1) {
     show('Pin', text, tries === 0 ? 'PIN' : 'Wrong PIN, try again', '*'.repeat(typed));
-    await sleep(times.step / digits.length, work.signal);
+    await sleep(times.stepMs / digits.length, call.signal);
   }
   return digits;
 }

@@ -4,7 +4,7 @@ import type { Structure } from '@switchyard/nexo';
 
 const columns = 32;
 
-function pair(left: string, right: string | undefined): string[] {
+function labelAndValue(left: string, right: string | undefined): string[] {
   if (right === undefined || right === '') return [];
   const room = columns - right.length;
   return room > left.length ? [left.padEnd(room) + right] : [left, right.padStart(columns)];
@@ -29,17 +29,17 @@ export function receiptLines(copy: ReceiptCopy): string[] {
     centred(copy.merchantName),
     ...(copy.merchantAddress ?? '').split('\n').map(centred),
     '',
-    ...pair('Merchant', copy.acquirerMerchantId),
-    ...pair('Terminal', copy.terminalId),
-    ...pair(copy.at.slice(0, 10), copy.at.slice(11, 19)),
+    ...labelAndValue('Merchant', copy.acquirerMerchantId),
+    ...labelAndValue('Terminal', copy.terminalId),
+    ...labelAndValue(copy.at.slice(0, 10), copy.at.slice(11, 19)),
     '',
-    ...pair(copy.operation, copy.amountText),
-    ...pair(copy.scheme ?? '', copy.maskedNumber),
-    ...pair('Read', copy.entryMode),
-    ...pair('AID', copy.applicationId),
-    ...pair('Cryptogram', copy.cryptogram),
-    ...pair('Approval', copy.authorizationCode),
-    ...pair('Reference', copy.retrievalReferenceNumber),
+    ...labelAndValue(copy.operation, copy.amountText),
+    ...labelAndValue(copy.scheme ?? '', copy.maskedNumber),
+    ...labelAndValue('Read', copy.entryMode),
+    ...labelAndValue('AID', copy.applicationId),
+    ...labelAndValue('Cryptogram', copy.cryptogram),
+    ...labelAndValue('Approval', copy.authorizationCode),
+    ...labelAndValue('Reference', copy.retrievalReferenceNumber),
     centred(copy.responseText),
     ...(copy.responseReason === undefined ? [] : [centred(copy.responseReason)]),
     ...(verified === undefined ? [] : [verifications[verified] ?? '']),

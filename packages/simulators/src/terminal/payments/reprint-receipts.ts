@@ -6,33 +6,37 @@ import {
   type Reading,
   type Structure,
 } from '@switchyard/nexo';
-import type { Inside } from '../context/service-context.ts';
+import type { ServiceContext } from '../context/service-context.ts';
 import { duplicateLine } from './receipts.ts';
 
 type Receipt = Structure<'PaymentReceipt'>;
-type Wanted = Structure<'TransactionStatusRequest'>['DocumentQualifier'];
+type RequestedDocuments = Structure<'TransactionStatusRequest'>['DocumentQualifier'];
 
-function isWanted({ DocumentQualifier }: Receipt, wanted: Wanted = []): boolean {
-  return wanted.length === 0 || wanted.includes(DocumentQualifier);
+function isRequested({ DocumentQualifier }: Receipt, requested: RequestedDocuments = []): boolean {
+  return requested.length === 0 || requested.includes(DocumentQualifier);
 }
 
-function marked(receipt: Receipt): Receipt {
+function markDuplicate(receipt: Receipt): Receipt {
   const { OutputContent: content } = receipt;
-  const mark = { Text: duplicateLine, EndOfLineFlag: true };
-  const OutputText = [mark, ...(content.OutputText ?? [])];
+  const duplicateText = { Text: duplicateLine, EndOfLineFlag: true };
+  const OutputText = [duplicateText, ...(content.OutputText ?? [])];
   return { ...receipt, OutputContent: { ...content, OutputText } };
 }
 
 /** The terminal prints what the customer takes along, as it does at the sale. */
-function printAgain({ moment, tell }: Inside, receipts: readonly Receipt[]): void {
-  if (!moment.hasPaper) return;
+function printAgain({ runtime, emit }: ServiceContext, receipts: readonly Receipt[]): void {
+  if (!runtime.hasPaper) return;
   for (const { DocumentQualifier, OutputContent } of receipts) {
     if (DocumentQualifier !== 'CustomerReceipt') continue;
-    tell({ type: 'Printed', lines: (OutputContent.OutputText ?? []).map(({ Text = '' }) => Text) });
+    emit({ type: 'Printed', lines: (OutputContent.OutputText ?? []).map(({ Text = '' }) => Text) });
   }
 }
 
-function copied(inside: Inside, answer: AnyMessage, wanted: Wanted): AnyMessage {
+function withCopies(
+  context: ServiceContext,
+  answer: AnyMessage,
+  requested: RequestedDocuments,
+): AnyMessage {
   if (!isMessage(answer, 'TransactionStatus', 'Response')) return answer;
   const { RepeatedMessageResponse: repeated } = answer.body;
   const bodies = Object.entries(repeated?.RepeatedResponseMessageBody ?? {});
@@ -43,19 +47,25 @@ function copied(inside: Inside, answer: AnyMessage, wanted: Wanted): AnyMessage 
   if (repeated === undefined || name === undefined || body?.PaymentReceipt === undefined) {
     return answer;
   }
-  const PaymentReceipt = body.PaymentReceipt.filter((each) => isWanted(each, wanted)).map(marked);
-  printAgain(inside, PaymentReceipt);
+  const PaymentReceipt = body.PaymentReceipt.filter((each) => isRequested(each, requested)).map(
+    markDuplicate,
+  );
+  printAgain(context, PaymentReceipt);
   const RepeatedResponseMessageBody = { [name]: { ...body, PaymentReceipt } };
   const RepeatedMessageResponse = { ...repeated, RepeatedResponseMessageBody };
   return { header: answer.header, body: { ...answer.body, RepeatedMessageResponse } };
 }
 
 /** With `ReceiptReprintFlag` the answer has the documents that were asked for, as copies. */
-export function reprinted(inside: Inside, reading: Reading, decision: PoiDecision): PoiDecision {
+export function addReprint(
+  context: ServiceContext,
+  reading: Reading,
+  decision: PoiDecision,
+): PoiDecision {
   if (decision.do !== 'Answer' || reading.kind !== 'Message') return decision;
   const { message: request } = reading;
   if (!isMessage(request, 'TransactionStatus', 'Request')) return decision;
   const { ReceiptReprintFlag, DocumentQualifier } = request.body;
   if (ReceiptReprintFlag !== true) return decision;
-  return { ...decision, message: copied(inside, decision.message, DocumentQualifier) };
+  return { ...decision, message: withCopies(context, decision.message, DocumentQualifier) };
 }

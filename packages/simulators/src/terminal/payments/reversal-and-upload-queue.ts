@@ -1,10 +1,10 @@
 // What the terminal still owes the platform: reversals of sales without an outcome, and offline sales.
 
-import type { Inside, ServiceFault } from '../context/service-context.ts';
-import { faultOf } from '../context/terminal-events.ts';
-import type { Asked } from '../platform/payments-api.ts';
-import type { Keeper, OfflineSale, Reversal } from '../storage/terminal-store.ts';
-import { isAbsent } from './sale-outcome.ts';
+import type { ServiceContext, ServiceError } from '../context/service-context.ts';
+import { errorEvent } from '../context/terminal-events.ts';
+import type { PlatformAnswer } from '../platform/payments-api.ts';
+import type { OfflineSale, PendingReversal, TerminalStore } from '../storage/terminal-store.ts';
+import { isUnknownToPlatform } from './sale-outcome.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -23,135 +23,145 @@ const nothingLeft: readonly string[] = [
 const refundable: readonly string[] = ['already_captured', 'authorization_expired'];
 
 /** `NotNow`: the platform cannot be asked. `Later`: it can, and this is not the time for it. */
-type Ended =
+type SendResult =
   | { readonly ended: 'Done' | 'NotNow' | 'Later' }
   | { readonly ended: 'Refused'; readonly code: string; readonly isSpent?: boolean };
 
 /** A refund that the acquirer declined, or that was never sent, gives nothing back under its identifier. */
-function refundEnded(asked: Asked): Asked | (Ended & { ended: 'Refused' }) {
-  if (asked.outcome === 'Refused' && asked.code === 'not_sent') {
-    return { ended: 'Refused', code: asked.code, isSpent: true };
+function refundResult(
+  answer: PlatformAnswer,
+): PlatformAnswer | (SendResult & { ended: 'Refused' }) {
+  if (answer.outcome === 'Refused' && answer.code === 'not_sent') {
+    return { ended: 'Refused', code: answer.code, isSpent: true };
   }
-  if (asked.outcome !== 'Answered') return asked;
-  const status = asked.transaction.operation?.status;
-  if (status !== 'Declined' && status !== 'Failed') return asked;
+  if (answer.outcome !== 'Answered') return answer;
+  const status = answer.transaction.operation?.status;
+  if (status !== 'Declined' && status !== 'Failed') return answer;
   return { ended: 'Refused', code: `refund ${status}`, isSpent: true };
 }
 
 /** A sale that was captured at once is no longer reversed: its money goes back by a refund. */
-async function takeBack(
-  { platform }: Inside,
-  { clientTransactionId, reason, spent = 0 }: Reversal,
-): Promise<Asked | (Ended & { ended: 'Refused' })> {
-  const asked = await platform.operate(clientTransactionId, 'cancel', {
+async function undoSale(
+  { platform }: ServiceContext,
+  { clientTransactionId, reason, spent = 0 }: PendingReversal,
+): Promise<PlatformAnswer | (SendResult & { ended: 'Refused' })> {
+  const answer = await platform.operate(clientTransactionId, 'cancel', {
     cancelReason: 'Technical',
     reversalReason: reason,
     clientOperationId: `${clientTransactionId}-reversal`,
   });
-  const mayBeCaptured = asked.outcome === 'Refused' && refundable.includes(asked.code);
-  if (!mayBeCaptured) return asked;
+  const mayBeCaptured = answer.outcome === 'Refused' && refundable.includes(answer.code);
+  if (!mayBeCaptured) return answer;
   const clientOperationId = `${clientTransactionId}-refund${spent === 0 ? '' : `-${spent}`}`;
-  return refundEnded(await platform.operate(clientTransactionId, 'refund', { clientOperationId }));
+  return refundResult(await platform.operate(clientTransactionId, 'refund', { clientOperationId }));
 }
 
 /** Whether the platform has dealt with it. */
-async function reversed(inside: Inside, reversal: Reversal): Promise<Ended> {
-  const asked = await takeBack(inside, reversal);
-  if ('ended' in asked) return asked;
-  if (asked.outcome === 'Answered') return { ended: 'Done' };
-  if (asked.outcome !== 'Refused') return { ended: 'NotNow' };
-  if (asked.isPassing === true) return { ended: 'Later' };
+async function sendReversal(
+  context: ServiceContext,
+  reversal: PendingReversal,
+): Promise<SendResult> {
+  const answer = await undoSale(context, reversal);
+  if ('ended' in answer) return answer;
+  if (answer.outcome === 'Answered') return { ended: 'Done' };
+  if (answer.outcome !== 'Refused') return { ended: 'NotNow' };
+  if (answer.isRetryable === true) return { ended: 'Later' };
   // What nobody has heard of may still come, for a while. What was approved is there, though not for a terminal
   // that another merchant has now. Whoever may not ask, asks in a wrong way or lacks an approval, still owes it.
-  if (reversal.reason === 'Timeout' && isAbsent(asked, reversal)) {
-    return { ended: inside.now() > reversal.until ? 'Done' : 'Later' };
+  if (reversal.reason === 'Timeout' && isUnknownToPlatform(answer, reversal)) {
+    return { ended: context.now() > reversal.until ? 'Done' : 'Later' };
   }
-  if (nothingLeft.includes(asked.code)) return { ended: 'Done' };
-  return { ended: 'Refused', code: asked.code };
+  if (nothingLeft.includes(answer.code)) return { ended: 'Done' };
+  return { ended: 'Refused', code: answer.code };
 }
 
-async function uploaded({ platform }: Inside, { body, merchant }: OfflineSale): Promise<Ended> {
+async function uploadOfflineSale(
+  { platform }: ServiceContext,
+  { body, merchant }: OfflineSale,
+): Promise<SendResult> {
   if (merchant !== undefined) {
     // The platform books a sale for whoever has the terminal when it comes.
     const holder = await platform.merchant();
     if (holder === undefined) return { ended: 'NotNow' };
     if (holder !== merchant) return { ended: 'Refused', code: 'made for another merchant' };
   }
-  const asked = await platform.sell(body);
-  if (asked.outcome === 'Answered') return { ended: 'Done' };
-  if (asked.outcome !== 'Refused') return { ended: 'NotNow' };
-  return asked.isPassing === true ? { ended: 'Later' } : { ended: 'Refused', code: asked.code };
+  const answer = await platform.processSale(body);
+  if (answer.outcome === 'Answered') return { ended: 'Done' };
+  if (answer.outcome !== 'Refused') return { ended: 'NotNow' };
+  return answer.isRetryable === true ? { ended: 'Later' } : { ended: 'Refused', code: answer.code };
 }
 
 /** The same, to be asked again later: each time twice as late, up to an hour. */
-function putOff<Of extends Reversal | OfflineSale>(
-  { now, tell }: Inside,
-  one: Of,
-  what: string,
+function postpone<Of extends PendingReversal | OfflineSale>(
+  { now, emit }: ServiceContext,
+  item: Of,
+  kind: string,
   code: string,
 ): Of {
-  if (one.refused !== code) tell({ type: 'Fault', fault: `${what}: ${code}` });
-  const refusals = (one.refusals ?? 0) + 1;
+  if (item.refused !== code) emit({ type: 'Fault', fault: `${kind}: ${code}` });
+  const refusals = (item.refusals ?? 0) + 1;
   const againAt = now() + Math.min(minuteMs * 2 ** (refusals - 1), hourMs);
-  return { ...one, refused: code, refusals, againAt };
+  return { ...item, refused: code, refusals, againAt };
 }
 
 /** One turn at a time of each terminal, and at most one more behind it: that one looks anew for all who came. */
-const turns = new WeakMap<Keeper, 'Running' | 'OnceMore'>();
+const queueRuns = new WeakMap<TerminalStore, 'Running' | 'OnceMore'>();
 
 /** Begins to work off what can be worked off now, oldest first. Nobody waits for it: it may take minutes. */
-export function workOff(inside: Inside): void {
-  const { keeper } = inside;
-  if (turns.has(keeper)) turns.set(keeper, 'OnceMore');
-  else void workOn(inside);
+export function processQueue(context: ServiceContext): void {
+  const { store } = context;
+  if (queueRuns.has(store)) queueRuns.set(store, 'OnceMore');
+  else void runQueue(context);
 }
 
-async function workOn(inside: Inside): Promise<void> {
-  const { keeper, tell } = inside;
+async function runQueue(context: ServiceContext): Promise<void> {
+  const { store, emit } = context;
   try {
     do {
-      turns.set(keeper, 'Running');
-      await workThrough(inside);
-    } while (turns.get(keeper) === 'OnceMore');
+      queueRuns.set(store, 'Running');
+      await processDueItems(context);
+    } while (queueRuns.get(store) === 'OnceMore');
   } catch (error) {
-    tell(faultOf(error));
+    emit(errorEvent(error));
   } finally {
-    turns.delete(keeper);
+    queueRuns.delete(store);
   }
 }
 
-async function workThrough(inside: Inside): Promise<void> {
-  const { keeper, moment, now } = inside;
-  if (!moment.isReachable) return;
-  const isDue = ({ againAt = 0 }: Reversal | OfflineSale) => againAt <= now();
-  for (const reversal of keeper.read().reversals.filter(isDue)) {
-    const told = await reversed(inside, reversal);
-    if (told.ended === 'NotNow') break;
-    if (told.ended === 'Later') continue;
-    const left = told.ended === 'Refused' ? [reversalLeft(inside, reversal, told)] : [];
+async function processDueItems(context: ServiceContext): Promise<void> {
+  const { store, runtime, now } = context;
+  if (!runtime.isReachable) return;
+  const isDue = ({ againAt = 0 }: PendingReversal | OfflineSale) => againAt <= now();
+  for (const reversal of store.read().reversals.filter(isDue)) {
+    const result = await sendReversal(context, reversal);
+    if (result.ended === 'NotNow') break;
+    if (result.ended === 'Later') continue;
+    const replacement =
+      result.ended === 'Refused' ? [postponeReversal(context, reversal, result)] : [];
     const { clientTransactionId: id } = reversal;
-    const reversals = keeper
+    const reversals = store
       .read()
-      .reversals.flatMap((each) => (each.clientTransactionId === id ? left : [each]));
-    keeper.keep({ reversals });
+      .reversals.flatMap((each) => (each.clientTransactionId === id ? replacement : [each]));
+    store.update({ reversals });
   }
-  for (const sale of keeper.read().uploads.filter(isDue)) {
-    const told = await uploaded(inside, sale);
-    if (told.ended === 'NotNow') return;
-    if (told.ended === 'Later') continue;
-    const left = told.ended === 'Refused' ? [putOff(inside, sale, 'offline sale', told.code)] : [];
-    const uploads = keeper.read().uploads.flatMap((each) => (each === sale ? left : [each]));
-    keeper.keep({ uploads });
+  for (const sale of store.read().uploads.filter(isDue)) {
+    const result = await uploadOfflineSale(context, sale);
+    if (result.ended === 'NotNow') return;
+    if (result.ended === 'Later') continue;
+    const replacement =
+      result.ended === 'Refused' ? [postpone(context, sale, 'offline sale', result.code)] : [];
+    const uploads = store.read().uploads.flatMap((each) => (each === sale ? replacement : [each]));
+    store.update({ uploads });
   }
 }
 
-function reversalLeft(
-  inside: Inside,
-  reversal: Reversal,
-  { code, isSpent }: Ended & { ended: 'Refused' },
-): Reversal {
+function postponeReversal(
+  context: ServiceContext,
+  reversal: PendingReversal,
+  { code, isSpent }: SendResult & { ended: 'Refused' },
+): PendingReversal {
   const spent = (reversal.spent ?? 0) + (isSpent === true ? 1 : 0);
-  return putOff(inside, { ...reversal, spent }, 'reversal', code);
+  return postpone(context, { ...reversal, spent }, 'reversal', code);
 }
 
 /**
@@ -159,19 +169,19 @@ function reversalLeft(
  * same moment it is written down
  * what its till is told, which is no longer asked of the platform after a restart.
  */
-export function reverse(
-  inside: Inside,
-  reversal: Reversal,
-  { condition, additional }: ServiceFault,
+export function queueReversal(
+  context: ServiceContext,
+  reversal: PendingReversal,
+  { condition, additional }: ServiceError,
 ): void {
-  const { keeper } = inside;
-  const { pending, reversals } = keeper.read();
+  const { store } = context;
+  const { pending, reversals } = store.read();
   const isPending = pending?.clientTransactionId === reversal.clientTransactionId;
-  keeper.keep({
+  store.update({
     reversals: [...reversals, reversal],
     ...(isPending
       ? { pending: { ...pending, givenBack: { condition, why: additional ?? '' } } }
       : {}),
   });
-  workOff(inside);
+  processQueue(context);
 }

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ensureCertificate } from '../connections/listener-certificate.ts';
-import { createDeviceCalls } from './device-requests.ts';
+import { createDeviceClient } from './device-requests.ts';
 import { connectTerminalPlatform } from './payments-api.ts';
 
 const closing: (() => void)[] = [];
@@ -45,7 +45,7 @@ async function open(end: (call: ClientRequest | undefined, response: ServerRespo
   await once(server, 'listening');
   const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const facts = { baseUrl, deviceAuthUrl: baseUrl, cert, key, ca: cert, serialNumber: '1' };
-  const calls = createDeviceCalls(facts, { now: Date.now });
+  const calls = createDeviceClient(facts, { now: Date.now });
   closing.push(() => {
     unsubscribe('http.client.request.start', see);
     calls.close();
@@ -71,7 +71,7 @@ test('where no connection is made, nothing was sent', async () => {
   assert.ok(await calls.token());
   // Nobody listens there, and the system gives it to nobody.
   const elsewhere = { ...facts, baseUrl: 'https://127.0.0.1:1' };
-  const away = createDeviceCalls(elsewhere, { now: Date.now });
+  const away = createDeviceClient(elsewhere, { now: Date.now });
   closing.push(() => away.close());
   assert.deepEqual(await away.call('POST', '/sell', {}), { outcome: 'NotSent' });
   assert.deepEqual(had, []);
@@ -85,7 +85,7 @@ test('what the platform does not find it does not find for the merchant whose te
   const platform = connectTerminalPlatform(facts, Date.now);
   closing.push(() => platform.close());
   assert.equal(await platform.merchant(), 'device-1');
-  assert.deepEqual(await platform.find('T-1'), {
+  assert.deepEqual(await platform.findTransaction('T-1'), {
     outcome: 'Refused',
     status: 404,
     code: 'transaction_not_found',

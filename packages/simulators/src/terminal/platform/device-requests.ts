@@ -8,7 +8,7 @@ import { defined } from '@switchyard/contract';
  * @example
  * const platform = connectTerminalPlatform(facts, Date.now);
  */
-export type DeviceFacts = {
+export type DeviceConnection = {
   readonly baseUrl: string;
   readonly deviceAuthUrl: string;
   /** Certificate and key of the device, and the authority of the platform: PEM. */
@@ -19,7 +19,7 @@ export type DeviceFacts = {
   readonly timeoutMs?: number;
 };
 
-export type Called =
+export type DeviceResponse =
   | {
       readonly outcome: 'Answered';
       readonly status: number;
@@ -29,8 +29,8 @@ export type Called =
     }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
-export type DeviceCalls = {
-  call(method: string, path: string, body?: unknown): Promise<Called>;
+export type DeviceClient = {
+  call(method: string, path: string, body?: unknown): Promise<DeviceResponse>;
   /** A token of the device, for a connection that shows its certificate. */
   token(): Promise<string | undefined>;
   /** Whose terminal it is, in whose name it asks; nothing where the platform does not tell. */
@@ -38,7 +38,7 @@ export type DeviceCalls = {
   close(): void;
 };
 
-type Sent = {
+type OutgoingRequest = {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ const socketsMax = 4;
 const renewBeforeMs = 60_000;
 const unauthorized = 401;
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -61,11 +61,14 @@ function parsed(text: string): unknown {
 
 type Merchant = { readonly clientId?: unknown; readonly clientSecret?: unknown };
 /** A token, and the merchant whose devices it is for. */
-type Known = { readonly token: string; readonly merchant: string; readonly until: number };
+type MerchantToken = { readonly token: string; readonly merchant: string; readonly until: number };
 type TokenAnswer = { readonly access_token?: unknown; readonly expires_in?: unknown };
 
 /** @example const calls = createDeviceCalls(facts, { now: Date.now }); */
-export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }): DeviceCalls {
+export function createDeviceClient(
+  facts: DeviceConnection,
+  clock: { now(): number },
+): DeviceClient {
   const { cert, key, ca } = facts;
   const agent = new Agent({
     keepAlive: true,
@@ -74,10 +77,10 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
     key,
     ...defined({ ca }),
   });
-  let known: Known | undefined;
-  let asking: Promise<Known | undefined> | undefined;
+  let cachedToken: MerchantToken | undefined;
+  let pendingRequest: Promise<MerchantToken | undefined> | undefined;
 
-  function send({ url, method, headers, body }: Sent): Promise<Called> {
+  function send({ url, method, headers, body }: OutgoingRequest): Promise<DeviceResponse> {
     return new Promise((resolve) => {
       let isConnected = false;
       const sent = request(url, { method, headers, agent }, (answer) => {
@@ -90,7 +93,7 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
         });
         answer.on('end', () => {
           const text = Buffer.concat(parts).toString();
-          resolve({ outcome: 'Answered', status: answer.statusCode ?? 0, body: parsed(text) });
+          resolve({ outcome: 'Answered', status: answer.statusCode ?? 0, body: parseJson(text) });
         });
         answer.on('error', () => resolve({ outcome: 'Unknown' }));
       });
@@ -110,7 +113,7 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
     });
   }
 
-  async function lookUp(): Promise<Known | undefined> {
+  async function requestToken(): Promise<MerchantToken | undefined> {
     const credentials = new URL('/oauth2-mtls/v1/merchants-credentials', facts.deviceAuthUrl);
     credentials.searchParams.set('serial_number', facts.serialNumber);
     const listed = await send({ url: credentials, method: 'GET', headers: {} });
@@ -133,42 +136,46 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
     if (typeof token !== 'string' || typeof seconds !== 'number') return undefined;
     // The platform has one application for the devices of each merchant.
     const until = clock.now() + seconds * 1000 - renewBeforeMs;
-    known = { token, merchant: clientId, until };
-    return known;
+    cachedToken = { token, merchant: clientId, until };
+    return cachedToken;
   }
 
-  async function identity(): Promise<Known | undefined> {
-    if (known !== undefined && known.until > clock.now()) return known;
-    asking ??= lookUp().finally(() => {
-      asking = undefined;
+  async function currentToken(): Promise<MerchantToken | undefined> {
+    if (cachedToken !== undefined && cachedToken.until > clock.now()) return cachedToken;
+    pendingRequest ??= requestToken().finally(() => {
+      pendingRequest = undefined;
     });
-    return asking;
+    return pendingRequest;
   }
 
-  async function once(method: string, path: string, body: unknown): Promise<Called> {
-    const mine = await identity();
-    if (mine === undefined) return { outcome: 'NotSent' };
+  async function sendWithToken(
+    method: string,
+    path: string,
+    body: unknown,
+  ): Promise<DeviceResponse> {
+    const merchantToken = await currentToken();
+    if (merchantToken === undefined) return { outcome: 'NotSent' };
     const called = await send({
       url: new URL(path, facts.baseUrl),
       method,
       headers: {
-        authorization: `Bearer ${mine.token}`,
+        authorization: `Bearer ${merchantToken.token}`,
         ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
       },
       ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
     });
-    return called.outcome === 'Answered' ? { ...called, merchant: mine.merchant } : called;
+    return called.outcome === 'Answered' ? { ...called, merchant: merchantToken.merchant } : called;
   }
 
   return {
-    token: async () => (await identity())?.token,
-    merchant: async () => (await identity())?.merchant,
+    token: async () => (await currentToken())?.token,
+    merchant: async () => (await currentToken())?.merchant,
     async call(method, path, body) {
-      const answer = await once(method, path, body);
+      const answer = await sendWithToken(method, path, body);
       if (answer.outcome !== 'Answered' || answer.status !== unauthorized) return answer;
       // Taken back before its time: a new one, once.
-      known = undefined;
-      return once(method, path, body);
+      cachedToken = undefined;
+      return sendWithToken(method, path, body);
     },
     close: () => agent.destroy(),
   };

@@ -1,7 +1,7 @@
 // A platform in a few lines, for tests of the terminal alone: it counts what was taken.
 import { randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
-import type { Asked, TerminalPlatform } from './payments-api.ts';
+import type { PlatformAnswer, TerminalPlatform } from './payments-api.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 type Row = { body: Body; state: string; refunded: number; transactionId: string };
@@ -10,7 +10,7 @@ type Row = { body: Body; state: string; refunded: number; transactionId: string 
 export type OperationBehaviour = 'LosesAnswer' | 'NeverGets' | 'NotSent' | 'InProgress';
 
 /** How the platform behaves at the next sale. */
-export type Behaviour =
+export type SaleBehaviour =
   | 'Approves'
   | 'Declines'
   | 'AsksPin'
@@ -23,20 +23,20 @@ export type Behaviour =
 
 const at = '2026-03-01T10:00:00.000Z';
 
-export function fakePlatform() {
+export function createFakePlatform() {
   const rows = new Map<string, Row>();
-  const behaviours: Behaviour[] = [];
+  const behaviours: SaleBehaviour[] = [];
   const sold: Body[] = [];
   const operations: string[] = [];
   const comingOperations: OperationBehaviour[] = [];
   /** By the identifier of the client: asked again, it is the same one. */
-  const done = new Map<string, Asked>();
+  const done = new Map<string, PlatformAnswer>();
   let refunds: 'NeedsApproval' | 'Declines' | undefined;
   let isStuck = false;
   let isUp = true;
   let isElsewhere = false;
 
-  const view = (row: Row, response: object = {}): Asked => {
+  const view = (row: Row, response: object = {}): PlatformAnswer => {
     const { body, state, transactionId } = row;
     const approved = ['Captured', 'Authorized', 'PartiallyRefunded', 'Refunded'].includes(state);
     const amount = Number(body['amount']);
@@ -71,19 +71,19 @@ export function fakePlatform() {
         operations: [],
         ...response,
       },
-    } as unknown as Asked;
+    } as unknown as PlatformAnswer;
   };
 
-  const byAny = (id: string) =>
+  const findRow = (id: string) =>
     isElsewhere
       ? undefined
       : (rows.get(id) ?? [...rows.values()].find(({ transactionId }) => transactionId === id));
 
-  function sell(body: Body): Promise<Asked> {
+  function sell(body: Body): Promise<PlatformAnswer> {
     if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
     const id = String(body['clientTransactionId']);
-    const known = rows.get(id);
-    if (known !== undefined) return Promise.resolve(view(known));
+    const existing = rows.get(id);
+    if (existing !== undefined) return Promise.resolve(view(existing));
     const behaviour = behaviours.shift() ?? 'Approves';
     if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
     if (behaviour === 'Refuses') {
@@ -121,14 +121,14 @@ export function fakePlatform() {
   }
 
   const merchant = () => (isElsewhere ? 'another' : 'mine');
-  const notFound = (): Asked => ({
+  const notFound = (): PlatformAnswer => ({
     outcome: 'Refused',
     status: 404,
     code: 'transaction_not_found',
     merchant: merchant(),
   });
 
-  function operate(id: string, verb: string, body: Body): Promise<Asked> {
+  function operate(id: string, verb: string, body: Body): Promise<PlatformAnswer> {
     if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
     const behaviour = comingOperations.shift();
     if (behaviour === 'NotSent') return Promise.resolve({ outcome: 'NotSent' });
@@ -139,9 +139,9 @@ export function fakePlatform() {
     }
     const clientKey = `${verb} ${String(body['clientOperationId'])}`;
     operations.push(clientKey);
-    const known = isElsewhere ? undefined : done.get(clientKey);
-    if (known !== undefined) return Promise.resolve(known);
-    const row = byAny(id);
+    const earlierAnswer = isElsewhere ? undefined : done.get(clientKey);
+    if (earlierAnswer !== undefined) return Promise.resolve(earlierAnswer);
+    const row = findRow(id);
     if (row === undefined) {
       return Promise.resolve(notFound());
     }
@@ -171,14 +171,15 @@ export function fakePlatform() {
 
   const platform: TerminalPlatform = {
     merchant: () => Promise.resolve(isUp ? merchant() : undefined),
-    sell,
+    processSale: sell,
     operate,
-    find(id) {
+    findTransaction(id) {
       if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
-      const row = byAny(id);
+      const row = findRow(id);
       return Promise.resolve(row === undefined ? notFound() : view(row));
     },
-    takesBack: (id) => Promise.resolve(byAny(id)?.state === 'Captured' ? 'refund' : 'cancel'),
+    findUndoOperation: (id) =>
+      Promise.resolve(findRow(id)?.state === 'Captured' ? 'refund' : 'cancel'),
     isAvailable: () => Promise.resolve(isUp),
     close: () => undefined,
   };
@@ -198,7 +199,7 @@ export function fakePlatform() {
     setElsewhere: (elsewhere: boolean) => {
       isElsewhere = elsewhere;
     },
-    next: (...coming: Behaviour[]) => void behaviours.push(...coming),
+    next: (...coming: SaleBehaviour[]) => void behaviours.push(...coming),
     nextOperations: (...coming: OperationBehaviour[]) => void comingOperations.push(...coming),
     /** What was given back, in minor units. */
     refunded: () => [...rows.values()].reduce((sum, row) => sum + row.refunded, 0),

@@ -1,6 +1,6 @@
 // The platform as the terminal sees it: the payments API, with the token of the device.
 import type { AllowedOperations, OperationAnswer, Transaction } from '@switchyard/contract';
-import { createDeviceCalls, type DeviceCalls, type DeviceFacts } from './device-requests.ts';
+import { createDeviceClient, type DeviceClient, type DeviceConnection } from './device-requests.ts';
 
 /**
  * What became of a question to the platform. `NotSent`: nothing has left the terminal. `Unknown`: it may
@@ -10,14 +10,14 @@ import { createDeviceCalls, type DeviceCalls, type DeviceFacts } from './device-
  * const asked: Asked = await platform.sell(body);
  * if (asked.outcome === 'Answered') show(asked.transaction.state);
  */
-export type Asked =
+export type PlatformAnswer =
   | { readonly outcome: 'Answered'; readonly transaction: Transaction & OperationAnswer }
   | {
       readonly outcome: 'Refused';
       readonly status: number;
       readonly code: string;
       /** The same may succeed later. */
-      readonly isPassing?: true;
+      readonly isRetryable?: true;
       /** Whose terminal has asked: another merchant has none of these transactions. */
       readonly merchant?: string;
     }
@@ -32,15 +32,15 @@ export type Asked =
 export type TerminalPlatform = {
   /** Whose terminal it is now; nothing where the platform cannot be asked. */
   merchant(): Promise<string | undefined>;
-  sell(body: Readonly<Record<string, unknown>>): Promise<Asked>;
+  processSale(body: Readonly<Record<string, unknown>>): Promise<PlatformAnswer>;
   operate(
     id: string,
     verb: 'capture' | 'refund' | 'cancel',
     body: Readonly<Record<string, unknown>>,
-  ): Promise<Asked>;
-  find(id: string): Promise<Asked>;
+  ): Promise<PlatformAnswer>;
+  findTransaction(id: string): Promise<PlatformAnswer>;
   /** Which of refund and cancel takes a sale back now; nothing where neither does. */
-  takesBack(id: string): Promise<'refund' | 'cancel' | undefined>;
+  findUndoOperation(id: string): Promise<'refund' | 'cancel' | undefined>;
   isAvailable(): Promise<boolean>;
   close(): void;
 };
@@ -50,25 +50,25 @@ const refusedFrom = 400;
 const faultsFrom = 500;
 const tooMany = 429;
 
-type ToldProblem = {
+type ProblemBody = {
   readonly code?: unknown;
   readonly outcome?: unknown;
   readonly retryable?: unknown;
 };
 
 /** What an answer says of the question. A fault that is no problem of the platform tells nothing. */
-export function askedOf({
+export function platformAnswerOf({
   status,
   body,
 }: {
   readonly status: number;
   readonly body: unknown;
-}): Asked {
+}): PlatformAnswer {
   if (status < refusedFrom) {
     return { outcome: 'Answered', transaction: body as Transaction & OperationAnswer };
   }
   if (status === tooMany) return { outcome: 'NotSent' };
-  const { code, outcome, retryable } = (body ?? {}) as ToldProblem;
+  const { code, outcome, retryable } = (body ?? {}) as ProblemBody;
   const isNothingDone = typeof code === 'string' && outcome === 'NotProcessed';
   if (outcome === 'Unknown') return { outcome };
   if (status >= faultsFrom && !isNothingDone) return { outcome: 'Unknown' };
@@ -78,24 +78,26 @@ export function askedOf({
     outcome: 'Refused',
     status,
     code: typeof code === 'string' ? code : 'unknown',
-    ...(retryable === true ? { isPassing: true } : {}),
+    ...(retryable === true ? { isRetryable: true } : {}),
   };
 }
 
-function createPlatform(calls: DeviceCalls): TerminalPlatform {
-  async function ask(method: string, path: string, body?: unknown): Promise<Asked> {
+function createPlatform(calls: DeviceClient): TerminalPlatform {
+  async function request(method: string, path: string, body?: unknown): Promise<PlatformAnswer> {
     const answer = await calls.call(method, base + path, body);
     if (answer.outcome !== 'Answered') return { outcome: answer.outcome };
-    const asked = askedOf(answer);
+    const platformAnswer = platformAnswerOf(answer);
     const { merchant } = answer;
-    return asked.outcome === 'Refused' && merchant !== undefined ? { ...asked, merchant } : asked;
+    return platformAnswer.outcome === 'Refused' && merchant !== undefined
+      ? { ...platformAnswer, merchant }
+      : platformAnswer;
   }
   return {
     merchant: calls.merchant,
-    sell: (body) => ask('POST', '/process', body),
-    operate: (id, verb, body) => ask('POST', `/${encodeURIComponent(id)}/${verb}`, body),
-    find: (id) => ask('GET', `/${encodeURIComponent(id)}`),
-    async takesBack(id) {
+    processSale: (body) => request('POST', '/process', body),
+    operate: (id, verb, body) => request('POST', `/${encodeURIComponent(id)}/${verb}`, body),
+    findTransaction: (id) => request('GET', `/${encodeURIComponent(id)}`),
+    async findUndoOperation(id) {
       const path = `${base}/${encodeURIComponent(id)}/allowedoperations`;
       const answer = await calls.call('GET', path);
       if (answer.outcome !== 'Answered' || answer.status >= refusedFrom) return undefined;
@@ -117,6 +119,9 @@ function createPlatform(calls: DeviceCalls): TerminalPlatform {
  * @example
  * const platform = connectTerminalPlatform({ baseUrl, deviceAuthUrl, cert, key, ca, serialNumber }, Date.now);
  */
-export function connectTerminalPlatform(facts: DeviceFacts, now: () => number): TerminalPlatform {
-  return createPlatform(createDeviceCalls(facts, { now }));
+export function connectTerminalPlatform(
+  facts: DeviceConnection,
+  now: () => number,
+): TerminalPlatform {
+  return createPlatform(createDeviceClient(facts, { now }));
 }

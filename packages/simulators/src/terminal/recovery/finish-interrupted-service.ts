@@ -11,99 +11,106 @@ import {
   type ServiceRecord,
   type Structure,
 } from '@switchyard/nexo';
-import { type Inside, ServiceFault, succeeded } from '../context/service-context.ts';
-import { faultOf } from '../context/terminal-events.ts';
-import { book } from '../payments/record-totals.ts';
-import { reverse } from '../payments/reversal-and-upload-queue.ts';
-import { conditionOf, findOut } from '../payments/sale-outcome.ts';
-import { performedOf } from '../services/batch-service.ts';
-import { approvedAnswer, bookedOperation, operatedAnswer } from '../services/payment-service.ts';
-import { reversedAnswer } from '../services/reversal-service.ts';
-import { outcomeOf } from '../services/transaction-operations.ts';
-import type { Pending, PendingBatch, PendingOperation } from '../storage/terminal-store.ts';
+import { type ServiceContext, ServiceError, successResponse } from '../context/service-context.ts';
+import { errorEvent } from '../context/terminal-events.ts';
+import { recordTotals } from '../payments/record-totals.ts';
+import { queueReversal } from '../payments/reversal-and-upload-queue.ts';
+import { errorConditionOf, findSaleOutcome } from '../payments/sale-outcome.ts';
+import { performedTransaction } from '../services/batch-service.ts';
+import {
+  approvedSaleAnswer,
+  operationAnswer,
+  operationTotals,
+} from '../services/payment-service.ts';
+import { reversalAnswer } from '../services/reversal-service.ts';
+import { completeOperation } from '../services/transaction-operations.ts';
+import type { PendingBatch, PendingOperation, PendingSale } from '../storage/terminal-store.ts';
 
-function failed(
-  inside: Inside,
+function failureAnswer(
+  context: ServiceContext,
   { header, saleData }: Pick<PendingOperation, 'header' | 'saleData'>,
   condition: Parameters<typeof failureTo>[1],
   additional: RefusalReason | undefined,
 ): AnyMessage | undefined {
   const request = { header, body: defined({ SaleData: saleData }) };
-  const at = new Date(inside.now()).toISOString();
+  const at = new Date(context.now()).toISOString();
   return failureTo(request, condition, { at, ...defined({ additional }) });
 }
 
 /** The answer to what was pending; the till gets it by TransactionStatus. */
-async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage | undefined> {
+async function recoverSale(
+  context: ServiceContext,
+  pending: PendingSale,
+): Promise<AnyMessage | undefined> {
   const { givenBack } = pending;
   if (givenBack !== undefined) {
-    return failed(inside, pending, givenBack.condition, passOnReason(givenBack.why));
+    return failureAnswer(context, pending, givenBack.condition, passOnReason(givenBack.why));
   }
-  const known = await findOut(inside, pending);
-  if (known.kind === 'NotTaken') {
-    return failed(inside, pending, 'Aborted', 'terminal_restarted');
+  const outcome = await findSaleOutcome(context, pending);
+  if (outcome.kind === 'NotTaken') {
+    return failureAnswer(context, pending, 'Aborted', 'terminal_restarted');
   }
-  if (known.kind === 'Unreachable') {
+  if (outcome.kind === 'Unreachable') {
     const { clientTransactionId, until, merchant } = pending;
-    const fault = new ServiceFault('UnreachableHost', 'outcome_unknown_reversed');
-    reverse(inside, { clientTransactionId, until, merchant, reason: 'Timeout' }, fault);
-    return failed(inside, pending, fault.condition, fault.additional);
+    const fault = new ServiceError('UnreachableHost', 'outcome_unknown_reversed');
+    queueReversal(context, { clientTransactionId, until, merchant, reason: 'Timeout' }, fault);
+    return failureAnswer(context, pending, fault.condition, fault.additional);
   }
-  const { transaction } = known;
+  const { transaction } = outcome;
   const { header, saleData, currency, kind } = pending;
   if (!transaction.approved) {
-    return failed(
-      inside,
+    return failureAnswer(
+      context,
       pending,
-      conditionOf(transaction),
+      errorConditionOf(transaction),
       passOnReason(transaction.response?.reason ?? ''),
     );
   }
   const type = kind === 'Reservation' ? 'FirstReservation' : 'Debit';
   const line = { type, brand: transaction.card?.scheme ?? '', currency, saleId: header.SaleID };
   const { authorizedAmount: amount } = transaction;
-  if (pending.isBooked !== true) book(inside, { ...line, amount });
-  return { header: answerHeader(header), body: approvedAnswer(saleData, transaction) };
+  if (pending.isBooked !== true) recordTotals(context, { ...line, amount });
+  return { header: answerHeader(header), body: approvedSaleAnswer(saleData, transaction) };
 }
 
 /** The answer to an operation: asked again under its own identifier, it is the same one. */
-async function recoveredOperation(
-  inside: Inside,
+async function recoverOperation(
+  context: ServiceContext,
   pending: PendingOperation,
 ): Promise<AnyMessage | undefined> {
   const { header, saleData, type = 'Normal', id, verb } = pending;
   // In a batch the header does not tell.
   const isReversal = saleData === undefined;
   try {
-    const done = await outcomeOf(inside, pending, { wasAsked: true });
-    const line = bookedOperation(done, verb);
+    const done = await completeOperation(context, pending, { wasAsked: true });
+    const line = operationTotals(done, verb);
     const booked = isReversal ? { ...line, type: 'ReverseDebit' } : line;
-    if (pending.isBooked !== true) book(inside, { ...booked, saleId: header.SaleID });
+    if (pending.isBooked !== true) recordTotals(context, { ...booked, saleId: header.SaleID });
     if (!isReversal) {
-      return { header: answerHeader(header), body: operatedAnswer(done, saleData, type) };
+      return { header: answerHeader(header), body: operationAnswer(done, saleData, type) };
     }
     const TimeStamp = done.transaction.createdAt;
     const original = { POITransactionID: { TransactionID: id, TimeStamp } };
-    return { header: answerHeader(header), body: reversedAnswer(done, original) };
+    return { header: answerHeader(header), body: reversalAnswer(done, original) };
   } catch (error) {
-    if (!(error instanceof ServiceFault)) throw error;
-    return failed(inside, pending, error.condition, error.additional);
+    if (!(error instanceof ServiceError)) throw error;
+    return failureAnswer(context, pending, error.condition, error.additional);
   }
 }
 
 /** What was done is told, each in its place; what was not begun is left out, and is not begun any more. */
 function batchAnswer(
-  inside: Inside,
+  context: ServiceContext,
   { header, wanted, performed }: PendingBatch,
   last: AnyMessage | undefined,
 ): AnyMessage | undefined {
-  const PerformedTransaction = [...performed, ...(last ? [performedOf(last.body)] : [])];
+  const PerformedTransaction = [...performed, ...(last ? [performedTransaction(last.body)] : [])];
   if (wanted > 0 && PerformedTransaction.length === 0) {
-    return failed(inside, { header }, 'Aborted', 'terminal_restarted');
+    return failureAnswer(context, { header }, 'Aborted', 'terminal_restarted');
   }
   const Response: Structure<'Response'> =
     PerformedTransaction.length === wanted
-      ? succeeded
+      ? successResponse
       : {
           Result: 'Partial',
           ErrorCondition: 'Aborted',
@@ -113,44 +120,44 @@ function batchAnswer(
 }
 
 /** The answer to the service that had done something, or may have, when the terminal went down. */
-export async function answerAfterRestart(inside: Inside): Promise<AnyMessage | undefined> {
-  const answer = await openAnswer(inside);
-  const { batch } = inside.keeper.read();
-  return batch === undefined ? answer : batchAnswer(inside, batch, answer);
+export async function answerAfterRestart(context: ServiceContext): Promise<AnyMessage | undefined> {
+  const answer = await pendingAnswer(context);
+  const { batch } = context.store.read();
+  return batch === undefined ? answer : batchAnswer(context, batch, answer);
 }
 
-async function openAnswer(inside: Inside): Promise<AnyMessage | undefined> {
-  const { pending, operation, answerDue } = inside.keeper.read();
-  if (pending !== undefined) return recovered(inside, pending);
-  if (operation !== undefined) return recoveredOperation(inside, operation);
+async function pendingAnswer(context: ServiceContext): Promise<AnyMessage | undefined> {
+  const { pending, operation, answerDue } = context.store.read();
+  if (pending !== undefined) return recoverSale(context, pending);
+  if (operation !== undefined) return recoverOperation(context, operation);
   if (answerDue === undefined) return undefined;
   return { header: answerHeader(answerDue.header), body: answerDue.body };
 }
 
 /** In pauses between two enquiries. */
-const patience = 5;
+const retryFactor = 5;
 
 /**
  * Finds out what was begun, again and again while the disk does not take it. Nothing new is begun meanwhile, since
  * nobody could write down what became of it.
  */
-export async function untilFoundOut(
-  inside: Inside,
-  findOutOnce: () => Promise<void>,
+export async function retryUntilRecovered(
+  context: ServiceContext,
+  recoverOnce: () => Promise<void>,
 ): Promise<void> {
-  const { power, sleep, times, tell } = inside;
-  const off = power();
-  let isTold = false;
-  while (!off.aborted) {
+  const { power, sleep, times, emit } = context;
+  const powerLoss = power();
+  let isReported = false;
+  while (!powerLoss.aborted) {
     try {
-      await findOutOnce();
+      await recoverOnce();
       return;
     } catch (error) {
-      if (off.aborted) return;
-      if (!isTold) tell(faultOf(error));
-      isTold = true;
+      if (powerLoss.aborted) return;
+      if (!isReported) emit(errorEvent(error));
+      isReported = true;
     }
-    await sleep(times.enquiry * patience, off).catch(() => off.aborted);
+    await sleep(times.enquiryMs * retryFactor, powerLoss).catch(() => powerLoss.aborted);
   }
 }
 
@@ -158,12 +165,12 @@ const isOpen = ({ answer, refused, dropped }: ServiceRecord): boolean =>
   answer === undefined && refused !== true && dropped !== true;
 
 /** Answers to services that a restart has ended before anything was done. */
-export function abandoned(
-  inside: Inside,
+export function abandonedAnswers(
+  context: ServiceContext,
   services: readonly ServiceRecord[],
-  pending: Pick<Pending, 'header'> | undefined,
+  pending: Pick<PendingSale, 'header'> | undefined,
 ): AnyMessage[] {
-  const { poiId: POIID } = inside;
+  const { poiId: POIID } = context;
   return services
     .filter((record) => {
       const { SaleID, ServiceID } = pending?.header ?? {};
@@ -180,6 +187,6 @@ export function abandoned(
         POIID,
       };
       const text = 'terminal_restarted';
-      return failed(inside, { header }, 'Aborted', text) ?? [];
+      return failureAnswer(context, { header }, 'Aborted', text) ?? [];
     });
 }

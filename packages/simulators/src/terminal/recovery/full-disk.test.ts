@@ -10,23 +10,28 @@ import {
   requestOf,
   resultOf,
 } from '@switchyard/nexo';
-import type { TerminalHappening } from '../context/service-context.ts';
-import { address, folder, pay, stage } from '../terminal.fixture.ts';
+import type { TerminalEvent } from '../context/service-context.ts';
+import {
+  createTestTerminal,
+  newAddress,
+  paymentRequest,
+  temporaryFolder,
+} from '../terminal.fixture.ts';
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const statusRequest = ({ header }: AnyMessage) =>
-  requestOf('TransactionStatus', address(), { MessageReference: referenceTo(header) });
+  requestOf('TransactionStatus', newAddress(), { MessageReference: referenceTo(header) });
 
 /** A terminal, and its disk; what happens is told to `watch` as well. */
-function onDisk(watch: (happening: TerminalHappening) => void = () => undefined) {
-  const dataDir = folder();
-  const told: TerminalHappening[] = [];
-  const tell = (happening: TerminalHappening) => {
+function onDisk(watch: (happening: TerminalEvent) => void = () => undefined) {
+  const dataDir = temporaryFolder();
+  const told: TerminalEvent[] = [];
+  const emit = (happening: TerminalEvent) => {
     told.push(happening);
     watch(happening);
   };
   return {
-    ...stage({ tell }, dataDir),
+    ...createTestTerminal({ onEvent: emit }, dataDir),
     fill: () => rmSync(dataDir, { recursive: true, force: true }),
     empty: () => void mkdirSync(dataDir, { recursive: true }),
     diskFaults: () =>
@@ -35,7 +40,7 @@ function onDisk(watch: (happening: TerminalHappening) => void = () => undefined)
 }
 
 async function countedBy({ ask }: ReturnType<typeof onDisk>): Promise<unknown> {
-  const { first } = await ask(requestOf('GetTotals', address(), {}));
+  const { first } = await ask(requestOf('GetTotals', newAddress(), {}));
   assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
   return first.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) =>
     PaymentTotals.map(({ TransactionCount }) => TransactionCount),
@@ -51,37 +56,37 @@ const moments = [
 for (const { when, card, isCounted, status } of moments) {
   test(`a disk that is full once ${when}: the till is told what was done`, async () => {
     let fillsAt = isCounted ? 'Payment' : undefined;
-    const on = onDisk((happening) => {
-      if (happening.type === fillsAt) on.fill();
+    const harness = onDisk((happening) => {
+      if (happening.type === fillsAt) harness.fill();
     });
-    const { terminal, ask, conditionOf, statusOf, fake, restart } = on;
-    const { sell } = fake.platform;
-    fake.platform.sell = async (body) => {
+    const { terminal, ask, conditionOf, statusOf, fake, restart } = harness;
+    const { processSale: sell } = fake.platform;
+    fake.platform.processSale = async (body) => {
       const answer = await sell(body);
-      if (!isCounted) on.fill();
+      if (!isCounted) harness.fill();
       return answer;
     };
     fake.setUp(card !== 'offline');
     terminal().setCard(card);
-    const payment = pay(10);
+    const payment = paymentRequest(10);
     const asked = ask(payment);
     // Once where it went wrong, and once more by the terminal that has started anew.
-    while (on.diskFaults() < 2) await turn();
+    while (harness.diskFaults() < 2) await nextTurn();
     assert.equal(await conditionOf(statusRequest(payment)), status);
-    assert.equal(await conditionOf(pay(20)), 'UnavailableService');
-    fake.platform.sell = sell;
+    assert.equal(await conditionOf(paymentRequest(20)), 'UnavailableService');
+    fake.platform.processSale = sell;
     fillsAt = undefined;
-    on.empty();
+    harness.empty();
     assert.deepEqual((await asked).texts, []);
     const before = await statusOf(payment);
     assert.ok(before);
     assert.equal(resultOf(before)?.Result, 'Success', JSON.stringify(before.body));
-    assert.deepEqual(await countedBy(on), [1]);
+    assert.deepEqual(await countedBy(harness), [1]);
     fake.setUp(true);
     terminal().setReachable(true);
-    while (terminal().owed().uploads > 0) await turn();
+    while (terminal().pendingCounts().uploads > 0) await nextTurn();
     assert.equal(fake.taken(), 1000);
-    assert.equal(await conditionOf(pay(30)), 'Success', 'it takes payments again');
+    assert.equal(await conditionOf(paymentRequest(30)), 'Success', 'it takes payments again');
     await restart();
     assert.deepEqual(await statusOf(payment), before);
     await terminal().stop();
@@ -89,11 +94,11 @@ for (const { when, card, isCounted, status } of moments) {
 }
 
 test('a disk that is full once a refund was made: it is made once, and the till is told', async () => {
-  const on = onDisk();
-  const { terminal, ask, statusOf, fake } = on;
-  const { first } = await ask(pay(10));
+  const harness = onDisk();
+  const { terminal, ask, statusOf, fake } = harness;
+  const { first } = await ask(paymentRequest(10));
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
-  const refund = pay(10, {
+  const refund = paymentRequest(10, {
     PaymentTransaction: {
       AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
       OriginalPOITransaction: { POITransactionID: first.body.POIData?.POITransactionID },
@@ -103,39 +108,39 @@ test('a disk that is full once a refund was made: it is made once, and the till 
   const { operate } = fake.platform;
   fake.platform.operate = async (id, verb, body) => {
     const answer = await operate(id, verb, body);
-    on.fill();
+    harness.fill();
     return answer;
   };
   const asked = ask(refund);
-  while (on.diskFaults() < 2) await turn();
+  while (harness.diskFaults() < 2) await nextTurn();
   fake.platform.operate = operate;
-  on.empty();
+  harness.empty();
   assert.deepEqual((await asked).texts, []);
   const repeated = await statusOf(refund);
   assert.ok(repeated);
   assert.equal(resultOf(repeated)?.Result, 'Success', JSON.stringify(repeated.body));
   assert.equal(fake.refunded(), 1000);
   assert.equal(new Set(fake.operations).size, 1, 'one refund, however often it is asked for');
-  assert.deepEqual(await countedBy(on), [1, 1]);
+  assert.deepEqual(await countedBy(harness), [1, 1]);
   await terminal().stop();
 });
 
 test('a request that cannot be written down is not begun, and the next one is', async () => {
-  const on = onDisk();
-  const { terminal, ask, conditionOf, statusOf, fake, restart } = on;
-  assert.equal(await conditionOf(pay(5)), 'Success');
-  on.fill();
-  const payment = pay(10);
+  const harness = onDisk();
+  const { terminal, ask, conditionOf, statusOf, fake, restart } = harness;
+  assert.equal(await conditionOf(paymentRequest(5)), 'Success');
+  harness.fill();
+  const payment = paymentRequest(10);
   const { first } = await ask(payment);
   assert.ok(first);
   const { ErrorCondition, AdditionalResponse } = resultOf(first) ?? {};
   assert.equal(ErrorCondition, 'UnavailableService');
   assert.match(readAdditionalResponse(AdditionalResponse ?? '').message, /nothing was taken/);
   assert.deepEqual(await statusOf(payment), first, 'it is no longer in progress');
-  assert.equal(await conditionOf(pay(20)), 'UnavailableService', 'not in use either');
+  assert.equal(await conditionOf(paymentRequest(20)), 'UnavailableService', 'not in use either');
   assert.equal(fake.taken(), 500);
-  on.empty();
-  assert.equal(await conditionOf(pay(30)), 'Success');
+  harness.empty();
+  assert.equal(await conditionOf(paymentRequest(30)), 'Success');
   assert.equal(fake.taken(), 3500);
   await restart();
   assert.deepEqual(await statusOf(payment), first, 'and it is remembered');
@@ -143,19 +148,19 @@ test('a request that cannot be written down is not begun, and the next one is', 
 });
 
 test('a terminal that starts on a full disk finds out once there is room', async () => {
-  const on = onDisk();
-  const { terminal, ask, conditionOf, statusOf, fake } = on;
-  const payment = pay(80.16);
-  const find = fake.platform.find;
-  fake.platform.find = (id) => {
-    on.fill();
+  const harness = onDisk();
+  const { terminal, ask, conditionOf, statusOf, fake } = harness;
+  const payment = paymentRequest(80.16);
+  const find = fake.platform.findTransaction;
+  fake.platform.findTransaction = (id) => {
+    harness.fill();
     return find(id);
   };
   const asked = ask(payment);
-  while (on.diskFaults() === 0) await turn();
-  assert.equal(await conditionOf(requestOf('Diagnosis', address(), {})), 'Success');
-  fake.platform.find = find;
-  on.empty();
+  while (harness.diskFaults() === 0) await nextTurn();
+  assert.equal(await conditionOf(requestOf('Diagnosis', newAddress(), {})), 'Success');
+  fake.platform.findTransaction = find;
+  harness.empty();
   await asked;
   const repeated = await statusOf(payment);
   assert.ok(repeated);

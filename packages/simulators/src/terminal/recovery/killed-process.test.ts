@@ -4,41 +4,49 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type AnyMessage, isMessage, requestOf, resultOf } from '@switchyard/nexo';
-import { address, batchAnswerIn, folder, pay, saleData, stage } from '../terminal.fixture.ts';
+import {
+  batchAnswerIn,
+  createTestTerminal,
+  newAddress,
+  paymentRequest,
+  saleData,
+  temporaryFolder,
+} from '../terminal.fixture.ts';
 
-type Stage = ReturnType<typeof stage>;
+type Stage = ReturnType<typeof createTestTerminal>;
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const fileIn = (directory: string) => join(directory, 'terminal.jsonl');
 
 /** A terminal that was killed behind each line that another one has written, and what it tells of the request. */
 async function afterEachLine(
   dataDir: string,
   request: AnyMessage,
-  look: (on: Stage, result: string | undefined) => Promise<void>,
-  tell: (on: Stage) => Promise<AnyMessage | undefined> = (on) => on.statusOf(request),
+  look: (harness: Stage, result: string | undefined) => Promise<void>,
+  emit: (harness: Stage) => Promise<AnyMessage | undefined> = (harness) =>
+    harness.statusOf(request),
 ): Promise<(string | undefined)[]> {
   const lines = readFileSync(fileIn(dataDir), 'utf8').split('\n').slice(0, -1);
   const results: (string | undefined)[] = [];
   for (let count = 1; count <= lines.length; count += 1) {
-    const directory = folder();
+    const directory = temporaryFolder();
     writeFileSync(fileIn(directory), `${lines.slice(0, count).join('\n')}\n`);
-    const on = stage({}, directory);
-    let told = await tell(on);
+    const harness = createTestTerminal({}, directory);
+    let told = await emit(harness);
     while (told === undefined) {
-      await turn();
-      told = await tell(on);
+      await nextTurn();
+      told = await emit(harness);
     }
     const result = resultOf(told)?.Result;
     results.push(result);
-    await look(on, result);
-    await on.terminal().stop();
+    await look(harness, result);
+    await harness.terminal().stop();
   }
   return results;
 }
 
 async function countedIn({ ask }: Stage): Promise<number> {
-  const { first } = await ask(requestOf('GetTotals', address(), {}));
+  const { first } = await ask(requestOf('GetTotals', newAddress(), {}));
   assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
   const totals = first.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) => PaymentTotals);
   return (totals ?? []).reduce((sum, { TransactionCount = 0 }) => sum + TransactionCount, 0);
@@ -51,17 +59,17 @@ function demandEarly(results: readonly (string | undefined)[]): void {
 }
 
 test('an offline sale is uploaded, counted and told as paid, or none of it', async () => {
-  const { terminal, conditionOf, fake, dataDir } = stage();
+  const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
   terminal().setCard('offline');
   fake.setUp(false);
-  const payment = pay(12.5);
+  const payment = paymentRequest(12.5);
   assert.equal(await conditionOf(payment), 'Success');
   await terminal().stop();
-  const results = await afterEachLine(dataDir, payment, async (on, result) => {
-    while (on.terminal().owed().uploads > 0) await turn();
+  const results = await afterEachLine(dataDir, payment, async (harness, result) => {
+    while (harness.terminal().pendingCounts().uploads > 0) await nextTurn();
     const isPaid = result === 'Success';
-    assert.equal(on.fake.taken(), isPaid ? 1250 : 0, result);
-    assert.equal(await countedIn(on), isPaid ? 1 : 0, result);
+    assert.equal(harness.fake.taken(), isPaid ? 1250 : 0, result);
+    assert.equal(await countedIn(harness), isPaid ? 1 : 0, result);
   });
   demandEarly(results);
 });
@@ -78,11 +86,11 @@ const item = (StoredValueTransactionType: string, ItemAmount: number) => ({
   Currency: 'EUR',
 });
 const items = (...StoredValueData: object[]): AnyMessage =>
-  requestOf('StoredValue', address(), { SaleData: saleData, StoredValueData } as never);
+  requestOf('StoredValue', newAddress(), { SaleData: saleData, StoredValueData } as never);
 
 async function onGiftCard({ ask }: Stage): Promise<number | undefined> {
   const account = { PaymentInstrumentType: 'StoredValue', StoredValueAccountID: giftCard };
-  const inquiry = requestOf('BalanceInquiry', address(), {
+  const inquiry = requestOf('BalanceInquiry', newAddress(), {
     PaymentAccountReq: { PaymentInstrumentData: account },
   } as never) as AnyMessage;
   const { first } = await ask(inquiry);
@@ -91,27 +99,27 @@ async function onGiftCard({ ask }: Stage): Promise<number | undefined> {
 }
 
 test('all items on a gift card are loaded and told as loaded, or none of them', async () => {
-  const { terminal, conditionOf, dataDir } = stage();
+  const { terminal, conditionOf, dataDir } = createTestTerminal();
   const request = items(item('Activate', 5), item('Load', 7));
   assert.equal(await conditionOf(request), 'Success');
   await terminal().stop();
-  const results = await afterEachLine(dataDir, request, async (on, result) => {
-    assert.equal(await onGiftCard(on), result === 'Success' ? 12 : undefined, result);
+  const results = await afterEachLine(dataDir, request, async (harness, result) => {
+    assert.equal(await onGiftCard(harness), result === 'Success' ? 12 : undefined, result);
   });
   demandEarly(results);
 });
 
 test('where one item on a gift card is refused, none is loaded', async () => {
-  const on = stage();
-  assert.equal(await on.conditionOf(items(item('Activate', 5), item('Unload', 6))), 'Refusal');
-  assert.equal(await onGiftCard(on), undefined);
-  await on.terminal().stop();
+  const harness = createTestTerminal();
+  assert.equal(await harness.conditionOf(items(item('Activate', 5), item('Unload', 6))), 'Refusal');
+  assert.equal(await onGiftCard(harness), undefined);
+  await harness.terminal().stop();
 });
 
 test('points are given and told as given, or not at all', async () => {
-  const { terminal, conditionOf, dataDir } = stage();
+  const { terminal, conditionOf, dataDir } = createTestTerminal();
   const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '7' };
-  const request = requestOf('Loyalty', address(), {
+  const request = requestOf('Loyalty', newAddress(), {
     SaleData: saleData,
     LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
     LoyaltyData: [{ LoyaltyAccountID }],
@@ -120,7 +128,7 @@ test('points are given and told as given, or not at all', async () => {
   await terminal().stop();
   const results = await afterEachLine(dataDir, request, async ({ ask }, result) => {
     const inquiry = { LoyaltyAccountReq: { LoyaltyAccountID } };
-    const { first } = await ask(requestOf('BalanceInquiry', address(), inquiry as never));
+    const { first } = await ask(requestOf('BalanceInquiry', newAddress(), inquiry as never));
     assert.ok(first && isMessage(first, 'BalanceInquiry', 'Response'));
     const { CurrentBalance } = first.body.LoyaltyAccountStatus ?? {};
     assert.equal(CurrentBalance, result === 'Success' ? 10 : undefined, result);
@@ -129,7 +137,7 @@ test('points are given and told as given, or not at all', async () => {
 });
 
 test('of a batch what was done is kept as done, each in its place, and the rest is not begun', async () => {
-  const { terminal, conditionOf, fake, dataDir } = stage();
+  const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
   terminal().setCard('offline');
   fake.setUp(false);
   const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '8' };
@@ -138,30 +146,32 @@ test('of a batch what was done is kept as done, each in its place, and the rest 
     LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
     LoyaltyData: [{ LoyaltyAccountID }],
   };
-  const request = requestOf('Batch', address(), {
+  const request = requestOf('Batch', newAddress(), {
     TransactionToPerform: [
-      { PaymentRequest: pay(1).body },
+      { PaymentRequest: paymentRequest(1).body },
       { LoyaltyRequest },
-      { PaymentRequest: pay(2).body },
+      { PaymentRequest: paymentRequest(2).body },
     ],
   } as never) as AnyMessage;
   assert.equal(await conditionOf(request), 'Success');
   await terminal().stop();
-  const look = async (on: Stage, result: string | undefined) => {
-    const performed = batchAnswerIn(on.dataDir)?.body.PerformedTransaction ?? [];
+  const look = async (harness: Stage, result: string | undefined) => {
+    const performed = batchAnswerIn(harness.dataDir)?.body.PerformedTransaction ?? [];
     const isDone = [0, 1, 2].map((at) => performed[at]?.Response.Result === 'Success');
     const [first = false, points = false, second = false] = isDone;
-    while (on.terminal().owed().uploads > 0) await turn();
-    assert.equal(on.fake.taken(), (first ? 100 : 0) + (second ? 200 : 0), result);
-    assert.equal(await countedIn(on), Number(first) + Number(second), result);
+    while (harness.terminal().pendingCounts().uploads > 0) await nextTurn();
+    assert.equal(harness.fake.taken(), (first ? 100 : 0) + (second ? 200 : 0), result);
+    assert.equal(await countedIn(harness), Number(first) + Number(second), result);
     const inquiry = { LoyaltyAccountReq: { LoyaltyAccountID } };
-    const { first: asked } = await on.ask(requestOf('BalanceInquiry', address(), inquiry as never));
+    const { first: asked } = await harness.ask(
+      requestOf('BalanceInquiry', newAddress(), inquiry as never),
+    );
     assert.ok(asked && isMessage(asked, 'BalanceInquiry', 'Response'));
     const { CurrentBalance } = asked.body.LoyaltyAccountStatus ?? {};
     assert.equal(CurrentBalance, points ? 10 : undefined, result);
   };
-  const tell = async (on: Stage) => batchAnswerIn(on.dataDir);
-  const results = await afterEachLine(dataDir, request, look, tell);
+  const emit = async (harness: Stage) => batchAnswerIn(harness.dataDir);
+  const results = await afterEachLine(dataDir, request, look, emit);
   demandEarly(results);
   assert.ok(results.includes('Partial'));
 });

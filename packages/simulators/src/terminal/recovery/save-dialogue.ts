@@ -6,21 +6,21 @@ import {
   type PoiDecision,
   type PoiDialogue,
 } from '@switchyard/nexo';
-import type { Inside } from '../context/service-context.ts';
-import { faultOf } from '../context/terminal-events.ts';
-import { begunIn, nothingBegun } from '../storage/terminal-store.ts';
+import type { ServiceContext } from '../context/service-context.ts';
+import { errorEvent } from '../context/terminal-events.ts';
+import { findInterruptedService, nothingPending } from '../storage/terminal-store.ts';
 
 /** What cannot be written down is not begun, and keeps nobody else from being served. */
-export function writtenDown(
-  { keeper, now, tell }: Inside,
+export function saveDialogue(
+  { store, now, emit }: ServiceContext,
   poi: PoiDialogue,
   decision: PoiDecision,
 ): PoiDecision {
   try {
-    keeper.keep({ dialogue: poi.memory() });
+    store.update({ dialogue: poi.memory() });
     return decision;
   } catch (error) {
-    tell(faultOf(error));
+    emit(errorEvent(error));
   }
   if (decision.do !== 'Run') return decision;
   const facts = {
@@ -34,9 +34,13 @@ export function writtenDown(
 }
 
 /** Something of it may be done: an error that nobody foresaw is no answer to it, and a new start finds out. */
-export function isBegun({ keeper, moment }: Inside, poi: PoiDialogue, header: Header): boolean {
-  if (poi.running() !== header || moment.isRecovering) return false;
-  return begunIn(keeper.read()) !== undefined;
+export function mayHaveEffect(
+  { store, runtime }: ServiceContext,
+  poi: PoiDialogue,
+  header: Header,
+): boolean {
+  if (poi.running() !== header || runtime.isRecovering) return false;
+  return findInterruptedService(store.read()) !== undefined;
 }
 
 /**
@@ -44,18 +48,18 @@ export function isBegun({ keeper, moment }: Inside, poi: PoiDialogue, header: He
  *
  * @param isMain - beside the service that runs, nothing is done that has to be remembered
  */
-export function isFinished(
-  { keeper, moment, tell }: Inside,
+export function finishService(
+  { store, runtime, emit }: ServiceContext,
   poi: PoiDialogue,
   { answer, isMain }: { readonly answer: AnyMessage; readonly isMain: boolean },
 ): boolean {
   poi.finish(answer);
   if (!isMain) return true;
   try {
-    keeper.keep({ dialogue: poi.memory(), ...(moment.isRecovering ? {} : nothingBegun) });
+    store.update({ dialogue: poi.memory(), ...(runtime.isRecovering ? {} : nothingPending) });
     return true;
   } catch (error) {
-    tell(faultOf(error));
+    emit(errorEvent(error));
     return false;
   }
 }

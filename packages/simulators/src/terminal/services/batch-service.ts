@@ -1,13 +1,13 @@
 // Several requests in one: done one after the other, and what is done is remembered before the next is begun.
 import { additionalResponse, type Structure } from '@switchyard/nexo';
 import {
-  type Inside,
-  type Reply,
-  ServiceFault,
-  succeeded,
-  type Work,
+  type ReplyBody,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
+  successResponse,
 } from '../context/service-context.ts';
-import { nothingBegun } from '../storage/terminal-store.ts';
+import { nothingPending } from '../storage/terminal-store.ts';
 import { loyalty } from './card-and-account-services.ts';
 import { payment } from './payment-service.ts';
 import { reversal } from './reversal-service.ts';
@@ -17,54 +17,57 @@ type Performed = Structure<'PerformedTransaction'>;
 const batchMax = 20;
 
 /** The answer to one of them, in its place. */
-export function performedOf(reply: Reply): Performed {
+export function performedTransaction(reply: ReplyBody): Performed {
   const { Response, SaleData, POIData, PaymentResult, LoyaltyResult, ReversedAmount } = reply;
   const members = { SaleData, POIData, PaymentResult, LoyaltyResult, ReversedAmount };
-  const held = Object.entries(members).filter(([, value]) => value !== undefined);
-  return { Response, ...Object.fromEntries(held) } as Performed;
+  const definedMembers = Object.entries(members).filter(([, value]) => value !== undefined);
+  return { Response, ...Object.fromEntries(definedMembers) } as Performed;
 }
 
 async function perform(
-  work: Work<'BatchRequest'>,
-  inside: Inside,
+  call: ServiceCall<'BatchRequest'>,
+  context: ServiceContext,
   one: Structure<'TransactionToPerform'>,
-): Promise<Reply> {
+): Promise<ReplyBody> {
   const { PaymentRequest, LoyaltyRequest, ReversalRequest } = one;
-  if (PaymentRequest !== undefined) return payment({ ...work, body: PaymentRequest }, inside);
-  if (LoyaltyRequest !== undefined) return loyalty({ ...work, body: LoyaltyRequest }, inside);
-  if (ReversalRequest !== undefined) return reversal({ ...work, body: ReversalRequest }, inside);
+  if (PaymentRequest !== undefined) return payment({ ...call, body: PaymentRequest }, context);
+  if (LoyaltyRequest !== undefined) return loyalty({ ...call, body: LoyaltyRequest }, context);
+  if (ReversalRequest !== undefined) return reversal({ ...call, body: ReversalRequest }, context);
   return {};
 }
 
 /** What fails is told in its place, and the rest goes on. */
-export async function batch(work: Work<'BatchRequest'>, inside: Inside): Promise<Reply> {
-  const { header, body } = work;
-  const { keeper } = inside;
-  const wanted = body.TransactionToPerform ?? [];
-  if (wanted.length > batchMax) throw new ServiceFault('NotAllowed', 'batch_too_large');
+export async function batch(
+  call: ServiceCall<'BatchRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { header, body } = call;
+  const { store } = context;
+  const requests = body.TransactionToPerform ?? [];
+  if (requests.length > batchMax) throw new ServiceError('NotAllowed', 'batch_too_large');
   let performed: readonly Performed[] = [];
-  const keep = () => {
+  const saveProgress = () => {
     // What a restart has found out about it is not written over.
-    work.signal.throwIfAborted();
-    const begun = { header, wanted: wanted.length, performed };
-    keeper.keep({ ...nothingBegun, batch: begun });
+    call.signal.throwIfAborted();
+    const begun = { header, wanted: requests.length, performed };
+    store.update({ ...nothingPending, batch: begun });
   };
-  keep();
-  for (const one of wanted) {
+  saveProgress();
+  for (const one of requests) {
     let done: Performed;
     try {
-      done = performedOf(await perform(work, inside, one));
+      done = performedTransaction(await perform(call, context, one));
     } catch (error) {
-      if (!(error instanceof ServiceFault)) throw error;
+      if (!(error instanceof ServiceError)) throw error;
       const { condition: ErrorCondition, additional } = error;
       const AdditionalResponse = additionalResponse(ErrorCondition, additional);
       done = { Response: { Result: 'Failure', ErrorCondition, AdditionalResponse } };
     }
     performed = [...performed, done];
-    keep();
+    saveProgress();
   }
   const answer: Structure<'BatchResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     PerformedTransaction: [...performed],
   };
   return answer;

@@ -2,39 +2,48 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AnyMessage, isMessage, requestOf } from '@switchyard/nexo';
-import { address, at, pay, quick, saleData, stage } from '../terminal.fixture.ts';
+import {
+  at,
+  createTestTerminal,
+  newAddress,
+  paymentRequest,
+  saleData,
+  shortTimes,
+} from '../terminal.fixture.ts';
 
 /** A terminal at which a till has a card read; it waits for no other card that is shown later. */
 async function acquired(cardMs = 60_000) {
   let ahead = 0;
   const now = () => Date.now() + ahead;
-  const on = stage({ now, times: { ...quick, card: cardMs } });
-  const acquire = requestOf('CardAcquisition', address('till-1'), {
+  const harness = createTestTerminal({ now, times: { ...shortTimes, cardWaitMs: cardMs } });
+  const acquire = requestOf('CardAcquisition', newAddress('till-1'), {
     SaleData: saleData,
     CardAcquisitionTransaction: {},
   });
-  const { first } = await on.ask(acquire);
+  const { first } = await harness.ask(acquire);
   assert.ok(first && isMessage(first, 'CardAcquisition', 'Response'));
-  on.terminal().setCard('unreadable');
+  harness.terminal().setCard('unreadable');
   const reference = first.body.POIData?.POITransactionID;
   assert.ok(reference);
   const pass = (ms: number) => {
     ahead += ms;
   };
-  return { ...on, reference, pass };
+  return { ...harness, reference, pass };
 }
 
 const named = (till: string, CardAcquisitionReference: { TransactionID: string }): AnyMessage =>
-  pay(10, { PaymentData: { CardAcquisitionReference } }, address(till));
+  paymentRequest(10, { PaymentData: { CardAcquisitionReference } }, newAddress(till));
 
 test('a card that a till has acquired pays for it, named or not', async () => {
   for (const isNamed of [true, false]) {
     const { terminal, conditionOf, fake, reference } = await acquired();
-    const payment = isNamed ? named('till-1', reference) : pay(10, {}, address('till-1'));
+    const payment = isNamed
+      ? named('till-1', reference)
+      : paymentRequest(10, {}, newAddress('till-1'));
     assert.equal(await conditionOf(payment), 'Success');
     assert.equal(fake.taken(), 1000);
     assert.equal(
-      await conditionOf(pay(10, {}, address('till-1'))),
+      await conditionOf(paymentRequest(10, {}, newAddress('till-1'))),
       'InvalidCard',
       'for one payment',
     );
@@ -44,7 +53,11 @@ test('a card that a till has acquired pays for it, named or not', async () => {
 
 test('a card that one till has acquired is not charged for the payment of another', async () => {
   const { terminal, conditionOf, fake, reference } = await acquired();
-  assert.equal(await conditionOf(pay(10, {}, address('till-2'))), 'InvalidCard', 'read anew');
+  assert.equal(
+    await conditionOf(paymentRequest(10, {}, newAddress('till-2'))),
+    'InvalidCard',
+    'read anew',
+  );
   assert.equal(await conditionOf(named('till-2', reference)), 'NotFound');
   assert.equal(fake.taken(), 0);
   await terminal().stop();
@@ -64,14 +77,14 @@ test('a card is forgotten when nobody would be waited for any more', async () =>
   const { terminal, conditionOf, fake, reference, pass } = await acquired();
   pass(60_000);
   assert.equal(await conditionOf(named('till-1', reference)), 'NotFound');
-  assert.equal(await conditionOf(pay(10, {}, address('till-1'))), 'InvalidCard');
+  assert.equal(await conditionOf(paymentRequest(10, {}, newAddress('till-1'))), 'InvalidCard');
   assert.equal(fake.taken(), 0);
   await terminal().stop();
 });
 
 test('a chip in the reader answers the till that has asked for it, and no other', async () => {
-  const { terminal, ask, conditionOf } = stage();
-  const { serviceId: _, ...till } = address('till-1');
+  const { terminal, ask, conditionOf } = createTestTerminal();
+  const { serviceId: _, ...till } = newAddress('till-1');
   const init = requestOf('CardReaderInit', { ...till, deviceId: 'C1' }, {});
   assert.equal(await conditionOf(init), 'Success');
   const bytes = (hex: string) => Buffer.from(hex, 'hex').toString('base64');

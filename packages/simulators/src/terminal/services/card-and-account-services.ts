@@ -1,22 +1,26 @@
 // Cards that are read before anything is paid, and the accounts that the simulator keeps itself.
 import { defined } from '@switchyard/contract';
 import { amountReason, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
-import { echoed, masked } from '../cards/mask-account-ids.ts';
+import { maskAccountId, maskNumber } from '../cards/mask-account-ids.ts';
 import {
-  type Inside,
-  type Reply,
-  ServiceFault,
-  succeeded,
-  type Work,
+  type ReplyBody,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
+  successResponse,
 } from '../context/service-context.ts';
 import { readCard } from '../payments/read-card.ts';
-import { type Accounts, balanceOf, changed } from '../storage/gift-card-and-point-balances.ts';
+import {
+  type AccountBalances,
+  balanceOf,
+  changeBalance,
+} from '../storage/gift-card-and-point-balances.ts';
 
 const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
 
-function poiDataOf({ serialNumber, now, keeper }: Inside): Structure<'POIData'> {
-  const number = keeper.read().transactions + 1;
-  keeper.keep({ transactions: number });
+function poiDataOf({ serialNumber, now, store }: ServiceContext): Structure<'POIData'> {
+  const number = store.read().transactions + 1;
+  store.update({ transactions: number });
   const TransactionID = `${serialNumber}-${now().toString(36)}-${number}`;
   return {
     POITransactionID: { TransactionID, TimeStamp: new Date(now()).toISOString() },
@@ -24,26 +28,31 @@ function poiDataOf({ serialNumber, now, keeper }: Inside): Structure<'POIData'> 
 }
 
 export async function cardAcquisition(
-  work: Work<'CardAcquisitionRequest'>,
-  inside: Inside,
-): Promise<Reply> {
-  const { moment, show, now, times } = inside;
-  moment.held = undefined;
-  const card = await readCard(work, inside, { amount: 0, text: 'Welcome' });
-  const POIData = poiDataOf(inside);
+  call: ServiceCall<'CardAcquisitionRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { runtime, show, now, times } = context;
+  runtime.acquiredCard = undefined;
+  const card = await readCard(call, context, { amount: 0, text: 'Welcome' });
+  const POIData = poiDataOf(context);
   const reference = POIData.POITransactionID.TransactionID;
-  moment.held = { card, reference, saleId: work.header.SaleID, until: now() + times.card };
+  runtime.acquiredCard = {
+    card,
+    reference,
+    saleId: call.header.SaleID,
+    until: now() + times.cardWaitMs,
+  };
   show('Message', 'Please wait', 'for the cashier');
   const answer: Structure<'CardAcquisitionResponse'> = {
-    Response: succeeded,
-    SaleData: work.body.SaleData,
+    Response: successResponse,
+    SaleData: call.body.SaleData,
     POIData,
     PaymentBrand: [card.brand],
     PaymentInstrumentData: {
       PaymentInstrumentType: 'Card',
       CardData: {
         PaymentBrand: card.brand,
-        MaskedPan: masked(card.number),
+        MaskedPan: maskNumber(card.number),
         EntryMode: entryModes[card.entry],
       },
     },
@@ -52,28 +61,36 @@ export async function cardAcquisition(
 }
 
 /** Accounts are kept under a name of the pad: a till may name a card number. */
-function accountOf({ pad }: Inside, id: string | undefined): string {
-  if (id === undefined || id === '') throw new ServiceFault('InvalidCard', 'account_missing');
-  return pad.nameOf(id);
+function accountOf({ pad }: ServiceContext, id: string | undefined): string {
+  if (id === undefined || id === '') throw new ServiceError('InvalidCard', 'account_missing');
+  return pad.pseudonymOf(id);
 }
 
-function change(accounts: Accounts, kind: keyof Accounts, number: string, by: number): Accounts {
-  const after = changed(accounts, kind, number, by);
-  if (after === undefined) throw new ServiceFault('Refusal', 'balance_insufficient');
+function requireBalanceChange(
+  accounts: AccountBalances,
+  kind: keyof AccountBalances,
+  number: string,
+  difference: number,
+): AccountBalances {
+  const after = changeBalance(accounts, kind, number, difference);
+  if (after === undefined) throw new ServiceError('Refusal', 'balance_insufficient');
   return after;
 }
 
-export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: Inside): Reply {
-  const { accounts } = inside.keeper.read();
+export function balanceInquiry(
+  { body }: ServiceCall<'BalanceInquiryRequest'>,
+  context: ServiceContext,
+): ReplyBody {
+  const { accounts } = context.store.read();
   const card = body.PaymentAccountReq?.PaymentInstrumentData?.StoredValueAccountID;
   const member = body.LoyaltyAccountReq?.LoyaltyAccountID;
   if (member !== undefined) {
-    const points = balanceOf(accounts, 'points', accountOf(inside, member.LoyaltyID));
-    if (points === undefined) throw new ServiceFault('NotFound', 'account_not_found');
+    const points = balanceOf(accounts, 'points', accountOf(context, member.LoyaltyID));
+    if (points === undefined) throw new ServiceError('NotFound', 'account_not_found');
     const answer: Structure<'BalanceInquiryResponse'> = {
-      Response: succeeded,
+      Response: successResponse,
       LoyaltyAccountStatus: {
-        LoyaltyAccount: { LoyaltyAccountID: echoed(member) },
+        LoyaltyAccount: { LoyaltyAccountID: maskAccountId(member) },
         CurrentBalance: points,
         LoyaltyUnit: 'Point',
       },
@@ -81,44 +98,44 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
     return answer;
   }
   if (card === undefined)
-    throw new ServiceFault('UnavailableService', 'account_type_not_supported');
-  const left = balanceOf(
+    throw new ServiceError('UnavailableService', 'account_type_not_supported');
+  const balance = balanceOf(
     accounts,
     'giftCards',
-    accountOf(inside, card.StoredValueID ?? card.Value),
+    accountOf(context, card.StoredValueID ?? card.Value),
   );
-  if (left === undefined) throw new ServiceFault('NotFound', 'gift_card_not_found');
+  if (balance === undefined) throw new ServiceError('NotFound', 'gift_card_not_found');
   const answer: Structure<'BalanceInquiryResponse'> = {
-    Response: succeeded,
-    PaymentAccountStatus: { CurrentBalance: toAmount(left, 'EUR'), Currency: 'EUR' },
+    Response: successResponse,
+    PaymentAccountStatus: { CurrentBalance: toAmount(balance, 'EUR'), Currency: 'EUR' },
   };
   return answer;
 }
 
 const signs = { Activate: 1, Load: 1, Reserve: 0, Unload: -1, Reverse: -1, Duplicate: 0 } as const;
 
-function loaded(
-  inside: Inside,
-  before: Accounts,
+function changeGiftCard(
+  context: ServiceContext,
+  before: AccountBalances,
   data: Structure<'StoredValueData'>,
-): { readonly accounts: Accounts; readonly result: Structure<'StoredValueResult'> } {
+): { readonly accounts: AccountBalances; readonly result: Structure<'StoredValueResult'> } {
   const { StoredValueTransactionType: type, Currency = 'EUR', ItemAmount = 0 } = data;
   const id = data.StoredValueAccountID;
-  if (Currency !== 'EUR') throw new ServiceFault('NotAllowed', 'currency_not_supported');
+  if (Currency !== 'EUR') throw new ServiceError('NotAllowed', 'currency_not_supported');
   let amount: number;
   try {
     amount = toMinorUnits(ItemAmount, Currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', amountReason(error));
+    throw new ServiceError('NotAllowed', amountReason(error));
   }
-  const number = accountOf(inside, id?.StoredValueID ?? id?.Value);
+  const number = accountOf(context, id?.StoredValueID ?? id?.Value);
   const isKnown = balanceOf(before, 'giftCards', number) !== undefined;
   if (isKnown === (type === 'Activate')) {
-    throw new ServiceFault(isKnown ? 'NotAllowed' : 'NotFound', 'gift_card_state');
+    throw new ServiceError(isKnown ? 'NotAllowed' : 'NotFound', 'gift_card_state');
   }
-  const accounts = change(before, 'giftCards', number, signs[type] * amount);
-  const left = balanceOf(accounts, 'giftCards', number) ?? 0;
+  const accounts = requireBalanceChange(before, 'giftCards', number, signs[type] * amount);
+  const balance = balanceOf(accounts, 'giftCards', number) ?? 0;
   const result: Structure<'StoredValueResult'> = {
     StoredValueTransactionType: type,
     Currency,
@@ -128,31 +145,34 @@ function loaded(
         id === undefined
           ? undefined
           : {
-              StoredValueAccountID: echoed(id),
-              CurrentBalance: toAmount(left, Currency),
+              StoredValueAccountID: maskAccountId(id),
+              CurrentBalance: toAmount(balance, Currency),
             },
     }),
   };
   return { accounts, result };
 }
 
-export function storedValue(work: Work<'StoredValueRequest'>, inside: Inside): Reply {
-  const { header, body, commit } = work;
+export function storedValue(
+  call: ServiceCall<'StoredValueRequest'>,
+  context: ServiceContext,
+): ReplyBody {
+  const { header, body, preventAbort: commit } = call;
   commit();
-  let { accounts } = inside.keeper.read();
+  let { accounts } = context.store.read();
   // Where one is refused, none is done.
   const StoredValueResult = body.StoredValueData.map((data) => {
-    const done = loaded(inside, accounts, data);
+    const done = changeGiftCard(context, accounts, data);
     ({ accounts } = done);
     return done.result;
   });
   const answer: Structure<'StoredValueResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     SaleData: body.SaleData,
-    POIData: poiDataOf(inside),
+    POIData: poiDataOf(context),
     StoredValueResult,
   };
-  inside.keeper.keep({ accounts, answerDue: { header, body: answer } });
+  context.store.update({ accounts, answerDue: { header, body: answer } });
   return answer;
 }
 
@@ -165,29 +185,34 @@ const pointsOf = {
   RebateRefund: 1,
 } as const;
 
-export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
-  const { LoyaltyTransaction: transaction, LoyaltyData = [], SaleData } = work.body;
-  work.commit();
+export function loyalty(call: ServiceCall<'LoyaltyRequest'>, context: ServiceContext): ReplyBody {
+  const { LoyaltyTransaction: transaction, LoyaltyData = [], SaleData } = call.body;
+  call.preventAbort();
   const [data] = LoyaltyData;
   const id = data?.LoyaltyAccountID;
-  if (id === undefined) throw new ServiceFault('InvalidCard', 'account_missing');
+  if (id === undefined) throw new ServiceError('InvalidCard', 'account_missing');
   const { AmountValue, Value } = data?.LoyaltyAmount ?? {};
-  const wanted = Math.trunc(AmountValue ?? Value ?? transaction.TotalAmount ?? 0);
-  const by = pointsOf[transaction.LoyaltyTransactionType] * wanted;
-  const number = accountOf(inside, id.LoyaltyID);
-  const accounts = change(inside.keeper.read().accounts, 'points', number, by);
+  const points = Math.trunc(AmountValue ?? Value ?? transaction.TotalAmount ?? 0);
+  const difference = pointsOf[transaction.LoyaltyTransactionType] * points;
+  const number = accountOf(context, id.LoyaltyID);
+  const accounts = requireBalanceChange(
+    context.store.read().accounts,
+    'points',
+    number,
+    difference,
+  );
   const answer: Structure<'LoyaltyResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     SaleData,
-    POIData: poiDataOf(inside),
+    POIData: poiDataOf(context),
     LoyaltyResult: [
       {
-        LoyaltyAccount: { LoyaltyAccountID: echoed(id) },
+        LoyaltyAccount: { LoyaltyAccountID: maskAccountId(id) },
         CurrentBalance: balanceOf(accounts, 'points', number) ?? 0,
-        LoyaltyAmount: { LoyaltyUnit: 'Point', AmountValue: wanted },
+        LoyaltyAmount: { LoyaltyUnit: 'Point', AmountValue: points },
       },
     ],
   };
-  inside.keeper.keep({ accounts, answerDue: { header: work.header, body: answer } });
+  context.store.update({ accounts, answerDue: { header: call.header, body: answer } });
   return answer;
 }

@@ -2,18 +2,18 @@
 import { defined } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 import {
-  type Inside,
-  type Reply,
-  ServiceFault,
-  succeeded,
-  type Work,
+  type ReplyBody,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
+  successResponse,
 } from '../context/service-context.ts';
 import { readCard } from '../payments/read-card.ts';
 
 type Content = Structure<'OutputContent'>;
 
 const linesMax = 40;
-const ours: readonly string[] = ['CustomerDisplay', 'CustomerInput'];
+const ownDevices: readonly string[] = ['CustomerDisplay', 'CustomerInput'];
 const bytesOf = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
 const hexOf = (base64: string) => Buffer.from(base64, 'base64').toString('hex').toUpperCase();
 
@@ -36,20 +36,26 @@ function linesOf({
   return [PredefinedContent?.ReferenceID ?? ''];
 }
 
-function shown({ show }: Inside, { OutputContent, MenuEntry = [] }: Structure<'DisplayOutput'>) {
+function showOutput(
+  { show }: ServiceContext,
+  { OutputContent, MenuEntry = [] }: Structure<'DisplayOutput'>,
+) {
   const menu = MenuEntry.flatMap(({ OutputText }, at) => [
     `${at + 1} ${(OutputText ?? []).map(({ Text = '' }) => Text).join(' ')}`,
   ]);
   show('Message', ...[...linesOf(OutputContent), ...menu].slice(0, linesMax));
 }
 
-export function display({ body }: Work<'DisplayRequest'>, inside: Inside): Reply {
+export function display(
+  { body }: ServiceCall<'DisplayRequest'>,
+  context: ServiceContext,
+): ReplyBody {
   const results = body.DisplayOutput.map((output) => {
     const { Device, InfoQualify } = output;
-    const isOurs = ours.includes(Device);
-    if (isOurs) shown(inside, output);
-    const Response: Structure<'Response'> = isOurs
-      ? succeeded
+    const isOwnDevice = ownDevices.includes(Device);
+    if (isOwnDevice) showOutput(context, output);
+    const Response: Structure<'Response'> = isOwnDevice
+      ? successResponse
       : { Result: 'Failure', ErrorCondition: 'UnavailableDevice' };
     return { Device, InfoQualify, Response };
   });
@@ -58,11 +64,11 @@ export function display({ body }: Work<'DisplayRequest'>, inside: Inside): Reply
 }
 
 /** What was set to be typed, or what somebody would who wants to go on. */
-function typedFor(
-  { moment }: Inside,
+function inputFor(
+  { runtime }: ServiceContext,
   { InputCommand: command, DefaultInputString: usual, MinLength = 1 }: Structure<'InputData'>,
 ): Structure<'Input'> {
-  const typed = moment.typed.get(command);
+  const typed = runtime.inputs.get(command);
   const digits = '1234567890'.repeat(Math.ceil(MinLength / 10)).slice(0, Math.max(MinLength, 1));
   switch (command) {
     case 'GetConfirmation':
@@ -84,12 +90,15 @@ function typedFor(
   }
 }
 
-export async function input(work: Work<'InputRequest'>, inside: Inside): Promise<Reply> {
-  const { DisplayOutput: output, InputData: data } = work.body;
+export async function input(
+  call: ServiceCall<'InputRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { DisplayOutput: output, InputData: data } = call.body;
   const { Device, InfoQualify } = data;
-  if (!ours.includes(Device)) throw new ServiceFault('UnavailableDevice');
-  if (output !== undefined) shown(inside, output);
-  await inside.sleep(inside.times.step, work.signal);
+  if (!ownDevices.includes(Device)) throw new ServiceError('UnavailableDevice');
+  if (output !== undefined) showOutput(context, output);
+  await context.sleep(context.times.stepMs, call.signal);
   const answer: Structure<'InputResponse'> = {
     ...defined({
       OutputResult:
@@ -98,64 +107,73 @@ export async function input(work: Work<'InputRequest'>, inside: Inside): Promise
           : {
               Device: output.Device,
               InfoQualify: output.InfoQualify,
-              Response: succeeded,
+              Response: successResponse,
             },
     }),
-    InputResult: { Device, InfoQualify, Response: succeeded, Input: typedFor(inside, data) },
+    InputResult: { Device, InfoQualify, Response: successResponse, Input: inputFor(context, data) },
   };
   return answer;
 }
 
 /** What is asked for is shown anew while somebody types; there is no answer. */
-export function inputUpdate({ body }: Work<'InputUpdate'>, { show }: Inside): Reply {
+export function inputUpdate(
+  { body }: ServiceCall<'InputUpdate'>,
+  { show }: ServiceContext,
+): ReplyBody {
   show('Message', ...linesOf(body.OutputContent).slice(0, linesMax));
   return {};
 }
 
-export async function print(work: Work<'PrintRequest'>, inside: Inside): Promise<Reply> {
-  const { moment, tell, sleep, times } = inside;
-  const { DocumentQualifier, ResponseMode, OutputContent } = work.body.PrintOutput;
-  if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'no_paper');
-  tell({ type: 'Printed', lines: linesOf(OutputContent) });
-  if (ResponseMode === 'PrintEnd') await sleep(times.step, work.signal);
-  const answer: Structure<'PrintResponse'> = { DocumentQualifier, Response: succeeded };
+export async function print(
+  call: ServiceCall<'PrintRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { runtime, emit, sleep, times } = context;
+  const { DocumentQualifier, ResponseMode, OutputContent } = call.body.PrintOutput;
+  if (!runtime.hasPaper) throw new ServiceError('DeviceOut', 'no_paper');
+  emit({ type: 'Printed', lines: linesOf(OutputContent) });
+  if (ResponseMode === 'PrintEnd') await sleep(times.stepMs, call.signal);
+  const answer: Structure<'PrintResponse'> = { DocumentQualifier, Response: successResponse };
   return answer;
 }
 
-export function sound({ body }: Work<'SoundRequest'>, { tell }: Inside): Reply {
-  if (body.SoundAction === 'StartSound') tell({ type: 'Sound' });
-  return { Response: succeeded };
+export function sound({ body }: ServiceCall<'SoundRequest'>, { emit }: ServiceContext): ReplyBody {
+  if (body.SoundAction === 'StartSound') emit({ type: 'Sound' });
+  return { Response: successResponse };
 }
 
 /** A simulator calls nobody; `echo` answers what it was sent. */
-export function transmit({ body }: Work<'TransmitRequest'>): Reply {
+export function transmit({ body }: ServiceCall<'TransmitRequest'>): ReplyBody {
   if (body.DestinationAddress !== 'echo') {
-    throw new ServiceFault('UnreachableHost', 'transmit_not_supported');
+    throw new ServiceError('UnreachableHost', 'transmit_not_supported');
   }
   const answer: Structure<'TransmitResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     ...(body.WaitResponseFlag === true ? { Message: body.Message } : {}),
   };
   return answer;
 }
 
 /** A PIN under the next key of the pad, for whoever holds the base key. */
-export async function pin(work: Work<'PINRequest'>, inside: Inside): Promise<Reply> {
-  const { pad, keeper, sleep, times, show } = inside;
-  const { PINRequestType: type, PINFormat: format = 'ISO0' } = work.body;
-  if (format !== 'ISO0') throw new ServiceFault('UnavailableService', 'pin_format_not_supported');
-  const card = await readCard(work, inside, { amount: 0, text: 'PIN' });
+export async function pin(
+  call: ServiceCall<'PINRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { pad, store, sleep, times, show } = context;
+  const { PINRequestType: type, PINFormat: format = 'ISO0' } = call.body;
+  if (format !== 'ISO0') throw new ServiceError('UnavailableService', 'pin_format_not_supported');
+  const card = await readCard(call, context, { amount: 0, text: 'PIN' });
   show('Pin', 'PIN', '****');
-  await sleep(times.step, work.signal);
+  await sleep(times.stepMs, call.signal);
   const digits = card.pins[0] ?? '';
   const isRight = digits === '1234';
-  if (type !== 'PINEnter' && !isRight) throw new ServiceFault('WrongPIN');
-  if (type === 'PINVerifyOnly') return { Response: succeeded };
+  if (type !== 'PINEnter' && !isRight) throw new ServiceError('WrongPIN');
+  if (type === 'PINVerifyOnly') return { Response: successResponse };
   const transaction = pad.next();
-  keeper.keep({ keys: pad.counter() });
+  store.update({ keys: pad.counter() });
   const { pinblock, ksn } = transaction.pin(digits, card);
   const answer: Structure<'PINResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     CardholderPIN: {
       EncrPINBlock: { ContentType: 'id-envelopedData', KeySerialNumber: ksn, PINBlock: pinblock },
       PINFormat: format,
@@ -167,18 +185,18 @@ export async function pin(work: Work<'PINRequest'>, inside: Inside): Promise<Rep
 const answerToReset = '3B6800000073C84012009000';
 
 export async function cardReaderInit(
-  work: Work<'CardReaderInitRequest'>,
-  inside: Inside,
-): Promise<Reply> {
-  const { DisplayOutput: output } = work.body;
-  if (output !== undefined) shown(inside, output);
-  inside.moment.held = undefined;
-  const card = await readCard(work, inside, { amount: 0, text: 'Welcome' });
+  call: ServiceCall<'CardReaderInitRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { DisplayOutput: output } = call.body;
+  if (output !== undefined) showOutput(context, output);
+  context.runtime.acquiredCard = undefined;
+  const card = await readCard(call, context, { amount: 0, text: 'Welcome' });
   // It stays in the reader until the till is done with it.
   const until = Number.POSITIVE_INFINITY;
-  inside.moment.held = { card, reference: '', saleId: work.header.SaleID, until };
+  context.runtime.acquiredCard = { card, reference: '', saleId: call.header.SaleID, until };
   const answer: Structure<'CardReaderInitResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     EntryMode: [{ Chip: 'ICC', Tap: 'Contactless', Stripe: 'MagStripe' }[card.entry]],
     ...(card.entry === 'Stripe'
       ? {}
@@ -188,41 +206,44 @@ export async function cardReaderInit(
 }
 
 const challengeBytes = 8;
-const words = { done: '9000', notFound: '6A82', unknown: '6D00' } as const;
+const statusWords = { done: '9000', notFound: '6A82', unknown: '6D00' } as const;
 
 /** SELECT by the name of an application, and GET CHALLENGE; a card that says more would say its number. */
 export function cardReaderApdu(
-  { header, body }: Work<'CardReaderAPDURequest'>,
-  { moment, random }: Inside,
-): Reply {
-  const { held } = moment;
+  { header, body }: ServiceCall<'CardReaderAPDURequest'>,
+  { runtime, random }: ServiceContext,
+): ReplyBody {
+  const { acquiredCard: held } = runtime;
   if (held?.saleId !== header.SaleID || held.card.entry === 'Stripe') {
-    throw new ServiceFault('NotAllowed', 'no_chip_in_reader');
+    throw new ServiceError('NotAllowed', 'no_chip_in_reader');
   }
   const instruction = hexOf(body.APDUInstruction);
-  const answered = (status: string, data = ''): Reply => ({
-    Response: succeeded,
+  const answered = (status: string, data = ''): ReplyBody => ({
+    Response: successResponse,
     ...(data === '' ? {} : { APDUData: bytesOf(data) }),
     CardStatusWords: bytesOf(status),
   });
   if (instruction === '84') {
-    return answered(words.done, Buffer.from(random(challengeBytes)).toString('hex'));
+    return answered(statusWords.done, Buffer.from(random(challengeBytes)).toString('hex'));
   }
-  if (instruction !== 'A4') return answered(words.unknown);
+  if (instruction !== 'A4') return answered(statusWords.unknown);
   const { applicationId } = held.card;
   const name = hexOf(body.APDUData ?? '');
-  if (name === '' || !applicationId.startsWith(name)) return answered(words.notFound);
+  if (name === '' || !applicationId.startsWith(name)) return answered(statusWords.notFound);
   const length = (applicationId.length / 2).toString(16).padStart(2, '0');
   const inner = `84${length}${applicationId}`;
-  return answered(words.done, `6F${(inner.length / 2).toString(16).padStart(2, '0')}${inner}`);
+  return answered(
+    statusWords.done,
+    `6F${(inner.length / 2).toString(16).padStart(2, '0')}${inner}`,
+  );
 }
 
 export function cardReaderPowerOff(
-  { body }: Work<'CardReaderPowerOffRequest'>,
-  inside: Inside,
-): Reply {
-  inside.moment.held = undefined;
-  if (body.DisplayOutput !== undefined) shown(inside, body.DisplayOutput);
-  else inside.show('Message', 'Take your card');
-  return { Response: succeeded };
+  { body }: ServiceCall<'CardReaderPowerOffRequest'>,
+  context: ServiceContext,
+): ReplyBody {
+  context.runtime.acquiredCard = undefined;
+  if (body.DisplayOutput !== undefined) showOutput(context, body.DisplayOutput);
+  else context.show('Message', 'Take your card');
+  return { Response: successResponse };
 }

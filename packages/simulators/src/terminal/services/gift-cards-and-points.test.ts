@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findPans } from '@switchyard/emv';
 import { type AnyMessage, isMessage, requestOf } from '@switchyard/nexo';
-import { echoed } from '../cards/mask-account-ids.ts';
-import { address, folder, saleData, stage } from '../terminal.fixture.ts';
+import { maskAccountId } from '../cards/mask-account-ids.ts';
+import { createTestTerminal, newAddress, saleData, temporaryFolder } from '../terminal.fixture.ts';
 
 const number = '4111111111111111';
 const hidden = '411111******1111';
@@ -19,7 +19,7 @@ const giftCard = (StoredValueID: string, IdentificationType = 'PAN') => ({
 const member = { IdentificationType: 'PAN', LoyaltyID: number };
 
 const asked = (category: 'StoredValue' | 'Loyalty' | 'BalanceInquiry', body: object): AnyMessage =>
-  requestOf(category, address(), body as never) as AnyMessage;
+  requestOf(category, newAddress(), body as never) as AnyMessage;
 
 const load = (id: object, StoredValueTransactionType = 'Activate') =>
   asked('StoredValue', {
@@ -37,8 +37,8 @@ const pointsOf = () => asked('BalanceInquiry', { LoyaltyAccountReq: { LoyaltyAcc
 const fileOf = (dataDir: string) => readFileSync(join(dataDir, 'terminal.jsonl'), 'utf8');
 
 test('the memory holds no card number that a till names as an account, and finds it all the same', async () => {
-  const dataDir = folder();
-  const { terminal, ask, conditionOf, statusOf, restart } = stage({}, dataDir);
+  const dataDir = temporaryFolder();
+  const { terminal, ask, conditionOf, statusOf, restart } = createTestTerminal({}, dataDir);
   const activate = load(giftCard(number));
   const { first } = await ask(activate);
   assert.ok(first && isMessage(first, 'StoredValue', 'Response'));
@@ -66,8 +66,8 @@ test('the memory holds no card number that a till names as an account, and finds
 });
 
 test('nobody finds an account in the memory by trying numbers, without the key of the terminal', async () => {
-  const dataDir = folder();
-  const { terminal, conditionOf } = stage({}, dataDir);
+  const dataDir = temporaryFolder();
+  const { terminal, conditionOf } = createTestTerminal({}, dataDir);
   assert.equal(await conditionOf(load(giftCard(number))), 'Success');
   assert.equal(fileOf(dataDir).includes(hash('sha256', number).slice(0, 32)), false);
   await terminal().stop();
@@ -75,7 +75,7 @@ test('nobody finds an account in the memory by trying numbers, without the key o
     baseDerivationKey: 'FEDCBA98765432100123456789ABCDEF',
     ksn: 'FFFF9876543210E00001',
   };
-  const other = stage({ keys }, dataDir);
+  const other = createTestTerminal({ keys }, dataDir);
   assert.equal(await other.conditionOf(load(giftCard(number), 'Load')), 'NotFound');
   await other.terminal().stop();
 });
@@ -90,11 +90,11 @@ test('what is no card number is repeated as it came', () => {
     id('PhoneNumber', '+33 1 23 45 67 89'),
     id('PAN', '42'),
   ]) {
-    assert.deepEqual(echoed(same), same);
+    assert.deepEqual(maskAccountId(same), same);
   }
   assert.deepEqual(
-    echoed(id('BarCode', '4111 1111 1111 1111')),
+    maskAccountId(id('BarCode', '4111 1111 1111 1111')),
     id('BarCode', '4111 11** **** 1111'),
   );
-  assert.deepEqual(echoed(id('PAN', '123456789012')), id('PAN', '123456**9012'));
+  assert.deepEqual(maskAccountId(id('PAN', '123456789012')), id('PAN', '123456**9012'));
 });

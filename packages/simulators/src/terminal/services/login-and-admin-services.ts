@@ -1,18 +1,18 @@
 // Services about the terminal itself: logging in and out, diagnosis, administration.
 import type { Structure } from '@switchyard/nexo';
 import {
-  type Inside,
-  type Reply,
-  ServiceFault,
-  succeeded,
-  type Work,
+  type ReplyBody,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
+  successResponse,
 } from '../context/service-context.ts';
 import { duplicateLine } from '../payments/receipts.ts';
 
 const acquirer = 'Switchyard';
 
-function statusOf({ moment }: Inside, isReachable: boolean): Structure<'POIStatus'> {
-  const { hasPaper, isInMaintenance, isBusy } = moment;
+function statusOf({ runtime }: ServiceContext, isReachable: boolean): Structure<'POIStatus'> {
+  const { hasPaper, isInMaintenance, isBusy } = runtime;
   return {
     GlobalStatus: isInMaintenance ? 'Maintenance' : isBusy ? 'Busy' : 'OK',
     SecurityOKFlag: true,
@@ -23,15 +23,18 @@ function statusOf({ moment }: Inside, isReachable: boolean): Structure<'POIStatu
   };
 }
 
-export function login({ header, body }: Work<'LoginRequest'>, inside: Inside): Reply {
-  const { moment, serialNumber, now } = inside;
-  const wanted = body.POISerialNumber;
-  if (wanted !== undefined && wanted !== serialNumber) {
-    throw new ServiceFault('UnavailableDevice', 'serial_number_differs');
+export function login(
+  { header, body }: ServiceCall<'LoginRequest'>,
+  context: ServiceContext,
+): ReplyBody {
+  const { runtime, serialNumber, now } = context;
+  const requestedSerialNumber = body.POISerialNumber;
+  if (requestedSerialNumber !== undefined && requestedSerialNumber !== serialNumber) {
+    throw new ServiceError('UnavailableDevice', 'serial_number_differs');
   }
-  moment.capabilities.set(header.SaleID, body.SaleTerminalData?.SaleCapabilities ?? []);
+  runtime.capabilities.set(header.SaleID, body.SaleTerminalData?.SaleCapabilities ?? []);
   const answer: Structure<'LoginResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     POISystemData: {
       DateTime: new Date(now()).toISOString(),
       POISoftware: {
@@ -67,55 +70,63 @@ export function login({ header, body }: Work<'LoginRequest'>, inside: Inside): R
         },
         POISerialNumber: serialNumber,
       },
-      POIStatus: statusOf(inside, moment.isReachable),
+      POIStatus: statusOf(context, runtime.isReachable),
     },
   };
   return answer;
 }
 
-export function logout({ header }: Work<'LogoutRequest'>, { moment }: Inside): Reply {
-  moment.capabilities.delete(header.SaleID);
-  moment.held = undefined;
-  return { Response: succeeded };
+export function logout(
+  { header }: ServiceCall<'LogoutRequest'>,
+  { runtime }: ServiceContext,
+): ReplyBody {
+  runtime.capabilities.delete(header.SaleID);
+  runtime.acquiredCard = undefined;
+  return { Response: successResponse };
 }
 
 export async function diagnosis(
-  { header, body }: Work<'DiagnosisRequest'>,
-  inside: Inside,
-): Promise<Reply> {
-  const { moment, keeper, platform } = inside;
-  const isAsked = body.HostDiagnosisFlag === true;
-  const isReachable = moment.isReachable && (!isAsked || (await platform.isAvailable()));
-  const logged = keeper.read().dialogue?.loggedIn ?? [];
+  { header, body }: ServiceCall<'DiagnosisRequest'>,
+  context: ServiceContext,
+): Promise<ReplyBody> {
+  const { runtime, store, platform } = context;
+  const isHostRequested = body.HostDiagnosisFlag === true;
+  const isReachable = runtime.isReachable && (!isHostRequested || (await platform.isAvailable()));
+  const logged = store.read().dialogue?.loggedIn ?? [];
   const answer: Structure<'DiagnosisResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     LoggedSaleID: logged.includes(header.SaleID) ? [header.SaleID] : [],
-    POIStatus: statusOf(inside, isReachable),
-    ...(isAsked ? { HostStatus: [{ AcquirerID: acquirer, IsReachableFlag: isReachable }] } : {}),
+    POIStatus: statusOf(context, isReachable),
+    ...(isHostRequested
+      ? { HostStatus: [{ AcquirerID: acquirer, IsReachableFlag: isReachable }] }
+      : {}),
   };
   return answer;
 }
 
 /** `reprint` prints the last receipt, as a copy; nothing else is there to administer. */
-export function admin({ body }: Work<'AdminRequest'>, { moment, tell }: Inside): Reply {
+export function admin(
+  { body }: ServiceCall<'AdminRequest'>,
+  { runtime, emit }: ServiceContext,
+): ReplyBody {
   if (body.ServiceIdentification !== 'reprint') {
-    throw new ServiceFault('UnavailableService', 'admin_service_not_supported');
+    throw new ServiceError('UnavailableService', 'admin_service_not_supported');
   }
-  if (moment.lastReceipt.length === 0) throw new ServiceFault('NotFound', 'receipt_not_found');
-  if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'no_paper');
-  tell({ type: 'Printed', lines: [duplicateLine, ...moment.lastReceipt] });
-  return { Response: succeeded };
+  if (runtime.lastReceipt.length === 0) throw new ServiceError('NotFound', 'receipt_not_found');
+  if (!runtime.hasPaper) throw new ServiceError('DeviceOut', 'no_paper');
+  emit({ type: 'Printed', lines: [duplicateLine, ...runtime.lastReceipt] });
+  return { Response: successResponse };
 }
 
 /** A card may be shown before the till knows the amount; AbortTransaction forgets it. */
 export function enableService(
-  { body }: Work<'EnableServiceRequest'>,
-  { moment, show }: Inside,
-): Reply {
+  { body }: ServiceCall<'EnableServiceRequest'>,
+  { runtime, show }: ServiceContext,
+): ReplyBody {
   if (body.TransactionAction === 'StartTransaction') show('Card', 'Welcome', 'Show your card');
   else {
-    moment.held = undefined;
+    runtime.acquiredCard = undefined;
     show('Idle', 'Welcome');
   }
-  return { Response: succeeded };
+  return { Response: successResponse };
 }

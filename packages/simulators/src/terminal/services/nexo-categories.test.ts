@@ -14,7 +14,16 @@ import {
 } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
 import { testCards } from '../cards/test-cards.ts';
-import { address, at, keys, pay, poiId, quick, saleData, stage } from '../terminal.fixture.ts';
+import {
+  at,
+  createTestTerminal,
+  keys,
+  newAddress,
+  paymentRequest,
+  poiId,
+  saleData,
+  shortTimes,
+} from '../terminal.fixture.ts';
 
 const hex = (text: string) => Buffer.from(text, 'hex').toString('base64');
 const place = { Device: 'CustomerDisplay', InfoQualify: 'Display' };
@@ -32,19 +41,19 @@ const [card] = testCards;
 assert.ok(card);
 let devices = 0;
 
-type Stage = ReturnType<typeof stage>;
+type Stage = ReturnType<typeof createTestTerminal>;
 
 /** A request of any category; device messages have an identification of their own. */
 function asked(category: Category, body: object): AnyMessage {
-  const { serviceId, ...to } = address();
+  const { serviceId, ...to } = newAddress();
   devices += 1;
   const isDevice = categories[category].class === 'Device';
   const ids = isDevice ? { ...to, deviceId: `D${devices}` } : { ...to, serviceId };
   return requestOf(category as 'Admin', ids, body as never) as AnyMessage;
 }
 
-async function answerTo(on: Stage, category: Category, body: object): Promise<AnyMessage> {
-  const { first, texts } = await on.ask(asked(category, body));
+async function answerTo(harness: Stage, category: Category, body: object): Promise<AnyMessage> {
+  const { first, texts } = await harness.ask(asked(category, body));
   assert.ok(first, `${category} is answered`);
   assert.equal(texts.length, 1);
   assert.equal(first.header.MessageCategory, category);
@@ -52,14 +61,18 @@ async function answerTo(on: Stage, category: Category, body: object): Promise<An
   return first;
 }
 
-async function done(on: Stage, category: Category, body: object): Promise<AnyMessage['body']> {
-  const answer = await answerTo(on, category, body);
+async function done(harness: Stage, category: Category, body: object): Promise<AnyMessage['body']> {
+  const answer = await answerTo(harness, category, body);
   assert.equal(resultOf(answer)?.Result, 'Success', JSON.stringify(answer.body));
   return answer.body;
 }
 
-async function refused(on: Stage, category: Category, body: object): Promise<string | undefined> {
-  const answer = await answerTo(on, category, body);
+async function refused(
+  harness: Stage,
+  category: Category,
+  body: object,
+): Promise<string | undefined> {
+  const answer = await answerTo(harness, category, body);
   assert.equal(resultOf(answer)?.Result, 'Failure', JSON.stringify(answer.body));
   return resultOf(answer)?.ErrorCondition;
 }
@@ -94,13 +107,13 @@ const printOf = (...lines: string[]) => ({
   },
 });
 
-const screenOf = (on: Stage) => on.terminal().screen().lines.join(' ');
+const screenOf = (harness: Stage) => harness.terminal().screen().lines.join(' ');
 const printedBy = ({ told }: Stage) =>
   told.flatMap((each) => (each.type === 'Printed' ? [each.lines] : []));
 
-async function paid(on: Stage, amount = 10): Promise<AnyMessage> {
-  const payment = pay(amount);
-  const { first } = await on.ask(payment);
+async function paid(harness: Stage, amount = 10): Promise<AnyMessage> {
+  const payment = paymentRequest(amount);
+  const { first } = await harness.ask(payment);
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
   assert.equal(first.body.Response.Result, 'Success');
   return { header: payment.header, body: first.body };
@@ -109,28 +122,28 @@ async function paid(on: Stage, amount = 10): Promise<AnyMessage> {
 const transactionOf = ({ body }: AnyMessage) =>
   (body as Structure<'PaymentResponse'>).POIData?.POITransactionID;
 
-const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
-  async Abort(on) {
-    const { texts, first } = await on.ask(
+const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
+  async Abort(harness) {
+    const { texts, first } = await harness.ask(
       asked('Abort', { AbortReason: 'x', MessageReference: { MessageCategory: 'Payment' } }),
     );
     assert.equal(texts.length, 1, 'nothing runs that it could end, and it has no answer');
     assert.ok(first && isMessage(first, 'Event', 'Notification'));
     assert.equal(first.body.EventToNotify, 'Reject');
   },
-  async Admin(on) {
-    assert.equal(await refused(on, 'Admin', { ServiceIdentification: 'reprint' }), 'NotFound');
-    await paid(on);
-    await done(on, 'Admin', { ServiceIdentification: 'reprint' });
-    const [original, copy] = printedBy(on);
+  async Admin(harness) {
+    assert.equal(await refused(harness, 'Admin', { ServiceIdentification: 'reprint' }), 'NotFound');
+    await paid(harness);
+    await done(harness, 'Admin', { ServiceIdentification: 'reprint' });
+    const [original, copy] = printedBy(harness);
     assert.match(copy?.[0] ?? '', /DUPLICATE/);
     assert.deepEqual(copy?.slice(1), original);
     assert.equal(
-      await refused(on, 'Admin', { ServiceIdentification: 'other' }),
+      await refused(harness, 'Admin', { ServiceIdentification: 'other' }),
       'UnavailableService',
     );
   },
-  async BalanceInquiry(on) {
+  async BalanceInquiry(harness) {
     const of = {
       PaymentAccountReq: {
         PaymentInstrumentData: {
@@ -139,39 +152,42 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
         },
       },
     };
-    assert.equal(await refused(on, 'BalanceInquiry', of), 'NotFound');
-    await done(on, 'StoredValue', load('Activate', 5));
-    const { PaymentAccountStatus } = await done(on, 'BalanceInquiry', of);
+    assert.equal(await refused(harness, 'BalanceInquiry', of), 'NotFound');
+    await done(harness, 'StoredValue', load('Activate', 5));
+    const { PaymentAccountStatus } = await done(harness, 'BalanceInquiry', of);
     assert.deepEqual(PaymentAccountStatus, { CurrentBalance: 5, Currency: 'EUR' });
-    await done(on, 'Loyalty', award('Award', 10));
-    const points = await done(on, 'BalanceInquiry', {
+    await done(harness, 'Loyalty', award('Award', 10));
+    const points = await done(harness, 'BalanceInquiry', {
       LoyaltyAccountReq: { LoyaltyAccountID: member },
     });
     const { CurrentBalance } = points['LoyaltyAccountStatus'] as { CurrentBalance: number };
     assert.equal(CurrentBalance, 10);
   },
-  async Batch(on) {
-    on.fake.next('Approves', 'Declines');
-    const { PerformedTransaction } = await done(on, 'Batch', {
-      TransactionToPerform: [{ PaymentRequest: pay(1).body }, { PaymentRequest: pay(2).body }],
+  async Batch(harness) {
+    harness.fake.next('Approves', 'Declines');
+    const { PerformedTransaction } = await done(harness, 'Batch', {
+      TransactionToPerform: [
+        { PaymentRequest: paymentRequest(1).body },
+        { PaymentRequest: paymentRequest(2).body },
+      ],
     });
     const results = (PerformedTransaction as Structure<'PerformedTransaction'>[]).map(
       ({ Response }) => Response.ErrorCondition ?? Response.Result,
     );
     assert.deepEqual(results, ['Success', 'Refusal']);
-    assert.equal(on.fake.taken(), 100);
+    assert.equal(harness.fake.taken(), 100);
   },
-  async CardAcquisition(on) {
-    const body = await done(on, 'CardAcquisition', {
+  async CardAcquisition(harness) {
+    const body = await done(harness, 'CardAcquisition', {
       SaleData: saleData,
       CardAcquisitionTransaction: {},
     });
     const { PaymentInstrumentData } = body as Structure<'CardAcquisitionResponse'>;
     assert.match(PaymentInstrumentData?.CardData?.MaskedPan ?? '', /^\d{6}\*+\d{4}$/);
-    assert.equal((await on.ask(pay(10))).texts.length, 1);
-    assert.equal(on.fake.taken(), 1000, 'the card that was read pays');
+    assert.equal((await harness.ask(paymentRequest(10))).texts.length, 1);
+    assert.equal(harness.fake.taken(), 1000, 'the card that was read pays');
   },
-  async CardReaderAPDU(on) {
+  async CardReaderAPDU(harness) {
     const select = {
       APDUClass: hex('00'),
       APDUInstruction: hex('A4'),
@@ -179,85 +195,96 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
       APDUPar2: hex('00'),
       APDUData: hex(card.applicationId),
     };
-    assert.equal(await refused(on, 'CardReaderAPDU', select), 'NotAllowed', 'no card is there');
-    await done(on, 'CardReaderInit', {});
-    const found = await done(on, 'CardReaderAPDU', select);
+    assert.equal(
+      await refused(harness, 'CardReaderAPDU', select),
+      'NotAllowed',
+      'no card is there',
+    );
+    await done(harness, 'CardReaderInit', {});
+    const found = await done(harness, 'CardReaderAPDU', select);
     assert.equal(found['CardStatusWords'], hex('9000'));
-    const other = await done(on, 'CardReaderAPDU', { ...select, APDUData: hex('A0FF') });
+    const other = await done(harness, 'CardReaderAPDU', { ...select, APDUData: hex('A0FF') });
     assert.equal(other['CardStatusWords'], hex('6A82'));
-    const unknown = await done(on, 'CardReaderAPDU', { ...select, APDUInstruction: hex('B0') });
+    const unknown = await done(harness, 'CardReaderAPDU', {
+      ...select,
+      APDUInstruction: hex('B0'),
+    });
     assert.equal(unknown['CardStatusWords'], hex('6D00'));
   },
-  async CardReaderInit(on) {
-    const { EntryMode, ICCResetData } = await done(on, 'CardReaderInit', {});
+  async CardReaderInit(harness) {
+    const { EntryMode, ICCResetData } = await done(harness, 'CardReaderInit', {});
     assert.deepEqual(EntryMode, ['ICC']);
     assert.ok((ICCResetData as { ATRValue: string }).ATRValue);
-    on.terminal().setCard('stripe');
-    assert.deepEqual((await done(on, 'CardReaderInit', {}))['EntryMode'], ['MagStripe']);
-    on.terminal().setCard('absent');
-    assert.equal(await refused(on, 'CardReaderInit', {}), 'Cancel');
+    harness.terminal().setCard('stripe');
+    assert.deepEqual((await done(harness, 'CardReaderInit', {}))['EntryMode'], ['MagStripe']);
+    harness.terminal().setCard('absent');
+    assert.equal(await refused(harness, 'CardReaderInit', {}), 'Cancel');
   },
-  async CardReaderPowerOff(on) {
-    await done(on, 'CardReaderInit', {});
-    await done(on, 'CardReaderPowerOff', {});
-    assert.match(screenOf(on), /Take your card/);
+  async CardReaderPowerOff(harness) {
+    await done(harness, 'CardReaderInit', {});
+    await done(harness, 'CardReaderPowerOff', {});
+    assert.match(screenOf(harness), /Take your card/);
   },
-  async Diagnosis(on) {
-    const { POIStatus } = await done(on, 'Diagnosis', {});
+  async Diagnosis(harness) {
+    const { POIStatus } = await done(harness, 'Diagnosis', {});
     assert.equal((POIStatus as { GlobalStatus: string }).GlobalStatus, 'OK');
-    on.fake.setUp(false);
-    const { HostStatus } = await done(on, 'Diagnosis', { HostDiagnosisFlag: true });
+    harness.fake.setUp(false);
+    const { HostStatus } = await done(harness, 'Diagnosis', { HostDiagnosisFlag: true });
     const [host] = HostStatus as { IsReachableFlag: boolean }[];
     assert.equal(host?.IsReachableFlag, false);
   },
-  async Display(on) {
+  async Display(harness) {
     const output = [
       { ...place, OutputContent: text('Hello', 'you') },
       { Device: 'CashierDisplay', InfoQualify: 'Display', OutputContent: text('not here') },
     ];
-    const { body } = await answerTo(on, 'Display', { DisplayOutput: output });
+    const { body } = await answerTo(harness, 'Display', { DisplayOutput: output });
     const results = (body as Structure<'DisplayResponse'>).OutputResult.map(
       ({ Response }) => Response.ErrorCondition ?? Response.Result,
     );
     assert.deepEqual(results, ['Success', 'UnavailableDevice']);
-    assert.equal(screenOf(on), 'Hello you');
+    assert.equal(screenOf(harness), 'Hello you');
   },
-  async EnableService(on) {
-    await done(on, 'EnableService', {
+  async EnableService(harness) {
+    await done(harness, 'EnableService', {
       TransactionAction: 'StartTransaction',
       ServicesEnabled: ['Payment'],
     });
-    assert.match(screenOf(on), /Show your card/);
-    await done(on, 'EnableService', { TransactionAction: 'AbortTransaction' });
-    assert.match(screenOf(on), /Welcome/);
+    assert.match(screenOf(harness), /Show your card/);
+    await done(harness, 'EnableService', { TransactionAction: 'AbortTransaction' });
+    assert.match(screenOf(harness), /Welcome/);
   },
-  async Event(on) {
-    const header = { ...pay(1).header, MessageClass: 'Event', MessageCategory: 'Event' } as const;
+  async Event(harness) {
+    const header = {
+      ...paymentRequest(1).header,
+      MessageClass: 'Event',
+      MessageCategory: 'Event',
+    } as const;
     const body = { TimeStamp: at, EventToNotify: 'Shutdown' };
-    const { texts } = await on.ask({
+    const { texts } = await harness.ask({
       header: { ...header, MessageType: 'Notification' },
       body,
     } as AnyMessage);
     assert.deepEqual(texts, [], 'events are of terminals: one that comes says nothing');
   },
-  async GetTotals(on) {
-    await paid(on, 10);
-    const { TransactionTotals } = await done(on, 'GetTotals', {});
+  async GetTotals(harness) {
+    await paid(harness, 10);
+    const { TransactionTotals } = await done(harness, 'GetTotals', {});
     const [totals] = TransactionTotals as Structure<'TransactionTotals'>[];
     assert.equal(totals?.PaymentTotals?.[0]?.TransactionAmount, 10);
   },
-  async Input(on) {
-    const { InputResult } = await done(on, 'Input', inputOf('DigitString', { MinLength: 3 }));
+  async Input(harness) {
+    const { InputResult } = await done(harness, 'Input', inputOf('DigitString', { MinLength: 3 }));
     assert.equal((InputResult as Structure<'InputResult'>).Input?.DigitInput, '123');
-    on.terminal().setTyped('GetConfirmation', 'no');
-    const said = await done(on, 'Input', inputOf('GetConfirmation'));
+    harness.terminal().setInput('GetConfirmation', 'no');
+    const said = await done(harness, 'Input', inputOf('GetConfirmation'));
     assert.equal((said['InputResult'] as Structure<'InputResult'>).Input?.ConfirmedFlag, false);
     const elsewhere = inputOf('TextString', { Device: 'CashierInput' });
-    assert.equal(await refused(on, 'Input', elsewhere), 'UnavailableDevice');
+    assert.equal(await refused(harness, 'Input', elsewhere), 'UnavailableDevice');
   },
-  async InputUpdate(on) {
+  async InputUpdate(harness) {
     const { header } = asked('Input', inputOf('TextString'));
-    const { texts } = await on.ask({
+    const { texts } = await harness.ask({
       header: { ...header, MessageCategory: 'InputUpdate', MessageType: 'Notification' },
       body: {
         MessageReference: { MessageCategory: 'Input' },
@@ -265,110 +292,110 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
       },
     } as AnyMessage);
     assert.deepEqual(texts, [], 'a notification has no answer');
-    assert.equal(screenOf(on), 'Once more, please');
+    assert.equal(screenOf(harness), 'Once more, please');
   },
-  async Login(on) {
+  async Login(harness) {
     const body = {
       DateTime: at,
       OperatorLanguage: 'en',
       SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
     };
-    const { POISystemData } = await done(on, 'Login', body);
+    const { POISystemData } = await done(harness, 'Login', body);
     const { POITerminalData } = POISystemData as Structure<'POISystemData'>;
     assert.equal(POITerminalData?.POISerialNumber, '10000001');
     const other = { ...body, POISerialNumber: '7' };
-    assert.equal(await refused(on, 'Login', other), 'UnavailableDevice');
+    assert.equal(await refused(harness, 'Login', other), 'UnavailableDevice');
   },
-  async Logout(on) {
-    const strict = stage({ loginRequired: true });
+  async Logout(harness) {
+    const strict = createTestTerminal({ loginRequired: true });
     assert.equal(await refused(strict, 'GetTotals', {}), 'LoggedOut');
     await strict.terminal().stop();
-    await done(on, 'Logout', {});
+    await done(harness, 'Logout', {});
   },
-  async Loyalty(on) {
-    await done(on, 'Loyalty', award('Award', 10));
-    const { LoyaltyResult } = await done(on, 'Loyalty', award('Redemption', 4));
+  async Loyalty(harness) {
+    await done(harness, 'Loyalty', award('Award', 10));
+    const { LoyaltyResult } = await done(harness, 'Loyalty', award('Redemption', 4));
     assert.equal((LoyaltyResult as Structure<'LoyaltyResult'>[])[0]?.CurrentBalance, 6);
-    assert.equal(await refused(on, 'Loyalty', award('Redemption', 7)), 'Refusal');
+    assert.equal(await refused(harness, 'Loyalty', award('Redemption', 7)), 'Refusal');
   },
-  async PIN(on) {
-    const { CardholderPIN } = await done(on, 'PIN', { PINRequestType: 'PINEnter' });
+  async PIN(harness) {
+    const { CardholderPIN } = await done(harness, 'PIN', { PINRequestType: 'PINEnter' });
     const { EncrPINBlock } = CardholderPIN as Structure<'CardholderPIN'>;
     const { KeySerialNumber = '', PINBlock = '' } = EncrPINBlock as Record<string, string>;
     const base = Buffer.from(keys.baseDerivationKey, 'hex');
     const key = tdesWorkingKey(base, readKsn(KeySerialNumber), 'pin');
     const clear = openPinBlock('ISO0', key, Buffer.from(PINBlock, 'hex'), card.number);
     assert.equal([...readPinBlock('ISO0', clear, card.number)].join(''), '1234');
-    on.terminal().setCard('wrong-pin');
-    assert.equal(await refused(on, 'PIN', { PINRequestType: 'PINVerifyOnly' }), 'WrongPIN');
+    harness.terminal().setCard('wrong-pin');
+    assert.equal(await refused(harness, 'PIN', { PINRequestType: 'PINVerifyOnly' }), 'WrongPIN');
   },
-  async Payment(on) {
-    await paid(on);
-    assert.equal(on.fake.taken(), 1000);
+  async Payment(harness) {
+    await paid(harness);
+    assert.equal(harness.fake.taken(), 1000);
   },
-  async Print(on) {
-    await done(on, 'Print', printOf('Thank you'));
-    assert.deepEqual(printedBy(on), [['Thank you']]);
-    on.terminal().setPaper(false);
-    assert.equal(await refused(on, 'Print', printOf('Thank you')), 'DeviceOut');
+  async Print(harness) {
+    await done(harness, 'Print', printOf('Thank you'));
+    assert.deepEqual(printedBy(harness), [['Thank you']]);
+    harness.terminal().setPaper(false);
+    assert.equal(await refused(harness, 'Print', printOf('Thank you')), 'DeviceOut');
   },
-  async Reconciliation(on) {
+  async Reconciliation(harness) {
     const body = { ReconciliationType: 'SaleReconciliation' };
-    const { POIReconciliationID } = await done(on, 'Reconciliation', body);
+    const { POIReconciliationID } = await done(harness, 'Reconciliation', body);
     assert.equal(POIReconciliationID, '1');
     const atAcquirer = { ReconciliationType: 'AcquirerReconciliation' };
-    assert.equal(await refused(on, 'Reconciliation', atAcquirer), 'UnavailableService');
+    assert.equal(await refused(harness, 'Reconciliation', atAcquirer), 'UnavailableService');
   },
-  async Reversal(on) {
-    const POITransactionID = transactionOf(await paid(on));
-    const { ReversedAmount } = await done(on, 'Reversal', {
+  async Reversal(harness) {
+    const POITransactionID = transactionOf(await paid(harness));
+    const { ReversedAmount } = await done(harness, 'Reversal', {
       OriginalPOITransaction: { POITransactionID },
       ReversalReason: 'CustCancel',
     });
     assert.equal(ReversedAmount, 10);
-    assert.equal(on.fake.taken(), 0);
+    assert.equal(harness.fake.taken(), 0);
   },
-  async Sound(on) {
+  async Sound(harness) {
     const content = { SoundContent: { SoundFormat: 'SoundRef' } };
-    await done(on, 'Sound', { SoundAction: 'StartSound', ...content });
-    await done(on, 'Sound', { SoundAction: 'StopSound', ...content });
-    assert.equal(on.told.filter(({ type }) => type === 'Sound').length, 1);
+    await done(harness, 'Sound', { SoundAction: 'StartSound', ...content });
+    await done(harness, 'Sound', { SoundAction: 'StopSound', ...content });
+    assert.equal(harness.told.filter(({ type }) => type === 'Sound').length, 1);
   },
-  async StoredValue(on) {
-    await done(on, 'StoredValue', load('Activate', 5));
-    assert.equal(await refused(on, 'StoredValue', load('Unload', 6)), 'Refusal');
-    await done(on, 'StoredValue', load('Unload', 5));
-    assert.equal(await refused(on, 'StoredValue', load('Activate', 5)), 'NotAllowed');
+  async StoredValue(harness) {
+    await done(harness, 'StoredValue', load('Activate', 5));
+    assert.equal(await refused(harness, 'StoredValue', load('Unload', 6)), 'Refusal');
+    await done(harness, 'StoredValue', load('Unload', 5));
+    assert.equal(await refused(harness, 'StoredValue', load('Activate', 5)), 'NotAllowed');
   },
-  async TransactionStatus(on) {
-    assert.equal(await refused(on, 'TransactionStatus', {}), 'NotFound');
-    await paid(on);
-    const last = await done(on, 'TransactionStatus', {});
+  async TransactionStatus(harness) {
+    assert.equal(await refused(harness, 'TransactionStatus', {}), 'NotFound');
+    await paid(harness);
+    const last = await done(harness, 'TransactionStatus', {});
     assert.ok(last['RepeatedMessageResponse'], 'without a reference the last one is told');
   },
-  async Transmit(on) {
+  async Transmit(harness) {
     const body = { MaximumTransmitTime: 5, Message: hex('0102'), WaitResponseFlag: true };
-    const { Message } = await done(on, 'Transmit', { ...body, DestinationAddress: 'echo' });
+    const { Message } = await done(harness, 'Transmit', { ...body, DestinationAddress: 'echo' });
     assert.equal(Message, hex('0102'));
     const elsewhere = { ...body, DestinationAddress: 'host' };
-    assert.equal(await refused(on, 'Transmit', elsewhere), 'UnreachableHost');
+    assert.equal(await refused(harness, 'Transmit', elsewhere), 'UnreachableHost');
   },
 };
 
 describe('each category at the terminal', () => {
   for (const [category, check] of Object.entries(cases)) {
     test(category, async () => {
-      const on = stage();
+      const harness = createTestTerminal();
       try {
-        await check(on);
+        await check(harness);
       } finally {
-        await on.terminal().stop();
+        await harness.terminal().stop();
       }
     });
   }
 
   test('a body that is none of its category is answered MessageFormat, and nothing is done', async () => {
-    const { ask, terminal, fake } = stage();
+    const { ask, terminal, fake } = createTestTerminal();
     for (const category of Object.keys(categories) as Category[]) {
       const { class: MessageClass, bodies } = categories[category] as {
         class: string;
@@ -383,7 +410,7 @@ describe('each category at the terminal', () => {
         MessageCategory: category,
         ...ids,
         MessageType: 'Request',
-        ServiceID: address().serviceId,
+        ServiceID: newAddress().serviceId,
         SaleID: 'till',
         POIID: poiId,
       };
@@ -401,7 +428,7 @@ describe('each category at the terminal', () => {
       else assert.equal(said, 'Reject', category);
     }
     assert.equal(fake.sold.length, 0);
-    assert.equal((await ask(pay(1))).texts.length, 1, 'and it goes on');
+    assert.equal((await ask(paymentRequest(1))).texts.length, 1, 'and it goes on');
     await terminal().stop();
   });
 });
@@ -410,8 +437,8 @@ describe('receipts that are asked for once more', () => {
   const statusOf = (payment: AnyMessage, more: object) =>
     asked('TransactionStatus', { MessageReference: referenceTo(payment.header), ...more });
 
-  async function receiptsOf(on: Stage, payment: AnyMessage, more: object) {
-    const { first } = await on.ask(statusOf(payment, more));
+  async function receiptsOf(harness: Stage, payment: AnyMessage, more: object) {
+    const { first } = await harness.ask(statusOf(payment, more));
     assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));
     const { PaymentResponse } =
       first.body.RepeatedMessageResponse?.RepeatedResponseMessageBody ?? {};
@@ -422,10 +449,10 @@ describe('receipts that are asked for once more', () => {
     OutputContent.OutputText?.[0]?.Text ?? '';
 
   test('come as copies, those that were asked for, and are printed again', async () => {
-    const on = stage();
-    const payment = await paid(on);
-    const before = printedBy(on).length;
-    const plain = await receiptsOf(on, payment, {});
+    const harness = createTestTerminal();
+    const payment = await paid(harness);
+    const before = printedBy(harness).length;
+    const plain = await receiptsOf(harness, payment, {});
     assert.deepEqual(
       plain.map((each) => [each.DocumentQualifier, /DUPLICATE/.test(firstLineOf(each))]),
       [
@@ -433,32 +460,32 @@ describe('receipts that are asked for once more', () => {
         ['CustomerReceipt', false],
       ],
     );
-    assert.equal(printedBy(on).length, before, 'nobody asked for paper');
-    const all = await receiptsOf(on, payment, { ReceiptReprintFlag: true });
+    assert.equal(printedBy(harness).length, before, 'nobody asked for paper');
+    const all = await receiptsOf(harness, payment, { ReceiptReprintFlag: true });
     assert.equal(all.length, 2);
     assert.ok(all.every((each) => /DUPLICATE/.test(firstLineOf(each))));
-    assert.match(printedBy(on).at(-1)?.[0] ?? '', /DUPLICATE/);
+    assert.match(printedBy(harness).at(-1)?.[0] ?? '', /DUPLICATE/);
     const wanted = { ReceiptReprintFlag: true, DocumentQualifier: ['CashierReceipt'] };
-    const [cashier, ...others] = await receiptsOf(on, payment, wanted);
+    const [cashier, ...others] = await receiptsOf(harness, payment, wanted);
     assert.equal(cashier?.DocumentQualifier, 'CashierReceipt');
     assert.deepEqual(others, []);
     assert.equal(
-      printedBy(on).length,
+      printedBy(harness).length,
       before + 1,
       'the copy of the cashier is the till’s to print',
     );
-    on.terminal().setPaper(false);
-    assert.equal((await receiptsOf(on, payment, { ReceiptReprintFlag: true })).length, 2);
-    assert.equal(printedBy(on).length, before + 1, 'the outcome is told without paper too');
-    await on.terminal().stop();
+    harness.terminal().setPaper(false);
+    assert.equal((await receiptsOf(harness, payment, { ReceiptReprintFlag: true })).length, 2);
+    assert.equal(printedBy(harness).length, before + 1, 'the outcome is told without paper too');
+    await harness.terminal().stop();
   });
 
   test('of a service that has none, or was declined, the answer is as it was', async () => {
-    const on = stage({ times: quick });
-    on.fake.next('Declines');
-    const payment = pay(10);
-    await on.ask(payment);
-    assert.deepEqual(await receiptsOf(on, payment, { ReceiptReprintFlag: true }), []);
-    await on.terminal().stop();
+    const harness = createTestTerminal({ times: shortTimes });
+    harness.fake.next('Declines');
+    const payment = paymentRequest(10);
+    await harness.ask(payment);
+    assert.deepEqual(await receiptsOf(harness, payment, { ReceiptReprintFlag: true }), []);
+    await harness.terminal().stop();
   });
 });

@@ -9,63 +9,63 @@ import {
   toAmount,
   toMinorUnits,
 } from '@switchyard/nexo';
-import { storyOf } from '../cards/test-amounts.ts';
+import { testAmountOf } from '../cards/test-amounts.ts';
 import type { TestCard } from '../cards/test-cards.ts';
 import {
-  type Inside,
-  PowerFault,
-  type Reply,
-  ServiceFault,
-  succeeded,
-  type Work,
+  PowerLostError,
+  type ReplyBody,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
+  successResponse,
 } from '../context/service-context.ts';
 import {
   type Approval,
   type ApprovalByChip,
-  authorise,
+  authorizeSale,
   type Sale,
 } from '../payments/authorize-sale.ts';
 import { readCard } from '../payments/read-card.ts';
 import { receiptLines, receiptsOf } from '../payments/receipts.ts';
-import { book } from '../payments/record-totals.ts';
-import { reverse, workOff } from '../payments/reversal-and-upload-queue.ts';
-import type { Memory } from '../storage/terminal-store.ts';
-import { type Done, demandFound, operate } from './transaction-operations.ts';
+import { recordTotals } from '../payments/record-totals.ts';
+import { processQueue, queueReversal } from '../payments/reversal-and-upload-queue.ts';
+import type { TerminalState } from '../storage/terminal-store.ts';
+import { type OperationResult, requireOriginal, runOperation } from './transaction-operations.ts';
 
-type Request = Work<'PaymentRequest'>;
+type Request = ServiceCall<'PaymentRequest'>;
 type Answer = Structure<'PaymentResponse'>;
 
 const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
 
-function minor(amount: number | undefined, currency: string): number {
+function requireMinorUnits(amount: number | undefined, currency: string): number {
   try {
     return toMinorUnits(amount ?? 0, currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', amountReason(error));
+    throw new ServiceError('NotAllowed', amountReason(error));
   }
 }
 
-function saleOf({ body }: Request): Sale {
+function parseSale({ body }: Request): Sale {
   const { AmountsReq: amounts } = body.PaymentTransaction;
   const { Currency: currency, MinimumAmountToDeliver: least } = amounts;
   const type = body.PaymentData?.PaymentType ?? 'Normal';
-  const amount = minor(amounts.RequestedAmount, currency);
-  if (amount === 0) throw new ServiceFault('NotAllowed', 'amount_missing');
+  const amount = requireMinorUnits(amounts.RequestedAmount, currency);
+  if (amount === 0) throw new ServiceError('NotAllowed', 'amount_missing');
   return {
     amount,
     currency,
     saleData: body.SaleData,
     text: `${decimalText(amount, currency)} ${currency}`,
-    tip: minor(amounts.TipAmount, currency),
-    cashback: minor(amounts.CashBackAmount, currency),
+    tip: requireMinorUnits(amounts.TipAmount, currency),
+    cashback: requireMinorUnits(amounts.CashBackAmount, currency),
     isReservation: type === 'FirstReservation' || type === 'OneTimeReservation',
     isPartialWanted: body.PaymentData?.SplitPaymentFlag === true || least !== undefined,
   };
 }
 
 /** Who is asked for it, for the books. */
-function placeOf({ header, body }: Request) {
+function totalsOwner({ header, body }: Request) {
   const { OperatorID, ShiftNumber, SaleTerminalData } = body.SaleData;
   const group = SaleTerminalData?.TotalsGroupID;
   return {
@@ -75,7 +75,7 @@ function placeOf({ header, body }: Request) {
 }
 
 /** The PaymentResult of a transaction of the platform. */
-function resultOf(
+function paymentResult(
   transaction: Transaction,
   amount: number,
   facts: Partial<Structure<'PaymentResult'>>,
@@ -109,13 +109,13 @@ function resultOf(
   };
 }
 
-function tokenOf({ body }: Pick<Request, 'body'>, { card }: Transaction) {
-  const wanted = body.SaleData.TokenRequestedType;
-  if (wanted === undefined || card?.token === undefined) return {};
-  return { PaymentToken: { TokenRequestedType: wanted, TokenValue: card.token } };
+function tokenFields({ body }: Pick<Request, 'body'>, { card }: Transaction) {
+  const tokenType = body.SaleData.TokenRequestedType;
+  if (tokenType === undefined || card?.token === undefined) return {};
+  return { PaymentToken: { TokenRequestedType: tokenType, TokenValue: card.token } };
 }
 
-function verifiedBy(card: TestCard, isPinEntered: boolean) {
+function authenticationMethods(card: TestCard, isPinEntered: boolean) {
   if (isPinEntered) return ['OnlinePIN'] as const;
   return {
     Pin: ['Bypass'],
@@ -126,7 +126,7 @@ function verifiedBy(card: TestCard, isPinEntered: boolean) {
 }
 
 /** The answer to a sale that the platform has approved. */
-export function approvedAnswer(
+export function approvedSaleAnswer(
   saleData: Structure<'SaleData'>,
   transaction: Transaction,
   result: Partial<Structure<'PaymentResult'>> = {},
@@ -140,7 +140,7 @@ export function approvedAnswer(
           ErrorCondition: 'PaymentRestriction',
           AdditionalResponse: additionalResponse('PaymentRestriction', 'partial_approval'),
         }
-      : succeeded,
+      : successResponse,
     SaleData: saleData,
     POIData: {
       POITransactionID: {
@@ -148,7 +148,7 @@ export function approvedAnswer(
         TimeStamp: transaction.createdAt,
       },
     },
-    PaymentResult: resultOf(transaction, amount, result),
+    PaymentResult: paymentResult(transaction, amount, result),
     PaymentReceipt: receiptsOf(transaction),
   };
 }
@@ -158,25 +158,25 @@ function onlineAnswer(
   card: TestCard,
   { transaction, isPinEntered }: Approval & { by: 'Platform' },
 ): Answer {
-  return approvedAnswer(body.SaleData, transaction, {
+  return approvedSaleAnswer(body.SaleData, transaction, {
     PaymentType: body.PaymentData?.PaymentType ?? 'Normal',
     PaymentInstrumentData: {
       PaymentInstrumentType: 'Card',
       CardData: {
         EntryMode: entryModes[card.entry],
-        ...tokenOf({ body }, transaction),
+        ...tokenFields({ body }, transaction),
       },
     },
-    AuthenticationMethod: verifiedBy(card, isPinEntered),
+    AuthenticationMethod: authenticationMethods(card, isPinEntered),
   });
 }
 
-function chipAnswer(inside: Inside, sale: Sale, approval: ApprovalByChip): Answer {
+function offlineAnswer(context: ServiceContext, sale: Sale, approval: ApprovalByChip): Answer {
   const { saleData, currency, amount } = sale;
   const TransactionID = String(approval.body['clientTransactionId']);
-  const TimeStamp = new Date(inside.now()).toISOString();
+  const TimeStamp = new Date(context.now()).toISOString();
   return {
-    Response: succeeded,
+    Response: successResponse,
     SaleData: saleData,
     POIData: { POITransactionID: { TransactionID, TimeStamp } },
     PaymentResult: {
@@ -188,13 +188,13 @@ function chipAnswer(inside: Inside, sale: Sale, approval: ApprovalByChip): Answe
 }
 
 /** An offline sale, as it is owed to the platform from now on, and what its till is told. */
-function offlineSale(
+function offlineSaleChanges(
   { header }: Request,
-  { keeper }: Inside,
+  { store }: ServiceContext,
   { body, merchant }: ApprovalByChip,
   answer: Answer,
-): Partial<Memory> {
-  const { offlineSales, uploads } = keeper.read();
+): Partial<TerminalState> {
+  const { offlineSales, uploads } = store.read();
   return {
     offlineSales: offlineSales + 1,
     uploads: [...uploads, { body, merchant }],
@@ -203,71 +203,75 @@ function offlineSale(
 }
 
 /** Prints, where there is paper and the till does not print by itself. */
-function print({ moment, tell }: Inside, { receipt }: Transaction): void {
+function printReceipt({ runtime, emit }: ServiceContext, { receipt }: Transaction): void {
   if (receipt === undefined) return;
-  moment.lastReceipt = receiptLines(receipt.cardholder);
-  if (moment.hasPaper) tell({ type: 'Printed', lines: moment.lastReceipt });
+  runtime.lastReceipt = receiptLines(receipt.cardholder);
+  if (runtime.hasPaper) emit({ type: 'Printed', lines: runtime.lastReceipt });
 }
 
 /** A signature is looked at by the cashier, where somebody can be asked. */
 async function checkSignature(
-  work: Request,
-  inside: Inside,
+  call: Request,
+  context: ServiceContext,
   card: TestCard,
   { clientTransactionId, transactionId }: Transaction,
 ): Promise<void> {
   if (card.verification !== 'Signature') return;
-  const isRight = await inside.askTill(work, 'Is the signature right?');
-  work.signal.throwIfAborted();
+  const isRight = await context.askCashier(call, 'Is the signature right?');
+  call.signal.throwIfAborted();
   if (isRight !== false) return;
-  const fault = new ServiceFault('Refusal', 'signature_refused', transactionId);
+  const fault = new ServiceError('Refusal', 'signature_refused', transactionId);
   const reason = 'CustomerCancel';
-  reverse(inside, { clientTransactionId, reason, until: inside.now() }, fault);
+  queueReversal(context, { clientTransactionId, reason, until: context.now() }, fault);
   throw fault;
 }
 
-const bookedAs = (sale: Sale, type: string | undefined): string =>
+const totalsType = (sale: Sale, type: string | undefined): string =>
   sale.isReservation ? (type ?? 'FirstReservation') : 'Debit';
 
-async function sale(work: Request, inside: Inside): Promise<Reply> {
-  const asked = saleOf(work);
-  const { moment, show, tell } = inside;
-  const fault = moment.fault ?? storyOf(asked.amount).fault;
-  moment.fault = undefined;
-  const reference = work.body.PaymentData?.CardAcquisitionReference?.TransactionID;
-  const card = await readCard(work, inside, { ...asked, reference });
+async function processSale(call: Request, context: ServiceContext): Promise<ReplyBody> {
+  const sale = parseSale(call);
+  const { runtime, show, emit } = context;
+  const fault = runtime.fault ?? testAmountOf(sale.amount).fault;
+  runtime.fault = undefined;
+  const reference = call.body.PaymentData?.CardAcquisitionReference?.TransactionID;
+  const card = await readCard(call, context, { ...sale, reference });
   if (fault === 'DropBefore') {
-    work.channel.drop();
-    throw new ServiceFault('Aborted', 'connection_lost');
+    call.channel.drop();
+    throw new ServiceError('Aborted', 'connection_lost');
   }
-  if (fault === 'Reboot' || fault === 'Unreachable') moment.fault = fault;
-  const wasReachable = moment.isReachable;
-  if (fault === 'Unreachable') moment.isReachable = false;
+  if (fault === 'Reboot' || fault === 'Unreachable') runtime.fault = fault;
+  const wasReachable = runtime.isReachable;
+  if (fault === 'Unreachable') runtime.isReachable = false;
   try {
-    const approval = await authorise(work, inside, asked, card);
-    const { currency } = asked;
+    const approval = await authorizeSale(call, context, sale, card);
+    const { currency } = sale;
     const isOnline = approval.by === 'Platform';
-    const amount = isOnline ? approval.transaction.authorizedAmount : asked.amount;
-    if (isOnline) await checkSignature(work, inside, card, approval.transaction);
-    const type = bookedAs(asked, work.body.PaymentData?.PaymentType);
-    const line = { type, brand: card.brand, currency, amount, ...placeOf(work) };
+    const amount = isOnline ? approval.transaction.authorizedAmount : sale.amount;
+    if (isOnline) await checkSignature(call, context, card, approval.transaction);
+    const type = totalsType(sale, call.body.PaymentData?.PaymentType);
+    const line = { type, brand: card.brand, currency, amount, ...totalsOwner(call) };
     const answer = isOnline
-      ? onlineAnswer(work, card, approval)
-      : chipAnswer(inside, asked, approval);
-    book(inside, line, isOnline ? {} : offlineSale(work, inside, approval, answer));
-    if (!isOnline) workOff(inside);
+      ? onlineAnswer(call, card, approval)
+      : offlineAnswer(context, sale, approval);
+    recordTotals(
+      context,
+      line,
+      isOnline ? {} : offlineSaleChanges(call, context, approval, answer),
+    );
+    if (!isOnline) processQueue(context);
     show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Approved');
-    if (isOnline) print(inside, approval.transaction);
+    if (isOnline) printReceipt(context, approval.transaction);
     const { transactionId = '', state = 'Offline' } = isOnline ? approval.transaction : {};
-    tell({ type: 'Payment', transactionId, state, amount, currency });
-    if (fault !== undefined) work.spoil(fault);
+    emit({ type: 'Payment', transactionId, state, amount, currency });
+    if (fault !== undefined) call.injectFault(fault);
     return answer;
   } finally {
-    if (fault === 'Unreachable') moment.isReachable = wasReachable;
+    if (fault === 'Unreachable') runtime.isReachable = wasReachable;
     // What was set after a restart is of the next payment.
-    if (!(work.signal.reason instanceof PowerFault)) {
-      moment.held = undefined;
-      moment.fault = undefined;
+    if (!(call.signal.reason instanceof PowerLostError)) {
+      runtime.acquiredCard = undefined;
+      runtime.fault = undefined;
     }
   }
 }
@@ -278,18 +282,18 @@ function originalOf({ body }: Request): string {
   if (id !== undefined) return id;
   const isRefund = body.PaymentData?.PaymentType === 'Refund';
   const reason = isRefund ? 'unreferenced_refund_not_supported' : 'original_missing';
-  throw new ServiceFault('NotAllowed', reason);
+  throw new ServiceError('NotAllowed', reason);
 }
 
 /** The answer to a capture or a refund. */
-export function operatedAnswer(
-  { transaction, operation }: Done,
+export function operationAnswer(
+  { transaction, operation }: OperationResult,
   saleData: Structure<'SaleData'>,
   type: string,
 ): Answer {
   const amount = operation?.amount ?? transaction.amount;
   return {
-    Response: succeeded,
+    Response: successResponse,
     SaleData: saleData,
     POIData: {
       POITransactionID: {
@@ -297,7 +301,7 @@ export function operatedAnswer(
         TimeStamp: operation?.createdAt ?? transaction.updatedAt,
       },
     },
-    PaymentResult: resultOf(transaction, amount, {
+    PaymentResult: paymentResult(transaction, amount, {
       PaymentType: type as NonNullable<Structure<'PaymentResult'>['PaymentType']>,
     }),
     PaymentReceipt: receiptsOf(transaction),
@@ -305,7 +309,7 @@ export function operatedAnswer(
 }
 
 /** What an operation is in the books. */
-export function bookedOperation({ transaction, operation }: Done, verb: string) {
+export function operationTotals({ transaction, operation }: OperationResult, verb: string) {
   return {
     type: verb === 'capture' ? 'CompletedReservation' : 'Credit',
     brand: transaction.card?.scheme ?? '',
@@ -315,36 +319,37 @@ export function bookedOperation({ transaction, operation }: Done, verb: string) 
 }
 
 /** A capture or a refund of an original. */
-async function onOriginal(work: Request, inside: Inside, verb: 'capture' | 'refund') {
-  const { AmountsReq: amounts } = work.body.PaymentTransaction;
+async function captureOrRefund(call: Request, context: ServiceContext, verb: 'capture' | 'refund') {
+  const { AmountsReq: amounts } = call.body.PaymentTransaction;
   const { Currency: currency, RequestedAmount } = amounts;
-  const { SaleData: saleData, PaymentData } = work.body;
+  const { SaleData: saleData, PaymentData } = call.body;
   const type = PaymentData?.PaymentType ?? 'Normal';
-  const id = originalOf(work);
-  work.commit();
-  const amount = RequestedAmount === undefined ? {} : { amount: minor(RequestedAmount, currency) };
-  const of = { header: work.header, saleData, type };
-  await demandFound(inside, id);
-  work.signal.throwIfAborted();
-  const done = await operate(inside, { id, verb, of }, { ...amount, currency });
-  const { show, tell } = inside;
+  const id = originalOf(call);
+  call.preventAbort();
+  const amount =
+    RequestedAmount === undefined ? {} : { amount: requireMinorUnits(RequestedAmount, currency) };
+  const of = { header: call.header, saleData, type };
+  await requireOriginal(context, id);
+  call.signal.throwIfAborted();
+  const done = await runOperation(context, { id, verb, of }, { ...amount, currency });
+  const { show, emit } = context;
   const { transaction } = done;
-  const line = bookedOperation(done, verb);
-  book(inside, { ...line, ...placeOf(work) });
-  print(inside, transaction);
+  const line = operationTotals(done, verb);
+  recordTotals(context, { ...line, ...totalsOwner(call) });
+  printReceipt(context, transaction);
   show('Approved', `${decimalText(line.amount, line.currency)} ${line.currency}`, 'Done');
   const { transactionId, state } = transaction;
-  tell({ type: 'Payment', transactionId, state, amount: line.amount, currency: line.currency });
-  return operatedAnswer(done, saleData, type);
+  emit({ type: 'Payment', transactionId, state, amount: line.amount, currency: line.currency });
+  return operationAnswer(done, saleData, type);
 }
 
 /** @throws ServiceFault for a type that the platform has no words for */
-export function payment(work: Request, inside: Inside): Promise<Reply> {
-  const type = work.body.PaymentData?.PaymentType ?? 'Normal';
+export function payment(call: Request, context: ServiceContext): Promise<ReplyBody> {
+  const type = call.body.PaymentData?.PaymentType ?? 'Normal';
   if (['Normal', 'FirstReservation', 'OneTimeReservation'].includes(type)) {
-    return sale(work, inside);
+    return processSale(call, context);
   }
-  if (type === 'Refund') return onOriginal(work, inside, 'refund');
-  if (type === 'Completion') return onOriginal(work, inside, 'capture');
-  throw new ServiceFault('UnavailableService', 'payment_type_not_supported');
+  if (type === 'Refund') return captureOrRefund(call, context, 'refund');
+  if (type === 'Completion') return captureOrRefund(call, context, 'capture');
+  throw new ServiceError('UnavailableService', 'payment_type_not_supported');
 }

@@ -1,6 +1,6 @@
 // Which service answers which category. Abort, TransactionStatus and Event are the dialogue's own.
 import type { Category, StructureName } from '@switchyard/nexo';
-import { type Service, ServiceFault } from '../context/service-context.ts';
+import { ServiceError, type ServiceHandler } from '../context/service-context.ts';
 import { batch } from './batch-service.ts';
 import {
   balanceInquiry,
@@ -25,9 +25,9 @@ import { payment } from './payment-service.ts';
 import { getTotals, reconciliation } from './reconciliation-services.ts';
 import { reversal } from './reversal-service.ts';
 
-type Served = Exclude<Category, 'Abort' | 'TransactionStatus' | 'Event'>;
-type BodyOf<Of extends Served> = Of extends 'InputUpdate' ? 'InputUpdate' : `${Of}Request`;
-type Services = { readonly [Of in Served]: Service<BodyOf<Of> & StructureName> };
+type ServiceCategory = Exclude<Category, 'Abort' | 'TransactionStatus' | 'Event'>;
+type BodyOf<Of extends ServiceCategory> = Of extends 'InputUpdate' ? 'InputUpdate' : `${Of}Request`;
+type Services = { readonly [Of in ServiceCategory]: ServiceHandler<BodyOf<Of> & StructureName> };
 
 const services: Services = {
   Login: login,
@@ -57,7 +57,7 @@ const services: Services = {
 };
 
 /** The service of a category; a reading has found its body to be one of that category. */
-export function serviceOf(category: Category): Service<never> {
-  if (!Object.hasOwn(services, category)) throw new ServiceFault('UnavailableService');
-  return services[category as Served] as Service<never>;
+export function findService(category: Category): ServiceHandler<never> {
+  if (!Object.hasOwn(services, category)) throw new ServiceError('UnavailableService');
+  return services[category as ServiceCategory] as ServiceHandler<never>;
 }

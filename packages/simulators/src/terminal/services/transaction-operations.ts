@@ -1,25 +1,25 @@
 // Operations on a transaction that stands: captures, refunds, and taking back whatever way is open.
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
 import { type OpenValue, passOnReason } from '@switchyard/nexo';
-import { type Inside, ServiceFault } from '../context/service-context.ts';
-import type { Asked } from '../platform/payments-api.ts';
+import { type ServiceContext, ServiceError } from '../context/service-context.ts';
+import type { PlatformAnswer } from '../platform/payments-api.ts';
 import type { PendingOperation } from '../storage/terminal-store.ts';
 
 /** How an operation ended. */
-export type Done = {
+export type OperationResult = {
   readonly transaction: Transaction;
   readonly operation: OperationAnswer['operation'];
 };
-type Terms = { readonly amount?: number; readonly currency?: string };
+type OperationAmount = { readonly amount?: number; readonly currency?: string };
 
 /** So many tries come quickly; who then still does not know asks on, slowly. */
 const quickTries = 10;
-const slower = 5;
+const slowFactor = 5;
 /**
  * The platform has looked at the operation itself, and knows of none that it has taken on. Where it does not find
  * the original it has looked at nothing: the terminal may have come to another merchant meanwhile.
  */
-const ofTheOperation: readonly number[] = [409, 422];
+const conclusiveStatuses: readonly number[] = [409, 422];
 const notFound = 404;
 const faultsFrom = 500;
 
@@ -29,11 +29,11 @@ const conditions: Readonly<Record<string, OpenValue<'ErrorCondition'>>> = {
 };
 
 /** Whether it says how the operation ended, where an earlier try may have had it done. */
-function isTold(asked: Asked): boolean {
-  if (asked.outcome === 'Answered') return true;
-  if (asked.outcome !== 'Refused' || asked.isPassing === true) return false;
+function isConclusive(answer: PlatformAnswer): boolean {
+  if (answer.outcome === 'Answered') return true;
+  if (answer.outcome !== 'Refused' || answer.isRetryable === true) return false;
   // A fault that is a refusal says of itself that nothing was done, and that nothing will be.
-  return ofTheOperation.includes(asked.status) || asked.status >= faultsFrom;
+  return conclusiveStatuses.includes(answer.status) || answer.status >= faultsFrom;
 }
 
 /**
@@ -42,30 +42,30 @@ function isTold(asked: Asked): boolean {
  *
  * @throws PowerFault where the terminal goes off meanwhile; it asks on after its start
  */
-async function ask(
-  { platform, sleep, times, moment, power, tell }: Inside,
+async function requestUntilKnown(
+  { platform, sleep, times, runtime, power, emit }: ServiceContext,
   { id, verb, body }: PendingOperation,
-  wasAsked: boolean,
-): Promise<Exclude<Asked, { outcome: 'Unknown' }>> {
-  const off = power();
-  let mayBeDone = wasAsked;
+  wasSentBefore: boolean,
+): Promise<Exclude<PlatformAnswer, { outcome: 'Unknown' }>> {
+  const powerLoss = power();
+  let mayBeDone = wasSentBefore;
   for (let tries = 1; ; tries += 1) {
-    const asked = moment.isReachable
+    const answer = runtime.isReachable
       ? await platform.operate(id, verb, body)
       : ({ outcome: 'NotSent' } as const);
-    off.throwIfAborted();
-    mayBeDone ||= asked.outcome === 'Unknown';
-    if (asked.outcome !== 'Unknown' && (!mayBeDone || isTold(asked))) return asked;
-    if (tries === quickTries) tell({ type: 'Fault', fault: `${verb}: nobody tells how it ended` });
-    await sleep(tries < quickTries ? times.enquiry : times.enquiry * slower, off);
+    powerLoss.throwIfAborted();
+    mayBeDone ||= answer.outcome === 'Unknown';
+    if (answer.outcome !== 'Unknown' && (!mayBeDone || isConclusive(answer))) return answer;
+    if (tries === quickTries) emit({ type: 'Fault', fault: `${verb}: nobody tells how it ended` });
+    await sleep(tries < quickTries ? times.enquiryMs : times.enquiryMs * slowFactor, powerLoss);
   }
 }
 
-async function verbFor(
-  { platform, moment }: Inside,
+async function undoVerb(
+  { platform, runtime }: ServiceContext,
   id: string,
 ): Promise<'refund' | 'cancel' | undefined> {
-  return moment.isReachable ? platform.takesBack(id) : undefined;
+  return runtime.isReachable ? platform.findUndoOperation(id) : undefined;
 }
 
 /**
@@ -73,18 +73,21 @@ async function verbFor(
  *
  * @throws ServiceFault
  */
-export async function demandFound({ platform, moment }: Inside, id: string): Promise<void> {
-  const found = moment.isReachable ? await platform.find(id) : undefined;
-  if (found?.outcome === 'Answered') return;
-  if (found?.outcome !== 'Refused') {
-    throw new ServiceFault('UnreachableHost', 'original_lookup_failed', id);
+export async function requireOriginal(
+  { platform, runtime }: ServiceContext,
+  id: string,
+): Promise<void> {
+  const answer = runtime.isReachable ? await platform.findTransaction(id) : undefined;
+  if (answer?.outcome === 'Answered') return;
+  if (answer?.outcome !== 'Refused') {
+    throw new ServiceError('UnreachableHost', 'original_lookup_failed', id);
   }
   // Who may not look may still be allowed to give back.
-  if (found.status === notFound) throw new ServiceFault('NotFound', passOnReason(found.code), id);
+  if (answer.status === notFound) throw new ServiceError('NotFound', passOnReason(answer.code), id);
 }
 
 /** The request that it is done for, as far as a restart has to know it. */
-type Of = Pick<PendingOperation, 'header' | 'saleData' | 'type'>;
+type ServiceReference = Pick<PendingOperation, 'header' | 'saleData' | 'type'>;
 
 /**
  * Does an operation. It is written down first: after a restart it is asked again, and is the same one.
@@ -93,16 +96,20 @@ type Of = Pick<PendingOperation, 'header' | 'saleData' | 'type'>;
  *   went wrong
  * @throws ServiceFault where it was not done
  */
-export async function operate(
-  inside: Inside,
-  { id, verb, of }: { id: string; verb: 'capture' | 'refund' | 'takeBack' | 'reverse'; of: Of },
-  terms: Terms = {},
-): Promise<Done> {
-  const { keeper, serialNumber, now } = inside;
-  const off = inside.power();
-  const number = keeper.read().transactions + 1;
-  const chosen = verb === 'takeBack' ? ((await verbFor(inside, id)) ?? 'cancel') : verb;
-  off.throwIfAborted();
+export async function runOperation(
+  context: ServiceContext,
+  {
+    id,
+    verb,
+    of,
+  }: { id: string; verb: 'capture' | 'refund' | 'takeBack' | 'reverse'; of: ServiceReference },
+  terms: OperationAmount = {},
+): Promise<OperationResult> {
+  const { store, serialNumber, now } = context;
+  const powerLoss = context.power();
+  const number = store.read().transactions + 1;
+  const chosen = verb === 'takeBack' ? ((await undoVerb(context, id)) ?? 'cancel') : verb;
+  powerLoss.throwIfAborted();
   const reasons = {
     cancel: { cancelReason: 'Functional' },
     reverse: { cancelReason: 'Technical', reversalReason: 'Timeout' },
@@ -116,8 +123,8 @@ export async function operate(
     verb: chosen === 'reverse' ? 'cancel' : chosen,
     body: { ...terms, ...reasons[chosen], clientOperationId },
   };
-  keeper.keep({ transactions: number, operation });
-  return outcomeOf(inside, operation, { wasAsked: false });
+  store.update({ transactions: number, operation });
+  return completeOperation(context, operation, { wasAsked: false });
 }
 
 /**
@@ -126,23 +133,23 @@ export async function operate(
  * @param how - `wasAsked`: an earlier start may have had it done
  * @throws ServiceFault where it was not done
  */
-export async function outcomeOf(
-  inside: Inside,
+export async function completeOperation(
+  context: ServiceContext,
   pending: PendingOperation,
-  { wasAsked }: { readonly wasAsked: boolean },
-): Promise<Done> {
+  { wasAsked: wasSentBefore }: { readonly wasAsked: boolean },
+): Promise<OperationResult> {
   const { id } = pending;
-  const asked = await ask(inside, pending, wasAsked);
-  if (asked.outcome === 'Refused') {
-    throw new ServiceFault(conditions[asked.code] ?? 'NotAllowed', passOnReason(asked.code), id);
+  const answer = await requestUntilKnown(context, pending, wasSentBefore);
+  if (answer.outcome === 'Refused') {
+    throw new ServiceError(conditions[answer.code] ?? 'NotAllowed', passOnReason(answer.code), id);
   }
-  if (asked.outcome !== 'Answered') {
-    throw new ServiceFault('UnreachableHost', 'not_sent', id);
+  if (answer.outcome !== 'Answered') {
+    throw new ServiceError('UnreachableHost', 'not_sent', id);
   }
-  const { operation, ...transaction } = asked.transaction;
+  const { operation, ...transaction } = answer.transaction;
   const status = operation?.status ?? 'Succeeded';
   if (status === 'Declined' || status === 'Failed') {
-    throw new ServiceFault('Refusal', passOnReason(operation?.response?.reason ?? status), id);
+    throw new ServiceError('Refusal', passOnReason(operation?.response?.reason ?? status), id);
   }
   // What is pending is the platform's to bring to its end: it was taken on for good.
   return { transaction, operation };

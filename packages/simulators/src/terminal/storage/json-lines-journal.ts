@@ -1,7 +1,7 @@
 // A file of JSON lines: what is told later counts, and all of it is written anew once it has outgrown itself.
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-export type Journal = {
+export type JsonLinesJournal = {
   /** What was there when it was opened; a line that was torn belongs to nothing that was promised. */
   readonly lines: readonly unknown[];
   /** Handed to the operating system when it returns. @throws Error where the disk takes nothing */
@@ -10,7 +10,7 @@ export type Journal = {
 
 const ownerOnly = 0o600;
 /** Below that a file is not worth being written anew. */
-const growthLeast = 262_144;
+const rewriteThresholdBytes = 262_144;
 
 function linesIn(path: string): unknown[] {
   let text: string;
@@ -38,7 +38,7 @@ function linesIn(path: string): unknown[] {
  *
  * @throws Error where it cannot be read, or was changed
  */
-export function openJournal(path: string): Journal {
+export function openJsonLinesJournal(path: string): JsonLinesJournal {
   const lines = linesIn(path);
   let size = 0;
   /** Nothing is appended to what may end in the middle of a line. */
@@ -50,7 +50,7 @@ export function openJournal(path: string): Journal {
       const text = `${JSON.stringify(change)}\n`;
       const grown = growth + Buffer.byteLength(text);
       growth = Number.POSITIVE_INFINITY;
-      if (grown > Math.max(size, growthLeast)) {
+      if (grown > Math.max(size, rewriteThresholdBytes)) {
         const all = `${JSON.stringify(whole())}\n`;
         writeFileSync(`${path}.new`, all, { mode: ownerOnly });
         renameSync(`${path}.new`, path);

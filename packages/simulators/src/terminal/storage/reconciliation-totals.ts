@@ -2,7 +2,7 @@
 import { type Structure, toAmount } from '@switchyard/nexo';
 
 /** One line of the journal of the terminal. */
-export type Entry = {
+export type TotalsEntry = {
   readonly type: string;
   readonly brand: string;
   readonly currency: string;
@@ -15,18 +15,18 @@ export type Entry = {
 };
 
 /** Sums of what is alike. */
-type Line = Entry & { readonly count: number };
+type TotalsLine = TotalsEntry & { readonly count: number };
 
-type Period = { readonly number: number; readonly lines: readonly Line[] };
+type Period = { readonly number: number; readonly lines: readonly TotalsLine[] };
 
-export type Books = { readonly open: Period; readonly closed: readonly Period[] };
+export type ReconciliationPeriods = { readonly open: Period; readonly closed: readonly Period[] };
 
-export const emptyBooks: Books = { open: { number: 1, lines: [] }, closed: [] };
+export const noPeriods: ReconciliationPeriods = { open: { number: 1, lines: [] }, closed: [] };
 
 /** How many closed periods are kept. */
 const periodsMax = 50;
 
-const keyOf = ({ amount: _amount, ...entry }: Entry & { count?: number }): string =>
+const keyOf = ({ amount: _amount, ...entry }: TotalsEntry & { count?: number }): string =>
   [
     entry.type,
     entry.brand,
@@ -38,7 +38,10 @@ const keyOf = ({ amount: _amount, ...entry }: Entry & { count?: number }): strin
   ].join('\n');
 
 /** Lines are sums from the start: a period of a million sales is as small as its kinds are few. */
-export function noted(books: Books, entry: Entry): Books {
+export function addToTotals(
+  books: ReconciliationPeriods,
+  entry: TotalsEntry,
+): ReconciliationPeriods {
   const { lines, number } = books.open;
   const key = keyOf(entry);
   const at = lines.findIndex((line) => keyOf(line) === key);
@@ -50,7 +53,7 @@ export function noted(books: Books, entry: Entry): Books {
   return { ...books, open: { number, lines: lines.with(at, summed) } };
 }
 
-export function closed(books: Books): Books {
+export function closePeriod(books: ReconciliationPeriods): ReconciliationPeriods {
   const { open, closed: before } = books;
   return {
     open: { number: open.number + 1, lines: [] },
@@ -59,7 +62,10 @@ export function closed(books: Books): Books {
 }
 
 /** The period of a number; without one the last that was closed. */
-export function periodOf({ closed: periods }: Books, number?: string): Period | undefined {
+export function findPeriod(
+  { closed: periods }: ReconciliationPeriods,
+  number?: string,
+): Period | undefined {
   if (number === undefined) return periods.at(-1);
   return periods.find((period) => String(period.number) === number);
 }
@@ -69,39 +75,45 @@ const memberOf = {
   OperatorID: 'operatorId',
   ShiftNumber: 'shift',
   TotalsGroupID: 'group',
-} as const satisfies Record<string, keyof Entry>;
+} as const satisfies Record<string, keyof TotalsEntry>;
 
 type Detail = keyof typeof memberOf;
 const details = Object.keys(memberOf) as Detail[];
 
-function isWanted(line: Line, filter: Structure<'TotalFilter'>): boolean {
+function matchesFilter(line: TotalsLine, filter: Structure<'TotalFilter'>): boolean {
   return details.every((detail) => {
-    const wanted = filter[detail];
-    return wanted === undefined || line[memberOf[detail]] === wanted;
+    const expected = filter[detail];
+    return expected === undefined || line[memberOf[detail]] === expected;
   });
 }
 
 /** Sums by brand and currency, and by what was asked for besides. */
-export function totalsOf(
+export function periodTotals(
   { lines }: Period,
   poiId: string,
-  wanted: readonly string[] = [],
+  requestedDetails: readonly string[] = [],
   filter: Structure<'TotalFilter'> = {},
 ): Structure<'TransactionTotals'>[] {
-  const shown = details.filter((detail) => wanted.includes(detail));
-  const groups = new Map<string, Line[]>();
-  for (const line of lines.filter((each) => isWanted(each, filter))) {
-    const key = [line.brand, line.currency, ...shown.map((detail) => line[memberOf[detail]])];
+  const groupedDetails = details.filter((detail) => requestedDetails.includes(detail));
+  const groups = new Map<string, TotalsLine[]>();
+  for (const line of lines.filter((each) => matchesFilter(each, filter))) {
+    const key = [
+      line.brand,
+      line.currency,
+      ...groupedDetails.map((detail) => line[memberOf[detail]]),
+    ];
     groups.set(key.join('\n'), [...(groups.get(key.join('\n')) ?? []), line]);
   }
-  return [...groups.values()].map((group) => totalOf(group, shown, poiId, wanted));
+  return [...groups.values()].map((group) =>
+    groupTotals(group, groupedDetails, poiId, requestedDetails),
+  );
 }
 
-function totalOf(
-  group: readonly Line[],
-  shown: readonly Detail[],
+function groupTotals(
+  group: readonly TotalsLine[],
+  groupedDetails: readonly Detail[],
   poiId: string,
-  wanted: readonly string[],
+  requestedDetails: readonly string[],
 ): Structure<'TransactionTotals'> {
   const [first] = group;
   const currency = first?.currency ?? 'EUR';
@@ -110,9 +122,9 @@ function totalOf(
     PaymentInstrumentType: 'Card',
     CardBrand: first?.brand ?? '',
     PaymentCurrency: currency,
-    ...(wanted.includes('POIID') ? { POIID: poiId } : {}),
+    ...(requestedDetails.includes('POIID') ? { POIID: poiId } : {}),
     ...Object.fromEntries(
-      shown
+      groupedDetails
         .map((detail) => [detail, first?.[memberOf[detail]]] as const)
         .filter(([, value]) => value !== undefined),
     ),

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { ServiceRecord } from '@switchyard/nexo';
-import { type Memory, openMemory, type Pending } from './terminal-store.ts';
+import { openTerminalStore, type PendingSale, type TerminalState } from './terminal-store.ts';
 
 describe('the memory of a terminal', () => {
   const folders: string[] = [];
@@ -23,10 +23,10 @@ describe('the memory of a terminal', () => {
   }
   const fileOf = (directory: string) => join(directory, 'terminal.jsonl');
   /** As JSON has it: what is left out and what is undefined are the same. */
-  const plain = (memory: Memory): unknown => JSON.parse(JSON.stringify(memory));
+  const plain = (memory: TerminalState): unknown => JSON.parse(JSON.stringify(memory));
   const service = (serviceId: string, at: number, more: Partial<ServiceRecord> = {}) =>
     ({ saleId: 'till', serviceId, category: 'Payment', at, ...more }) satisfies ServiceRecord;
-  const pending: Pending = {
+  const pending: PendingSale = {
     header: {
       MessageClass: 'Service',
       MessageCategory: 'Payment',
@@ -47,82 +47,82 @@ describe('the memory of a terminal', () => {
 
   test('each kind of change is there after a start, in its order', () => {
     const directory = folder();
-    const keeper = openMemory(directory);
+    const store = openTerminalStore(directory);
     const [first, second] = [service('1', 1), service('2', 2)];
-    keeper.keep({ dialogue: { services: [first, second], loggedIn: ['till'] }, keys: 7 });
-    keeper.keep({ pending, transactions: 1 });
+    store.update({ dialogue: { services: [first, second], loggedIn: ['till'] }, keys: 7 });
+    store.update({ pending, transactions: 1 });
     const answered = { ...first, refused: true } as const;
-    keeper.keep({ dialogue: { services: [answered, second], loggedIn: [] } });
-    keeper.keep({ pending: undefined, reversals: [{ ...pending, reason: 'Timeout' }] });
+    store.update({ dialogue: { services: [answered, second], loggedIn: [] } });
+    store.update({ pending: undefined, reversals: [{ ...pending, reason: 'Timeout' }] });
     const line = { type: 'Debit', brand: 'Visa', currency: 'EUR', amount: 5, saleId: 'till' };
-    keeper.keep({ books: { open: { number: 2, lines: [{ ...line, count: 1 }] }, closed: [] } });
-    keeper.keep({ accounts: { giftCards: { a: 5 }, points: {} } });
-    assert.deepEqual(plain(openMemory(directory).read()), plain(keeper.read()));
+    store.update({ books: { open: { number: 2, lines: [{ ...line, count: 1 }] }, closed: [] } });
+    store.update({ accounts: { giftCards: { a: 5 }, points: {} } });
+    assert.deepEqual(plain(openTerminalStore(directory).read()), plain(store.read()));
     // Forgotten, and used anew: it is the youngest then.
     const again = service('1', 9);
-    keeper.keep({ dialogue: { services: [second, again], loggedIn: [] }, reversals: [] });
-    const found = openMemory(directory).read();
+    store.update({ dialogue: { services: [second, again], loggedIn: [] }, reversals: [] });
+    const found = openTerminalStore(directory).read();
     assert.deepEqual(found.dialogue?.services, [second, again]);
-    assert.deepEqual(plain(found), plain(keeper.read()));
+    assert.deepEqual(plain(found), plain(store.read()));
     assert.equal(statSync(fileOf(directory)).mode & 0o777, 0o600);
   });
 
   test('a message costs its own size, and the file never outgrows what it tells', () => {
     const directory = folder();
-    const keeper = openMemory(directory);
+    const store = openTerminalStore(directory);
     let services: readonly ServiceRecord[] = Array.from({ length: 4_000 }, (_, at) =>
       service(`old ${at}`, at),
     );
-    keeper.keep({ dialogue: { services, loggedIn: [] } });
+    store.update({ dialogue: { services, loggedIn: [] } });
     const before = statSync(fileOf(directory)).size;
     services = [...services, service('new', 4_000)];
-    keeper.keep({ dialogue: { services, loggedIn: [] } });
+    store.update({ dialogue: { services, loggedIn: [] } });
     const cost = statSync(fileOf(directory)).size - before;
     assert.ok(cost > 0 && cost < 200, `${cost} bytes for one message`);
-    keeper.keep({ dialogue: { services: [...services], loggedIn: [] } });
+    store.update({ dialogue: { services: [...services], loggedIn: [] } });
     assert.equal(statSync(fileOf(directory)).size, before + cost, 'nothing new, nothing written');
     for (let at = 4_001; at < 7_000; at += 1) {
       services = [...services.slice(1), service(`new ${at}`, at)];
-      keeper.keep({ dialogue: { services, loggedIn: [] }, transactions: at });
+      store.update({ dialogue: { services, loggedIn: [] }, transactions: at });
     }
-    const most = 2 * Buffer.byteLength(JSON.stringify(keeper.read())) + 1_000;
+    const most = 2 * Buffer.byteLength(JSON.stringify(store.read())) + 1_000;
     const { size } = statSync(fileOf(directory));
     assert.ok(size < most, `${size} bytes where ${most} are enough`);
-    assert.deepEqual(plain(openMemory(directory).read()), plain(keeper.read()));
+    assert.deepEqual(plain(openTerminalStore(directory).read()), plain(store.read()));
   });
 
   test('a line that was torn was promised to nobody; one in the middle is told', () => {
     const directory = folder();
     const file = fileOf(directory);
-    const keeper = openMemory(directory);
-    keeper.keep({ transactions: 1 });
-    keeper.keep({ transactions: 2 });
-    keeper.keep({ transactions: 3 });
+    const store = openTerminalStore(directory);
+    store.update({ transactions: 1 });
+    store.update({ transactions: 2 });
+    store.update({ transactions: 3 });
     const whole = readFileSync(file);
     truncateSync(file, whole.length - 5);
-    const torn = openMemory(directory);
+    const torn = openTerminalStore(directory);
     assert.equal(torn.read().transactions, 2);
-    torn.keep({ keys: 1 });
-    const { transactions, keys } = openMemory(directory).read();
+    torn.update({ keys: 1 });
+    const { transactions, keys } = openTerminalStore(directory).read();
     assert.deepEqual(
       [transactions, keys],
       [2, 1],
       'what comes after it stands on a line of its own',
     );
     appendFileSync(file, 'nonsense\n{}\n');
-    assert.throws(() => openMemory(directory), /line \d+ of .* is damaged/);
+    assert.throws(() => openTerminalStore(directory), /line \d+ of .* is damaged/);
   });
 
   test('where the disk takes nothing, nothing is said to be kept, and later all of it is', () => {
     const directory = folder();
-    const keeper = openMemory(directory);
-    keeper.keep({ transactions: 1 });
+    const store = openTerminalStore(directory);
+    store.update({ transactions: 1 });
     rmSync(directory, { recursive: true });
-    assert.throws(() => keeper.keep({ transactions: 2 }));
-    assert.equal(keeper.read().transactions, 1);
-    openMemory(directory);
-    keeper.keep({ keys: 5 });
-    const { transactions, keys } = openMemory(directory).read();
+    assert.throws(() => store.update({ transactions: 2 }));
+    assert.equal(store.read().transactions, 1);
+    openTerminalStore(directory);
+    store.update({ keys: 5 });
+    const { transactions, keys } = openTerminalStore(directory).read();
     assert.deepEqual([transactions, keys], [1, 5]);
   });
 
@@ -132,13 +132,13 @@ describe('the memory of a terminal', () => {
     // says it says at once: a stream would keep it for a turn of the event loop that never comes.
     const program = `
       import { writeSync } from 'node:fs';
-      import { openMemory } from '${new URL('./terminal-store.ts', import.meta.url).href}';
-      const keeper = openMemory(${JSON.stringify(directory)});
+      import { openTerminalStore } from '${new URL('./terminal-store.ts', import.meta.url).href}';
+      const store = openTerminalStore(${JSON.stringify(directory)});
       const padding = 'x'.repeat(4000);
-      for (let at = keeper.read().transactions + 1; ; at += 1) {
-        const { services } = keeper.read().dialogue;
+      for (let at = store.read().transactions + 1; ; at += 1) {
+        const { services } = store.read().dialogue;
         const record = { saleId: 'till', serviceId: String(at), category: 'Payment', at, padding };
-        keeper.keep({ transactions: at, dialogue: { services: [...services.slice(-150), record], loggedIn: [] } });
+        store.update({ transactions: at, dialogue: { services: [...services.slice(-150), record], loggedIn: [] } });
         writeSync(1, at + '\\n');
       }`;
     let promised = 0;
@@ -153,7 +153,7 @@ describe('the memory of a terminal', () => {
         if (promised >= until) child.kill('SIGKILL');
       });
       await once(child, 'close');
-      const { transactions, dialogue } = openMemory(directory).read();
+      const { transactions, dialogue } = openTerminalStore(directory).read();
       assert.ok(transactions >= promised && promised >= until, `${transactions} of ${promised}`);
       const kept = dialogue?.services.map(({ serviceId }) => Number(serviceId)) ?? [];
       const first = transactions - kept.length + 1;

@@ -9,12 +9,12 @@ import type {
   ServiceRecord,
   Structure,
 } from '@switchyard/nexo';
-import { type Accounts, noAccounts } from './gift-card-and-point-balances.ts';
-import { openJournal } from './json-lines-journal.ts';
-import { type Books, emptyBooks } from './reconciliation-totals.ts';
+import { type AccountBalances, noBalances } from './gift-card-and-point-balances.ts';
+import { openJsonLinesJournal } from './json-lines-journal.ts';
+import { noPeriods, type ReconciliationPeriods } from './reconciliation-totals.ts';
 
 /** What was begun at the platform and has no answer to the till yet. */
-export type Pending = {
+export type PendingSale = {
   readonly header: Header;
   readonly saleData: Structure<'SaleData'>;
   readonly kind: 'Sale' | 'Reservation';
@@ -48,7 +48,7 @@ export type PendingOperation = {
  * The answer to what the terminal has done by itself: kept in the line that tells what was done, so that no restart
  * finds the one without the other.
  */
-export type AnswerDue = { readonly header: Header; readonly body: AnyMessage['body'] };
+export type PendingAnswer = { readonly header: Header; readonly body: AnyMessage['body'] };
 
 /** Several requests in one: what of it is done. What it is doing stands beside it, under the same header. */
 export type PendingBatch = {
@@ -59,7 +59,7 @@ export type PendingBatch = {
 };
 
 /** What the platform refused stays: it is asked again, ever more slowly, and told once for each reason. */
-type Refusable = {
+type Retryable = {
   /** Why it was refused last. */
   readonly refused?: string;
   readonly refusals?: number;
@@ -68,7 +68,7 @@ type Refusable = {
 };
 
 /** A sale that is taken back: it is owed until the platform says that nothing is left to give back. */
-export type Reversal = Refusable & {
+export type PendingReversal = Retryable & {
   readonly clientTransactionId: string;
   readonly reason: 'Timeout' | 'CardRemoved' | 'ChipDeclined' | 'CustomerCancel';
   readonly until: number;
@@ -79,13 +79,13 @@ export type Reversal = Refusable & {
 };
 
 /** A sale that the chip approved: sent on when the platform can be reached. Its card data is encrypted. */
-export type OfflineSale = Refusable & {
+export type OfflineSale = Retryable & {
   readonly body: Readonly<Record<string, unknown>>;
   /** Whose terminal sold it, where that was known. */
   readonly merchant?: string | undefined;
 };
 
-export type Memory = {
+export type TerminalState = {
   readonly dialogue?: PoiMemory;
   /** Of transactions, of keys, of offline sales: each only grows. */
   readonly transactions: number;
@@ -93,20 +93,20 @@ export type Memory = {
   readonly offlineSales: number;
   /** Whose terminal it was when that was asked last. */
   readonly merchant?: string | undefined;
-  readonly pending?: Pending | undefined;
+  readonly pending?: PendingSale | undefined;
   readonly operation?: PendingOperation | undefined;
-  readonly answerDue?: AnswerDue | undefined;
+  readonly answerDue?: PendingAnswer | undefined;
   readonly batch?: PendingBatch | undefined;
-  readonly reversals: readonly Reversal[];
+  readonly reversals: readonly PendingReversal[];
   readonly uploads: readonly OfflineSale[];
-  readonly books: Books;
-  readonly accounts: Accounts;
+  readonly books: ReconciliationPeriods;
+  readonly accounts: AccountBalances;
 };
 
-export type Keeper = {
-  read(): Memory;
+export type TerminalStore = {
+  read(): TerminalState;
   /** Changes some members, and writes down what of them is new. */
-  keep(changes: Partial<Memory>): Memory;
+  update(changes: Partial<TerminalState>): TerminalState;
 };
 
 /** What is new of the services: those that changed, those that were forgotten, who is logged in. */
@@ -116,28 +116,28 @@ type DialogueChange = {
   readonly loggedIn?: readonly string[];
 };
 /** What may be done and has no answer yet. */
-const openNames = ['pending', 'operation', 'answerDue', 'batch'] as const;
-type Open = Pick<Memory, (typeof openNames)[number]>;
-type Plain = Omit<Memory, keyof Open | 'dialogue' | 'books' | 'accounts'>;
+const pendingNames = ['pending', 'operation', 'answerDue', 'batch'] as const;
+type PendingMembers = Pick<TerminalState, (typeof pendingNames)[number]>;
+type PlainMembers = Omit<TerminalState, keyof PendingMembers | 'dialogue' | 'books' | 'accounts'>;
 /** Null where it is over. */
-type OpenChange = { readonly [Name in keyof Open]?: Open[Name] | null };
+type PendingChange = { readonly [Name in keyof PendingMembers]?: PendingMembers[Name] | null };
 /** A change; members that are as they were are left out. */
-type Line = OpenChange & {
-  readonly set?: Partial<Plain>;
-  readonly books?: Partial<Books>;
-  readonly accounts?: Partial<Accounts>;
+type Line = PendingChange & {
+  readonly set?: Partial<PlainMembers>;
+  readonly books?: Partial<ReconciliationPeriods>;
+  readonly accounts?: Partial<AccountBalances>;
   readonly dialogue?: DialogueChange;
 };
 
-const fresh: Memory & { readonly dialogue: PoiMemory } = {
+const emptyState: TerminalState & { readonly dialogue: PoiMemory } = {
   dialogue: { services: [], loggedIn: [] },
   transactions: 0,
   keys: 0,
   offlineSales: 0,
   reversals: [],
   uploads: [],
-  books: emptyBooks,
-  accounts: noAccounts,
+  books: noPeriods,
+  accounts: noBalances,
 };
 const ownerOnlyDirectory = 0o700;
 const fileName = 'terminal.jsonl';
@@ -149,26 +149,34 @@ const isSame = (one: unknown, other: unknown): boolean =>
 type Services = Map<string, ServiceRecord>;
 
 /** Without the members that tell nothing; undefined where none is left. */
-function held<Of extends object>(members: Of): Of | undefined {
-  const told = Object.entries(members).filter(([, value]) => value !== undefined);
-  return told.length === 0 ? undefined : (Object.fromEntries(told) as Of);
+function withoutUndefined<Of extends object>(members: Of): Of | undefined {
+  const definedMembers = Object.entries(members).filter(([, value]) => value !== undefined);
+  return definedMembers.length === 0 ? undefined : (Object.fromEntries(definedMembers) as Of);
 }
 
 /** The members that are another value than before. */
-function newOf<Of extends object>(before: Of, after: Partial<Of> = {}): Partial<Of> | undefined {
+function changedMembers<Of extends object>(
+  before: Of,
+  after: Partial<Of> = {},
+): Partial<Of> | undefined {
   const names = Object.keys(after) as (keyof Of)[];
   const changed = names.filter((name) => before[name] !== after[name]);
-  return held(Object.fromEntries(changed.map((name) => [name, after[name]])) as Partial<Of>);
+  return withoutUndefined(
+    Object.fromEntries(changed.map((name) => [name, after[name]])) as Partial<Of>,
+  );
 }
 
 /** Records never change: one that is another object is new. */
-function changeOf(before: Services, { services }: PoiMemory): Pick<DialogueChange, 'put' | 'gone'> {
+function dialogueChange(
+  before: Services,
+  { services }: PoiMemory,
+): Pick<DialogueChange, 'put' | 'gone'> {
   const put = services.filter((record) => before.get(keyOf(record)) !== record);
   const added = put.filter((record) => !before.has(keyOf(record))).length;
   const more = put.length === 0 ? {} : { put };
   if (before.size + added === services.length) return more;
-  const left = new Set(services.map(keyOf));
-  return { ...more, gone: [...before.keys()].filter((key) => !left.has(key)) };
+  const remaining = new Set(services.map(keyOf));
+  return { ...more, gone: [...before.keys()].filter((key) => !remaining.has(key)) };
 }
 
 function applyTo(services: Services, { put = [], gone = [] }: DialogueChange): void {
@@ -182,32 +190,38 @@ function applyTo(services: Services, { put = [], gone = [] }: DialogueChange): v
 }
 
 /** What was begun or is over now. */
-function openOf(memory: Memory, changes: Open): OpenChange {
-  const isNew = (name: keyof Open) => name in changes && changes[name] !== memory[name];
-  return Object.fromEntries(openNames.filter(isNew).map((name) => [name, changes[name] ?? null]));
+function pendingChange(memory: TerminalState, changes: PendingMembers): PendingChange {
+  const isNew = (name: keyof PendingMembers) => name in changes && changes[name] !== memory[name];
+  return Object.fromEntries(
+    pendingNames.filter(isNew).map((name) => [name, changes[name] ?? null]),
+  );
 }
 
-function lineOf(memory: Memory, services: Services, changes: Partial<Memory>): Line | undefined {
+function changeLine(
+  memory: TerminalState,
+  services: Services,
+  changes: Partial<TerminalState>,
+): Line | undefined {
   const { dialogue, books, accounts, pending, operation, answerDue, batch, ...plain } = changes;
   const logged = dialogue?.loggedIn;
-  return held({
-    set: newOf<Plain>(memory, plain),
-    books: newOf(memory.books, books),
-    accounts: newOf(memory.accounts, accounts),
-    ...openOf(memory, changes),
+  return withoutUndefined({
+    set: changedMembers<PlainMembers>(memory, plain),
+    books: changedMembers(memory.books, books),
+    accounts: changedMembers(memory.accounts, accounts),
+    ...pendingChange(memory, changes),
     dialogue:
       dialogue &&
-      held({
-        ...changeOf(services, dialogue),
+      withoutUndefined({
+        ...dialogueChange(services, dialogue),
         loggedIn: isSame(logged, memory.dialogue?.loggedIn) ? undefined : logged,
       }),
   }) as Line | undefined;
 }
 
 /** Puts together what the lines of a file tell, one after the other. */
-function replay(lines: readonly Line[]): { memory: Memory; services: Services } {
-  let memory: Memory = fresh;
-  let { loggedIn } = fresh.dialogue;
+function replay(lines: readonly Line[]): { memory: TerminalState; services: Services } {
+  let memory: TerminalState = emptyState;
+  let { loggedIn } = emptyState.dialogue;
   const services: Services = new Map();
   for (const { set, books, accounts, dialogue, ...line } of lines) {
     const open = { ...memory, ...line };
@@ -232,12 +246,14 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
 }
 
 /** The service of which something may be done that has no answer yet. */
-export function begunIn(memory: Memory): Pick<AnswerDue, 'header'> | undefined {
+export function findInterruptedService(
+  memory: TerminalState,
+): Pick<PendingAnswer, 'header'> | undefined {
   return memory.pending ?? memory.operation ?? memory.answerDue ?? memory.batch;
 }
 
 /** Its end, which belongs into the line that keeps its answer. */
-export const nothingBegun = {
+export const nothingPending = {
   pending: undefined,
   operation: undefined,
   answerDue: undefined,
@@ -250,18 +266,18 @@ export const nothingBegun = {
  *
  * @throws Error where it cannot be read or written
  */
-export function openMemory(directory: string): Keeper {
+export function openTerminalStore(directory: string): TerminalStore {
   mkdirSync(directory, { recursive: true, mode: ownerOnlyDirectory });
-  const journal = openJournal(join(directory, fileName));
+  const journal = openJsonLinesJournal(join(directory, fileName));
   const { services, ...kept } = replay(journal.lines as readonly Line[]);
   let { memory } = kept;
   return {
     read: () => memory,
-    keep(changes) {
+    update(changes) {
       const next = { ...memory, ...changes };
-      const line = lineOf(memory, services, changes);
+      const line = changeLine(memory, services, changes);
       if (line !== undefined) {
-        journal.append(line, () => lineOf(fresh, new Map(), next) ?? {});
+        journal.append(line, () => changeLine(emptyState, new Map(), next) ?? {});
         applyTo(services, line.dialogue ?? {});
       }
       memory = next;

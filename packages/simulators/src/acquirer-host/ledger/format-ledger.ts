@@ -61,13 +61,13 @@ const originalColumns: Column<OriginalRow>[] = [
  * The ledger in lines: originals, sums by merchant and currency, and what does not hold.
  *
  * @param report what {@link readLedger} found
- * @param shownMax how many of the latest originals to list
+ * @param originalsMax how many of the latest originals to list
  */
-export function printLedger(report: LedgerReport, shownMax: number): string {
-  const shown = report.originals.slice(-shownMax);
-  const omitted = report.originals.length - shown.length + report.originalsLeftOut;
+export function formatLedger(report: LedgerReport, originalsMax: number): string {
+  const listed = report.originals.slice(-originalsMax);
+  const omitted = report.originals.length - listed.length + report.originalsLeftOut;
   const lines = [
-    ...table(originalColumns, shown),
+    ...table(originalColumns, listed),
     ...(omitted > 0 ? [`(${omitted} older ones left out)`] : []),
     '',
     ...table(totalsColumns, report.totals),
