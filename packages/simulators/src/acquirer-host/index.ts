@@ -1,4 +1,4 @@
-// The door of the acquirer host.
+// The public interface of the acquirer host.
 
 export type { Clock } from '../shared/clock.ts';
 export type { HostKey, HostKeys, KeyUse } from './connection/exchange-keys.ts';

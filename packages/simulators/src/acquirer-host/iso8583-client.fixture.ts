@@ -1,4 +1,4 @@
-// The other side of the wire for tests: a small client that keeps every answer.
+// A test client of the acquirer host; it keeps every answer.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import {
@@ -12,9 +12,9 @@ import {
 } from '@switchyard/iso8583';
 
 export type Iso8583Client = {
-  /** Every answer so far. */
+  /** All received answers. */
   answers: Message[];
-  /** Frames that were no messages. */
+  /** Number of frames that were not messages. */
   garbled: number;
   closed: boolean;
   write(bytes: Buffer): void;
@@ -30,7 +30,7 @@ const framing = { length: 'binary2' } as const;
 /** Polls until a condition holds; fails after five seconds. */
 export async function waitUntil(condition: () => boolean, description: string): Promise<void> {
   for (let attempt = 0; !condition(); attempt++) {
-    if (attempt > 2500) throw new Error(`waited in vain: ${description}`);
+    if (attempt > 2500) throw new Error(`timeout: ${description}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
@@ -95,7 +95,7 @@ export type TerminalMessages = {
   sale(amount: number, fields?: Fields): Message;
   capture(original: Message, amount: number, fields?: Fields): Message;
   refund(original: Message, amount: number, fields?: Fields): Message;
-  /** Reverses all, or all but what is to remain. */
+  /** Reverses all, or all except the remaining amount. */
   reversal(original: Message, remaining?: number, fields?: Fields): Message;
 };
 

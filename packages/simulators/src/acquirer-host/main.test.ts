@@ -36,7 +36,7 @@ describe('acquirer-host on the command line', () => {
     assert.equal(help.status, 0);
     assert.match(help.stdout, /acquirer-host serve --data DIR/);
     const wrong: [string[], RegExp][] = [
-      [[], /serve, ledger or dialect\?/],
+      [[], /use one of the commands serve, ledger, dialect/],
       [['dialect', 'nothing'], /neither built in nor a file/],
       [['serve', '--data', 'x', '--mac-key', '00'], /--mac-key must be tdes:HEX or aes:HEX/],
       [['serve', '--data', 'x', '--keys', main], /--keys: .* cannot be read as JSON/],

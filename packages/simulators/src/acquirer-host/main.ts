@@ -1,4 +1,4 @@
-// The acquirer host as a process: `serve` runs it, `ledger` prints what it holds.
+// The command `acquirer-host`: `serve` runs the host, `ledger` prints its ledger.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
@@ -19,21 +19,21 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 
   acquirer-host serve --data DIR [--host ADDRESS] [--port N] [--late-ms N] [--slow-ms N]
       Runs until SIGINT or SIGTERM.
-      --data      where the ledger is kept
+      --data      directory of the ledger
       --host      address to listen on             (127.0.0.1)
       --port      port to listen on, 0 for any     (8583)
-      --late-ms   when the answer of rule 9092 comes (35000)
-      --slow-ms   when the answer of rule 9098 comes (8000)
-      --segment   entries of a file of the ledger; those of two are in memory (10000)
-      --dialect   how it speaks: ${Object.keys(builtInHosts).join(', ')},
-                  or the file of a table           (iso1987-binary)
+      --late-ms   delay of the answer to test amount 9092 (35000)
+      --slow-ms   delay of the answer to test amount 9098 (8000)
+      --segment   entries of one ledger file; two files are in memory (10000)
+      --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
+                  or a file with a host table      (iso1987-binary)
       --zone-pin-key, --mac-key, --zone-master-key
-                  keys shared with the other side, tdes:HEX or aes:HEX; arguments are
-                  for everybody on the machine to read
+                  keys shared with the other side, tdes:HEX or aes:HEX; all users of the
+                  machine can read arguments: prefer --keys
       --keys      a file with such keys, JSON: {"zone-pin-key": "tdes:…"}
 
   acquirer-host dialect NAME|FILE
-      Reads the table of a host, and shows how messages stand on the wire.
+      Reads a host table and prints the bytes of sample messages.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -43,7 +43,7 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
 `;
 
-/** The command line is right, and a file that it names is not: the usage would hide what is wrong. */
+/** A file of the command line is wrong; the command prints no usage, which would hide the error. */
 class FileError extends UsageError {}
 
 const options = {
@@ -73,7 +73,7 @@ function parse(args: string[]) {
 
 type Values = ReturnType<typeof parse>['values'];
 
-/** A table that is built in, or one in a file. */
+/** A built-in host table, or one from a file. */
 function readTable(name: string): HostTable {
   if (name in builtInHosts) return builtInHosts[name as keyof typeof builtInHosts];
   let text: string;
@@ -85,7 +85,9 @@ function readTable(name: string): HostTable {
   try {
     return readHostTable(JSON.parse(text));
   } catch (error) {
-    throw new FileError(`${name}: ${error instanceof Error ? error.message : 'is no table'}`);
+    throw new FileError(
+      `${name}: ${error instanceof Error ? error.message : 'is not a host table'}`,
+    );
   }
 }
 
@@ -93,14 +95,14 @@ const keyPattern = /^(tdes|aes):((?:[0-9A-Fa-f]{32}|[0-9A-Fa-f]{48}|[0-9A-Fa-f]{
 
 function parseKey(text: string, name: string): HostKey {
   const [, algorithm, key] = keyPattern.exec(text) ?? [];
-  // Its value is never repeated.
+  // The error message must not contain the key.
   if (key === undefined) throw new UsageError(`--${name} must be tdes:HEX or aes:HEX`);
   return { algorithm: algorithm === 'aes' ? 'Aes' : 'Tdes', key: Buffer.from(key, 'hex') };
 }
 
 type KeyTexts = Partial<Record<'zone-pin-key' | 'mac-key' | 'zone-master-key', string>>;
 
-/** The keys of a file; nothing of it is repeated where it is none. */
+/** The keys in a file; an error message never contains the content of the file. */
 function readKeysFile(file: string | undefined): KeyTexts {
   if (file === undefined) return {};
   try {
@@ -141,7 +143,7 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
-  // Whoever reads this may stop us at once.
+  // A test may send SIGTERM as soon as it reads this line, so the handlers exist already.
   process.stdout.write(`listening on ${values.host}:${host.port}\n`);
   await stopped;
   await host.stop();
@@ -169,7 +171,7 @@ async function run(args: string[]): Promise<void> {
   }
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
   if (command !== 'serve' && command !== 'ledger')
-    throw new UsageError('serve, ledger or dialect?');
+    throw new UsageError('use one of the commands serve, ledger, dialect');
   if (values.data === undefined) throw new UsageError('--data is missing');
   if (command === 'serve') await serve(values, values.data);
   else printLedger(values, values.data);

@@ -1,4 +1,4 @@
-// The TCP server of the acquirer host: frames in, decisions, frames out.
+// The TCP server of the acquirer host.
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
@@ -27,7 +27,7 @@ import {
 } from './decisions/decide-message.ts';
 import { type LedgerSnapshot, openLedger } from './ledger/ledger.ts';
 
-/** Where the host tells of connections and faults; a pino logger fits. */
+/** Log of connections and faults; a pino logger fits. */
 export type HostLog = {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
@@ -39,17 +39,17 @@ export type AcquirerHostOptions = {
   host: string;
   /** Port to listen on; 0 takes a free one. */
   port: number;
-  /** Directory of the ledger; made where missing, replayed where not empty. One host each. */
+  /** Directory of the ledger; created where missing, replayed where not empty. For one host only. */
   ledgerDir: string;
-  /** When the answer of rule 9092 comes, in milliseconds: later than the other side waits. */
+  /** Delay of the answer to test amount 9092, in milliseconds: later than the other side waits. */
   lateMs: number;
-  /** When the answer of rule 9098 comes, in milliseconds: sooner than the other side gives up. */
+  /** Delay of the answer to test amount 9098, in milliseconds: before the other side gives up. */
   slowMs: number;
-  /** Entries of a file of the ledger; those of two are in memory. 10,000 where left out. */
+  /** Entries of one ledger file; the entries of two files are in memory. Default: 10,000. */
   segmentEntries?: number;
-  /** The way in which it speaks; 1987, packed, DE55 in bytes where left out. */
+  /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
   dialect?: HostTable;
-  /** For PINs, for message authentication, and for giving new ones. */
+  /** Keys for PIN blocks, message authentication and key exchange. */
   keys?: HostKeys;
   log?: HostLog;
   clock?: Clock;
@@ -59,20 +59,20 @@ export type AcquirerHostOptions = {
 export type AcquirerHost = {
   /** The port it listens on. */
   port: number;
-  /** What it holds now. */
+  /** The ledger at this moment. */
   ledger(): LedgerSnapshot;
-  /** Takes a clearing file, captures by its lines, each once, and gives its acknowledgement. */
+  /** Processes a clearing file, captures each line once, and returns the acknowledgement. */
   clear(file: string): string;
-  /** Offers a new key to whoever is signed on; it is used once the other side has taken it. */
+  /** Sends a new key to the connection that is signed on; the host uses it after the other side accepted it. */
   changeKey(use: KeyUse): void;
-  /** Cuts all connections, closes the ledger and frees the port. */
+  /** Closes all connections, the ledger and the port. */
   stop(): Promise<void>;
 };
 
 const connectionsMax = 1024;
-/** Answers that wait for their time; beyond this number they are never sent. */
+/** Limit of delayed answers; the host never sends those above it. */
 const delayedAnswersMax = 10_000;
-/** What a garbled answer keeps: its message type and bitmap. */
+/** A garbled answer keeps its message type and bitmap. */
 const garbledFrom = 10;
 
 const noLog: HostLog = { info() {}, warn() {} };
@@ -85,12 +85,12 @@ function garble(frame: Buffer): Buffer {
 type Peer = { socket: Socket; framing: MessageFraming; session: ConnectionSession; name: string };
 
 type AnswerSender = {
-  /** Answers a request; `tpdu` is what it came with. */
+  /** Answers a request; `tpdu` is the TPDU of the request. */
   send(peer: Peer, decision: HostDecision, tpdu: Buffer): void;
   stop(): void;
 };
 
-/** Sends each answer in the way that its rule wants. */
+/** Sends each answer as its rule requires. */
 function createAnswerSender(deps: {
   outbox: AnswerQueue;
   lateMs: number;
@@ -144,10 +144,10 @@ const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
 const uses = ['P', 'M'] as const;
-/** Offers that nobody has answered; whoever asks for keys without end gets no memory of ours. */
+/** Limit of unanswered offers, so that endless key requests do not use up the memory. */
 const waitingOffersMax = 16;
 
-/** Gives new keys to the other side, and waits to be told that they were taken. */
+/** Sends new keys to the other side and waits for its answer. */
 function createKeyOffers(deps: {
   ring: ReturnType<typeof openKeyRing>;
   outbox: AnswerQueue;
@@ -180,8 +180,9 @@ function createKeyOffers(deps: {
 }
 
 /**
- * Starts an acquirer host: ISO 8583 in the way of a table, 1987 packed where none is given. It answers as soon as an entry is handed to the operating system, without any delay but those
- * that an amount asks for. A connection that sends what is no frame or no message is cut.
+ * Starts an acquirer host that speaks ISO 8583 as its host table describes; default: 1987, packed. It answers as
+ * soon as the entry is written, without delays except those of test amounts. It closes a connection that sends
+ * an invalid frame or message.
  *
  * @param options address, ledger directory, delays in milliseconds
  * @throws Error when the port is taken or the ledger cannot be read
@@ -243,7 +244,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
       try {
         for (const frame of framing.push(chunk)) receive(peer, frame);
       } catch (error) {
-        log.warn({ peer: name, err: error }, 'not a message: the connection is cut');
+        log.warn({ peer: name, err: error }, 'invalid message: the host closes the connection');
         outbox.disconnect(socket);
         socket.pause();
       }

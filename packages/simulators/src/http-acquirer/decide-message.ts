@@ -1,4 +1,4 @@
-// Decides what a message of the acquirer SPI does to the ledger and how it is answered; no network here.
+// Decides how a message of the acquirer SPI changes the ledger and how the acquirer answers it.
 import {
   defined,
   type SpiAnswer,
@@ -29,7 +29,7 @@ import type { Clock } from '../shared/clock.ts';
 
 type FollowUpMessage = SpiCapture | SpiRefund | SpiReversal;
 
-/** A message with the address that it came to. */
+/** A message and its path. */
 export type SpiRequest =
   | { readonly path: '/v1/payments'; readonly message: SpiPayment }
   | { readonly path: '/v1/captures'; readonly message: SpiCapture }
@@ -41,7 +41,7 @@ export type SpiDecision = { answer: SpiAnswer; delivery: AnswerDelivery | 'pendi
 export type SpiDecider = {
   /** Decides and records. Flush the ledger before answering. */
   decide(call: SpiRequest): SpiDecision;
-  /** What was decided of a message, whenever that was. */
+  /** The recorded decision about a message. */
   find(messageId: string, requested?: { amount: number; currency: string }): SpiAnswer | undefined;
 };
 
@@ -53,11 +53,11 @@ const INVALID_AMOUNT = '13';
 const NOT_FOUND = '25';
 const ABOVE_THE_LIMIT = '61';
 const MALFUNCTION = '96';
-/** Where the last four digits of an amount are these, it is approved after a while. */
+/** An amount that ends in these digits is pending first and approved later. */
 const PENDING_AMOUNT = 9097;
 const AMOUNT_MODULUS = 10_000;
 
-/** How many originals with troubled reversals are counted at a time. */
+/** Limit of originals whose failed reversals the acquirer counts at the same time. */
 const countedReversalsMax = 10_000;
 
 type Outcome = {
@@ -88,7 +88,7 @@ function answerOf(
   };
 }
 
-/** How much was taken back is in the ledger: the second reversal of a payment takes nothing. */
+/** The answer has no amount: the second reversal of a payment has no effect. */
 function reversalAnswer(messageId: string, currency: string, answered: RecordedAnswer): SpiAnswer {
   const { amount: _amount, ...answer } = answerOf(messageId, currency, answered);
   return answer;
@@ -96,7 +96,7 @@ function reversalAnswer(messageId: string, currency: string, answered: RecordedA
 
 const hexOf = (text: string) => Buffer.from(text, 'latin1').toString('hex').toUpperCase();
 
-/** What the issuer says beside its decision; the cryptogram has no key behind it. */
+/** Further fields of the issuer; the cryptogram is not computed with a key. */
 function issuerFields(message: SpiPayment, code: string): Partial<SpiAnswer> {
   const { chipData, traceNumber, addressCheck } = message;
   const issuerData = `910A${hexOf(traceNumber.padStart(8, '0'))}${hexOf(code)}`;
@@ -109,7 +109,7 @@ function issuerFields(message: SpiPayment, code: string): Partial<SpiAnswer> {
   });
 }
 
-/** Why a capture or refund cannot be, or `undefined`. */
+/** The response code that declines a capture or refund, or `undefined`. */
 function declineCodeOf(
   kind: 'capture' | 'refund',
   { amount, currency }: FollowUpMessage,
@@ -135,7 +135,7 @@ export function createSpiDecider({ ledger, clock }: { ledger: Ledger; clock: Clo
     delivery: AnswerDelivery,
   ): void {
     const { before, after, code, amount, approval } = outcome;
-    // `key` stays second and `original.key` first: the files are searched for these words.
+    // `key` stays second and `original.key` first: the search in the ledger files depends on this order.
     ledger.record({
       at: new Date(clock.now()).toISOString(),
       key: messageId,
@@ -160,7 +160,7 @@ export function createSpiDecider({ ledger, clock }: { ledger: Ledger; clock: Clo
     const kind = message.kind === 'Authorization' ? 'hold' : 'sale';
     const isPending = amount % AMOUNT_MODULUS === PENDING_AMOUNT;
     const rule = isPending ? { code: APPROVED, delivery: 'once' as const } : amountRule(amount);
-    // An authorisation of nothing verifies the card; a sale of nothing is a mistake.
+    // An authorisation of amount 0 verifies the card; a sale of amount 0 is invalid.
     const code = kind === 'sale' && amount === 0 ? INVALID_AMOUNT : rule.code;
     const approved = approvedAmount(code, amount);
     const approval = isApprovalCode(code) ? ledger.nextApproval() : '';
@@ -192,7 +192,7 @@ export function createSpiDecider({ ledger, clock }: { ledger: Ledger; clock: Clo
   ): SpiDecision {
     const { messageId, amount, currency } = message;
     const rule = amountRule(amount);
-    // A part of a capture or refund cannot be approved: 10 approves all of it.
+    // The acquirer does not approve a part of a capture or refund: code 10 approves all of it.
     const asRuled =
       rule.code === PARTIALLY_APPROVED || isApprovalCode(rule.code) ? APPROVED : rule.code;
     const code = declineCodeOf(kind, message, original) ?? asRuled;
@@ -246,7 +246,7 @@ export function createSpiDecider({ ledger, clock }: { ledger: Ledger; clock: Clo
     const { message } = call;
     const { merchantId: merchant, terminalId: terminal } = message;
     const original = ledger.findOriginal([message.original], { merchant, terminal, rrn: '' });
-    // Terminals are the merchant's own: nobody else names their payments.
+    // Only the merchant and terminal of a payment can change it.
     if (
       original === undefined ||
       original.merchant !== merchant ||
@@ -269,7 +269,7 @@ export function createSpiDecider({ ledger, clock }: { ledger: Ledger; clock: Clo
   return {
     decide(call) {
       const { path, message } = call;
-      // Reversals are looked up after the troubles of their card.
+      // A reversal fault of the card comes before the lookup of an earlier answer.
       const recorded =
         path === '/v1/reversals' ? undefined : ledger.findAnswer(message.messageId, message.repeat);
       if (recorded !== undefined) {

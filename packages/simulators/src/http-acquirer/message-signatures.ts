@@ -1,4 +1,4 @@
-// The reference acquirer's side of the signatures: checks requests, signs answers.
+// Verifies the signatures of requests and signs answers.
 import {
   createPrivateKey,
   createPublicKey,
@@ -22,7 +22,7 @@ import {
   spiSignatureLabel,
 } from '@switchyard/contract';
 
-/** The name of a key: the thumbprint of RFC 7638. */
+/** The identifier of a key: its thumbprint (RFC 7638). */
 export function keyIdOf(x: string): string {
   return hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
 }
@@ -36,7 +36,7 @@ const OWNER_ONLY = 0o600;
 
 export type SigningKey = { x: string; keyId: string; privateKey: KeyObject };
 
-/** The key in a directory, made where there is none. */
+/** The signing key in a directory; created if it does not exist. */
 export function loadSigningKey(directory: string): SigningKey {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, keyFile);
@@ -57,7 +57,7 @@ const headerText = (headers: Headers, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** Random texts of requests, remembered for as long as their signatures are fresh. */
+/** Nonces of requests, kept as long as their signatures are fresh. */
 const noncesMax = 200_000;
 const nonceMs = 600_000;
 
@@ -91,14 +91,14 @@ export function createSignatureVerifier(platformKeys: readonly string[]) {
       signatureInput: headerText(headers, 'signature-input'),
       signature: headerText(headers, 'signature'),
     });
-    if (signature === undefined) return rejected('there is no signature of the SPI');
+    if (signature === undefined) return rejected('the request has no signature of the SPI');
     const digest = spiContentDigest(hash('sha256', body, 'base64'));
     if (headerText(headers, 'content-digest') !== digest)
-      return rejected('the digest does not fit');
+      return rejected('the content digest does not match the body');
     const coversAll = coversSpiComponents(signature, spiRequestComponents);
     if (!coversAll) return rejected('the signature does not cover method, path and body');
     const key = keys.get(signature.keyId);
-    if (key === undefined) return rejected('the key is not known');
+    if (key === undefined) return rejected('the key identifier is unknown');
     if (!isFreshSpiSignature(signature, now))
       return rejected('the signature is too old or too new');
     const base = spiSignatureBase(signature.input, {
@@ -108,10 +108,10 @@ export function createSignatureVerifier(platformKeys: readonly string[]) {
     });
     const bytes = Buffer.from(signature.signature, 'base64');
     if (base === undefined || !verify(null, Buffer.from(base), key, bytes)) {
-      return rejected('the signature does not fit');
+      return rejected('the signature is not valid');
     }
-    if (signature.nonce === undefined) return rejected('there is no nonce');
-    if (isReplayed(signature.nonce, now)) return rejected('this very request was here before');
+    if (signature.nonce === undefined) return rejected('the signature has no nonce');
+    if (isReplayed(signature.nonce, now)) return rejected('the nonce was used before');
     return { isGenuine: true, signature: `:${signature.signature}:` };
   };
 }

@@ -1,4 +1,4 @@
-// The HTTP server of the reference acquirer: signatures checked, messages decided, answers signed.
+// The HTTP server of the reference acquirer: it verifies signatures, decides messages and signs answers.
 import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
@@ -19,11 +19,11 @@ export type HttpAcquirerOptions = {
   ledgerDir: string;
   /** The platform's public keys: the `x` of each. */
   platformKeys: readonly string[];
-  /** When the answer of rule 9092 comes, milliseconds: later than the other side waits. */
+  /** Delay of the answer to test amount 9092, in milliseconds: later than the other side waits. */
   lateMs: number;
-  /** When the answers of rules 9097 and 9098 come: sooner than the other side gives up. */
+  /** Delay of the answers to test amounts 9097 and 9098, in milliseconds: before the other side gives up. */
   slowMs: number;
-  /** What stands before the addresses of the SPI. */
+  /** Prefix of the paths of the SPI. */
   path?: string;
   clock?: Clock;
 };
@@ -34,16 +34,16 @@ export type HttpAcquirer = {
   port: number;
   /** Its public key: the `x` of an Ed25519 key. */
   publicKey: string;
-  /** What it holds now. */
+  /** The ledger at this moment. */
   ledger(): LedgerSnapshot;
-  /** Says of itself whether it takes payments; it does from the start. */
+  /** Whether the acquirer accepts payments; initially it does. */
   setReady(isReady: boolean): void;
-  /** Cuts all connections, closes the ledger and frees the port. */
+  /** Closes all connections, the ledger and the port. */
   stop(): Promise<void>;
 };
 
 const bodyBytesMax = 65_536;
-/** Messages whose content is remembered, so that another one under the same name is refused. */
+/** Limit of remembered messages; the acquirer rejects different content under the same `messageId`. */
 const fingerprintsMax = 50_000;
 const delayedMax = 10_000;
 const connectionsMax = 1024;
@@ -81,7 +81,7 @@ function notProcessed(status: number, message: unknown, detail: string): HttpRep
   return { status, body: { messageId, outcome: 'NotProcessed', detail } satisfies SpiAnswer };
 }
 
-/** All of a message but what a repeat of it may change. */
+/** A hash of a message without the fields that a repeat may change. */
 function fingerprintOf(path: string, message: Record<string, unknown>): string {
   const { repeat: _repeat, sentAt: _sentAt, ...rest } = message;
   const members = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -99,7 +99,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-/** What the acquirer says to a message that is signed well. */
+/** Answers messages that have a valid signature. */
 function createMessageHandler(options: HttpAcquirerOptions, clock: Clock) {
   const ledger = openLedger({ directory: options.ledgerDir });
   const decider = createSpiDecider({ ledger, clock });
@@ -166,8 +166,9 @@ function createMessageHandler(options: HttpAcquirerOptions, clock: Clock) {
       const once = (reply: HttpReply) => ({ ...reply, delivery: 'once' as const });
       const message = parseObject(body);
       const check = checks.get(path as SpiPath);
-      if (check === undefined) return once(notProcessed(404, message, 'no such address'));
-      if (message === undefined) return once(notProcessed(400, message, 'this is no JSON object'));
+      if (check === undefined) return once(notProcessed(404, message, 'the path is unknown'));
+      if (message === undefined)
+        return once(notProcessed(400, message, 'the body is not a JSON object'));
       if (!check.Check(message)) {
         const [error] = check.Errors(message);
         const where = error === undefined ? '' : ` at ${error.instancePath}`;
@@ -178,9 +179,9 @@ function createMessageHandler(options: HttpAcquirerOptions, clock: Clock) {
       }
       const messageId = String(message['messageId']);
       if (path === '/v1/enquiries') return once(enquire(messageId));
-      if (!isReady) return once(notProcessed(503, message, 'no payments are taken now'));
+      if (!isReady) return once(notProcessed(503, message, 'the acquirer accepts no payments now'));
       if (!isNewOrRepeated(path, message, messageId)) {
-        return once(notProcessed(409, message, 'this messageId stands for another message'));
+        return once(notProcessed(409, message, 'another message has this messageId'));
       }
       return answerDecision(decider.decide({ path, message } as unknown as SpiRequest));
     },
@@ -188,8 +189,7 @@ function createMessageHandler(options: HttpAcquirerOptions, clock: Clock) {
 }
 
 /**
- * Starts a reference acquirer of the HTTP/JSON acquirer SPI. Amounts and cards ask for answers as
- * they do at the acquirer host; 9097 is pending for `slowMs`.
+ * Starts a reference acquirer of the HTTP/JSON acquirer SPI. Test amounts and test cards are those of the acquirer host; 9097 is pending for `slowMs`.
  *
  * @param options address, directory, the platform's keys, delays in milliseconds
  * @throws Error when the port is taken or the ledger cannot be read
@@ -198,7 +198,7 @@ function createMessageHandler(options: HttpAcquirerOptions, clock: Clock) {
  * const acquirer = await startHttpAcquirer({
  *   host: '127.0.0.1', port: 0, ledgerDir, platformKeys: [x], lateMs: 35_000, slowMs: 8_000,
  * });
- * acquirer.publicKey; // what the platform checks its answers with
+ * acquirer.publicKey; // the platform verifies answers with it
  * await acquirer.stop();
  * ```
  */
@@ -240,7 +240,7 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
     }
     const signatureCheck = check({ method, path: url, headers, body }, clock.now());
     if (!signatureCheck.isGenuine || !url.startsWith(prefix)) {
-      const detail = signatureCheck.isGenuine ? 'no such address' : signatureCheck.detail;
+      const detail = signatureCheck.isGenuine ? 'the path is unknown' : signatureCheck.detail;
       const reply = notProcessed(signatureCheck.isGenuine ? 404 : 401, undefined, detail);
       response.writeHead(reply.status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(reply.body));
@@ -256,7 +256,7 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
   }
 
   const server = createServer((request, response) => {
-    // What breaks off on the way was not a message; a ledger that cannot be written answers nothing.
+    // An interrupted request is not a message. Where the ledger cannot be written, the acquirer sends no answer.
     serve(request, response).catch(() => request.socket.destroy());
   });
   server.maxConnections = connectionsMax;

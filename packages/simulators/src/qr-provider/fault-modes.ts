@@ -1,4 +1,4 @@
-// The reference provider, wrong on purpose: one mode for each fault that a conformance run names.
+// Fault modes of the reference provider: one for each fault that a conformance check detects.
 import { CreateQrPayment } from '@switchyard/contract';
 import {
   type ProviderCall,
@@ -9,7 +9,7 @@ import {
   verifyCall,
 } from '@switchyard/sdk-provider';
 
-/** The words of `switchyard provider check`. */
+/** The names that `switchyard provider check` uses. */
 export const brokenModes = [
   'accepts-unsigned',
   'accepts-changed-body',
@@ -53,7 +53,7 @@ export const brokenModes = [
   'too-large',
 ] as const;
 
-/** One way of being wrong. */
+/** One fault mode. */
 export type BrokenMode = (typeof brokenModes)[number];
 export type IsBroken = (mode: BrokenMode) => boolean;
 
@@ -64,7 +64,7 @@ type ProviderState = {
   readonly isBroken: IsBroken;
   readonly secrets: readonly string[];
   readonly now: number;
-  /** The payments that were here, so that an address can be mistaken for another. */
+  /** Identifiers of known payments, for the mode that accepts a signature for another path. */
   paymentIds(): Iterable<string>;
 };
 
@@ -88,7 +88,7 @@ function parseObject(body: Uint8Array | string): Members | undefined {
   }
 }
 
-/** As if the platform had signed it. */
+/** Adds a valid signature of the platform. */
 function signAgain(call: ProviderCall, { secrets, now }: ProviderState): ProviderCall {
   const { method, path, body, headers } = call;
   const text = method === 'GET' ? providerCallText('GET', path) : body;
@@ -111,7 +111,7 @@ function isSignedForAnother(
   return paths.some((path) => fits(providerCallText('GET', path)));
 }
 
-/** Believes what it should not: the call as it would have to be to be right. */
+/** Accepts a wrong signature: returns the call with a valid one. */
 function acceptWrongSignature(call: ProviderCall, state: ProviderState): ProviderCall {
   const { isBroken, secrets, now } = state;
   const { headers, body } = call;
@@ -139,7 +139,7 @@ function acceptWrongSignature(call: ProviderCall, state: ProviderState): Provide
   return call;
 }
 
-/** What comes in: changed so that it is taken, or answered before anybody else sees it. */
+/** Changes an incoming call so that the provider accepts it, or answers it at once. */
 export function changeIncomingCall(
   call: ProviderCall,
   state: ProviderState,
@@ -190,7 +190,7 @@ function changeCreateAnswer(answer: Members, { isBroken }: ProviderState): Membe
   return answer;
 }
 
-/** What goes out. */
+/** Changes an outgoing answer. */
 export function changeOutgoingReply(
   call: ProviderCall,
   reply: ProviderReply,

@@ -1,4 +1,4 @@
-// The door of the reference provider of QR payments.
+// The public interface of the reference provider of QR payments.
 export { type BrokenMode, brokenModes } from './fault-modes.ts';
 export {
   type PlatformPayment,

@@ -27,7 +27,7 @@ test('it explains itself, and refuses what it does not know', () => {
   assert.equal(help.status, 0);
   assert.match(help.stdout, /qr-provider serve --data DIR/);
   const wrong: [string[], RegExp][] = [
-    [['serve', '--data', 'x'], /--platform or --for-check\?/],
+    [['serve', '--data', 'x'], /use either --platform or --for-check/],
     [['serve', '--data', 'x', '--for-check', '--broken', 'none'], /--broken is none of the ways/],
     [['ledger'], /--data is missing/],
   ];

@@ -1,4 +1,4 @@
-// The reference provider as a process: runs until it is told to stop, tells its stories and its books.
+// The command `qr-provider`: runs the reference provider, prints its ledger and its test amounts.
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
@@ -19,29 +19,29 @@ const usage = `qr-provider: a reference provider of QR payments
                     [--path PREFIX] [--display TYPE] [--step-ms N] [--late-ms N]
                     [--retry-ms N] [--broken MODE]
       Runs until SIGINT or SIGTERM.
-      --data       where payments are kept
+      --data       directory of the payments
       --platform   JSON: signingSecrets, baseUrl, tokenUrl, clientId, clientSecret, caFile;
-                   may come later, and is read anew when it changes
-      --for-check  in place of it: a secret of its own in DIR/signing-secret, and events
-                   to wherever a call says, for "switchyard provider check"
+                   may be created later; read again when it changes
+      --for-check  instead of --platform: an own secret in DIR/signing-secret, and events to
+                   the URL in each call, for "switchyard provider check"
       --host       address to listen on             (127.0.0.1)
       --port       port to listen on, 0 for any     (8585)
-      --path       what stands before the addresses of the interface
+      --path       prefix of the paths of the interface
       --display    image/png, image/svg+xml, text/emvqr or url (image/png)
       --step-ms    the pause between two steps of a payment (1000)
-      --late-ms    when the answer comes that is to come too late (12000)
-      --retry-ms   the pause between two tries of an event (1, 2, 5, 10, 30 minutes)
-      --broken     wrong in one of the ways that "qr-provider faults" lists
+      --late-ms    delay of late answers (12000)
+      --retry-ms   the pause between two attempts to send an event (1, 2, 5, 10, 30 minutes)
+      --broken     one of the fault modes that "qr-provider faults" lists
 
   qr-provider ledger --data DIR [--last N] [--json]
-      Prints the books, also while the provider runs.
+      Prints the ledger, also while the provider runs.
 
-  qr-provider down --data DIR      takes no payments from now on
-  qr-provider up --data DIR        takes them again
-  qr-provider outcomes             the amounts that ask for something
-  qr-provider faults               the ways of being wrong
+  qr-provider down --data DIR      rejects all payments from now on
+  qr-provider up --data DIR        accepts payments again
+  qr-provider outcomes             lists the test amounts
+  qr-provider faults               lists the fault modes
 
-Exit codes: 0 done, 1 failed or the books are out of balance, 2 wrong usage.
+Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
 `;
 
 const options = {
@@ -75,7 +75,8 @@ const displays = ['image/png', 'image/svg+xml', 'text/emvqr', 'url'] as const;
 const dayMs = 86_400_000;
 
 function platformOf({ platform, 'for-check': isCheck }: Values): QrProviderOptions['platform'] {
-  if ((platform === undefined) === !isCheck) throw new UsageError('--platform or --for-check?');
+  if ((platform === undefined) === !isCheck)
+    throw new UsageError('use either --platform or --for-check');
   return platform === undefined ? 'check' : { file: platform };
 }
 
@@ -84,7 +85,7 @@ function serverOptions(values: Values, dataDir: string) {
   if (display === undefined) throw new UsageError(`--display is one of ${displays.join(', ')}`);
   const { broken, 'retry-ms': retry } = values;
   if (broken !== undefined && !isBrokenMode(broken)) {
-    throw new UsageError('--broken is none of the ways that "qr-provider faults" lists');
+    throw new UsageError('--broken is none of the fault modes that "qr-provider faults" lists');
   }
   return {
     dataDir,
@@ -105,7 +106,7 @@ function serverOptions(values: Values, dataDir: string) {
 
 async function serve(values: Values, dataDir: string): Promise<void> {
   const provider = await startQrProvider(serverOptions(values, dataDir));
-  // Before it says that it listens: whoever reads that may stop it at once.
+  // A test may send SIGTERM as soon as it reads the next line, so the handlers exist before it.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
@@ -154,7 +155,7 @@ async function run(args: string[]): Promise<void> {
     return;
   }
   if (!['serve', 'ledger', 'down', 'up'].includes(command)) {
-    throw new UsageError('serve, ledger, down, up, outcomes or faults?');
+    throw new UsageError('use one of the commands serve, ledger, down, up, outcomes, faults');
   }
   if (values.data === undefined) throw new UsageError('--data is missing');
   await runOn(command, values, values.data);

@@ -1,4 +1,4 @@
-// The files of the reference provider: each change of a payment is a line before anything is told.
+// The journal of the reference provider: each change of a payment is written before the provider answers.
 import {
   closeSync,
   existsSync,
@@ -12,14 +12,14 @@ import {
 import { join } from 'node:path';
 import type { Payment } from './payment-record.ts';
 
-/** A line of the journal: a payment as it stands now, or an event that was acknowledged. */
+/** A line of the journal: the current state of a payment, or an acknowledged event. */
 type Line = { readonly payment: Payment } | { readonly told: readonly [id: string, event: string] };
 
-/** Payments on file. */
+/** The stored payments. */
 export type PaymentJournal = {
   readonly payments: Map<string, Payment>;
   write(payment: Payment): void;
-  /** The platform has this event. */
+  /** The platform acknowledged this event. */
   recordAcknowledged(payment: Payment, eventId: string): void;
   close(): void;
 };
@@ -27,14 +27,14 @@ export type PaymentJournal = {
 const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 const fileName = 'qr-payments.jsonl';
-/** After so many lines the file is written anew, with the last line of each payment. */
+/** After this number of lines the file is rewritten with the last line of each payment. */
 const linesMax = 400_000;
-/** Of those that are over the oldest are let go of then. */
+/** Above this number the oldest finished payments are dropped at a rewrite. */
 const paymentsMax = 100_000;
 
 export const paymentJournalFile = (directory: string): string => join(directory, fileName);
 
-/** A line that was torn when the process was killed was never answered. */
+/** Leaves out an incomplete last line of a killed process, which was never answered. */
 export function readPaymentJournal(directory: string): Map<string, Payment> {
   const payments = new Map<string, Payment>();
   const path = paymentJournalFile(directory);
@@ -60,7 +60,7 @@ function dropOldest(payments: Map<string, Payment>): void {
 }
 
 /**
- * Opens the journal of a directory; one provider each.
+ * Opens the journal of a directory, for one provider only.
  *
  * @throws Error where it cannot be read or written
  */

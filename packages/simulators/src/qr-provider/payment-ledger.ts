@@ -1,9 +1,9 @@
-// The books of the reference provider: added up, checked, printed, and compared with the other side's.
+// The ledger of the reference provider: totals, checks, output, and comparison with the platform.
 import { formatAmount } from '@switchyard/money';
 import { readPaymentJournal } from './payment-journal.ts';
 import { isOpen, isPaid, type Payment, refundTotals } from './payment-record.ts';
 
-/** A payment in the books. */
+/** A payment in the ledger. */
 export type QrLedgerPayment = {
   platformTransactionId: string;
   providerTransactionId: string;
@@ -30,11 +30,11 @@ export type QrLedgerTotals = {
   net: number;
 };
 
-/** What a reference provider holds. */
+/** The ledger of a reference provider. */
 export type QrLedger = {
   payments: QrLedgerPayment[];
   totals: QrLedgerTotals[];
-  /** What does not add up; nothing where all is well. */
+  /** Errors in the ledger; empty in a correct ledger. */
   faults: string[];
 };
 
@@ -85,7 +85,7 @@ function totalsOf(payments: readonly Payment[]): QrLedgerTotals[] {
   return [...totals.values()];
 }
 
-/** Without what was cancelled before it came: nobody knows whose it was. */
+/** Leaves out payments that were cancelled before their request came: their merchant is unknown. */
 export function ledgerOf(payments: Iterable<Payment>): QrLedger {
   const realPayments = [...payments].filter(({ fingerprint }) => fingerprint !== '');
   return {
@@ -96,10 +96,10 @@ export function ledgerOf(payments: Iterable<Payment>): QrLedger {
 }
 
 /**
- * Reads the books in a directory, also while its provider runs.
+ * Reads the ledger of a directory, also while its provider runs.
  *
- * @param dataDir where the provider keeps them
- * @returns payments in the order in which they came, sums, and what does not add up
+ * @param dataDir directory of the provider
+ * @returns payments in their order of arrival, totals, and errors
  * @throws Error where the files cannot be read
  * @example
  * readQrLedger('qr-provider').totals; // [{ merchantId, currency, paid: 1050, refunded: 0, net: 1050, … }]
@@ -108,7 +108,7 @@ export function readQrLedger(dataDir: string): QrLedger {
   return ledgerOf(readPaymentJournal(dataDir).values());
 }
 
-/** A payment as the other side has it. */
+/** A payment as the platform reports it. */
 export type PlatformPayment = {
   transactionId: string;
   status: string;
@@ -118,11 +118,11 @@ export type PlatformPayment = {
 };
 
 /**
- * Compares the books with the other side's: what is paid, how much, and what was given back.
+ * Compares the ledger with the payments of the platform: status, amount and refunded amount.
  *
- * @param ledger the provider's
- * @param platformPayments the platform's
- * @returns a line for each difference; nothing where both agree
+ * @param ledger the ledger of the provider
+ * @param platformPayments the payments of the platform
+ * @returns a line for each difference; empty where both agree
  * @example
  * differencesOf(readQrLedger(dataDir), transactions); // []
  */
@@ -153,7 +153,7 @@ export function qrLedgerDifferences(
 
 const idWidth = 36;
 
-/** Sums and the last payments as text for people. */
+/** Formats the totals and the last payments as text. */
 export function formatQrLedger({ totals, payments, faults }: QrLedger, last: number): string {
   const lines = [
     'merchant                              open  paid  sum, refunded, net',

@@ -1,4 +1,4 @@
-// What the two reference providers do when they are called: one shows a code, one reads a code.
+// The operations of the reference provider: create, find, cancel and refund a payment.
 import { createHmac, randomBytes } from 'node:crypto';
 import { EmvError } from '@switchyard/emv';
 import {
@@ -90,7 +90,7 @@ export function createReferenceProvider(deps: Deps): QrProvider {
   };
 }
 
-/** What is going to happen, from the answer on. */
+/** The steps of a payment after its answer. */
 function plannedSteps(
   script: PaymentScript,
   payment: Payment,
@@ -113,7 +113,7 @@ function plannedSteps(
 function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPaymentAnswer> {
   const { journal, stepRunner: stage, clock, isBroken } = deps;
 
-  /** Who pays is a part of it, and is not kept. */
+  /** A keyed hash of the request. It covers the scanned code, which the provider does not store. */
   const fingerprintOf = (message: CreateQrPayment): string => {
     const { clientTransactionId, paymentType, paymentScenario, amount, merchant } = message;
     const facts = [clientTransactionId, paymentType, paymentScenario, message.scannedPaymentId];
@@ -148,7 +148,7 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
   function findSamePayment(message: CreateQrPayment, fingerprint: string): Payment | undefined {
     const existing = journal.payments.get(message.platformTransactionId);
     if (existing === undefined) return undefined;
-    // Cancelled before it came: it has no content, and stays cancelled.
+    // The cancel came before the payment: the record has no content and stays cancelled.
     const isSame = existing.fingerprint === '' || existing.fingerprint === fingerprint;
     if (isSame || isBroken('accepts-other-content')) return existing;
     return refuse(409, 'payment_differs', existing.status);
@@ -226,7 +226,7 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
   };
 }
 
-/** @throws ProviderRefusal where no code can say it */
+/** @throws ProviderRefusal where a code cannot hold the amount or currency */
 function merchantCodeOf(message: CreateQrPayment, providerTransactionId: string): string {
   try {
     return merchantCodeText(message, providerTransactionId);
@@ -247,7 +247,7 @@ function createCancels({
 }: Deps): QrProvider['cancel'] {
   const failures = new Map<string, number>();
 
-  /** What never came is cancelled too, and remembered: it may still be on its way. */
+  /** Records a cancel of an unknown payment, whose request may still arrive. */
   function cancelUnknownPayment(platformTransactionId: string) {
     const payment: Payment = {
       platformTransactionId,

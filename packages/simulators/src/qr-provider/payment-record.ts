@@ -1,4 +1,4 @@
-// What the reference provider keeps of a payment, and what it tells of it.
+// The record of a payment, and the answers that the provider builds from it.
 import { defined } from '@switchyard/contract';
 import type {
   ProviderAmount,
@@ -19,25 +19,25 @@ export type Refund = {
   failure?: ProviderFailure;
 };
 
-/** What is going to happen to a payment, and when. */
+/** A planned step of a payment. */
 export type PaymentStep = {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly to: ProviderPaymentStatus;
-  /** Of a refund, which ends so. */
+  /** The refund that the step ends. */
   readonly refundId?: string;
-  /** Happens although the payment is over. */
+  /** Runs although the payment is finished. */
   readonly isForced?: boolean;
-  /** Is told, and not so. */
+  /** The event reports this status, which the payment does not get. */
   readonly isLie?: boolean;
 };
 
-/** A payment; never what was scanned of the consumer. */
+/** A payment, without the scanned code of the consumer. */
 export type Payment = {
   readonly platformTransactionId: string;
   readonly providerTransactionId: string;
   readonly clientTransactionId: string;
-  /** Which of its services the platform asked; absent in files of before there were several. */
+  /** The service that the platform called; absent in old files. */
   readonly serviceId?: string;
   readonly merchantId: string;
   readonly scenario: 'consumerscan' | 'merchantscan';
@@ -46,7 +46,7 @@ export type Payment = {
   readonly eventsUrl: string;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** Tells another message under the same name from a repetition. */
+  /** Distinguishes a repeated request from a different one with the same identifier. */
   readonly fingerprint: string;
   status: ProviderPaymentStatus;
   /** The text of its code, where the consumer scans. */
@@ -54,12 +54,12 @@ export type Payment = {
   payer?: ProviderPayer;
   failure?: ProviderFailure;
   readonly refunds: Refund[];
-  /** Of its last event. */
+  /** Sequence number of the last event. */
   sequence: number;
   steps: PaymentStep[];
   /** Events that the platform has not acknowledged. */
   unsent: ProviderEvent[];
-  /** An event that is told after the next one. */
+  /** An event that is sent after the next one. */
   heldBack?: ProviderEvent;
 };
 
@@ -69,7 +69,7 @@ const paid: ReadonlySet<string> = new Set(['Completed', 'PartiallyRefunded', 'Re
 export const isOpen = ({ status }: Payment): boolean => open.has(status);
 export const isPaid = ({ status }: Payment): boolean => paid.has(status);
 
-/** What was given back, and what is being given back: both count against what was paid. */
+/** Completed refunds, and completed and pending refunds together. */
 export function refundTotals({ refunds }: Payment): { done: number; claimed: number } {
   let done = 0;
   let claimed = 0;
@@ -82,13 +82,13 @@ export function refundTotals({ refunds }: Payment): { done: number; claimed: num
 
 export const amountOf = ({ amount, currency }: Payment): ProviderAmount => ({ amount, currency });
 
-/** How it stands, without a picture. */
+/** The state of a payment, without the image of the code. */
 export function paymentAnswer(payment: Payment): QrPaymentAnswer {
   const { providerTransactionId, status, payer, failure, expiresAt } = payment;
   return {
     providerTransactionId,
     status,
-    // Cancelled before it came: nobody ever said how much.
+    // A payment that was cancelled before its request came has no amount.
     ...(payment.amount === 0 ? {} : { amount: amountOf(payment) }),
     expiresAt: new Date(expiresAt).toISOString(),
     ...defined({ payer, failure }),

@@ -1,31 +1,31 @@
-// The platform as the reference provider knows it: secrets that calls are signed with, and where events go.
+// The connection to the platform: the secrets that sign calls, and the client that sends events.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createEventsClient, type EventsClient } from '@switchyard/sdk-provider';
 
-/** An application of the provider, in the user domain that the address of tokens names. */
+/** An application of the provider, in the user domain of the token URL. */
 type Account = {
-  /** `whsec_…` of its service; while it is renewed, both. */
+  /** `whsec_…` of the service; both secrets during a rotation. */
   readonly signingSecrets: readonly string[];
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
 };
 
-/** What a provider is told when it joins a platform; in a file for its owner alone. */
+/** What a provider receives when it joins a platform. The file must be readable by its owner only. */
 export type QrPlatformSettings = Account & {
   readonly baseUrl: string;
-  /** A file of certificate authorities, in PEM. */
+  /** A PEM file with certificate authorities. */
   readonly caFile?: string;
-  /** Services that it provides as somebody else, each with an account of its own. */
+  /** Further services, each with its own account. */
   readonly accounts?: readonly (Account & { readonly serviceId: string })[];
 };
 
 export type PlatformConnection = {
-  /** None as long as the file is not there. */
+  /** Empty while the file does not exist. */
   secrets(): readonly string[];
-  /** Of the account that this service belongs to; where none does, of the first one. */
+  /** The client of the account of this service; the first account where none matches. */
   client(serviceId?: string): EventsClient | undefined;
   close(): void;
 };
@@ -69,7 +69,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws Error that names what is missing, and no value */
+/** @throws Error that names the missing field and contains no value */
 function readAccount(file: string, fields: Members): Account {
   const { signingSecrets, tokenUrl, clientId, clientSecret } = fields;
   if (!Array.isArray(signingSecrets) || !signingSecrets.every(isText)) {
@@ -102,7 +102,7 @@ function readSettings(file: string): QrPlatformSettings {
   return { ...settings, ...(isText(caFile) ? { caFile } : {}) };
 }
 
-/** The file is read anew whenever it has changed: secrets are renewed while the provider runs. */
+/** Reads the file again when it changes: secrets can rotate while the provider runs. */
 export function platformFromFile(
   file: string,
   onFault: (error: unknown) => void,
@@ -142,7 +142,7 @@ export function platformFromFile(
   };
 }
 
-/** For a run of checks: a secret of its own, and events to wherever a call says. */
+/** For `switchyard provider check`: an own secret, and events to the URL in each call. */
 export function platformForChecks(directory: string): PlatformConnection {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, secretFile);

@@ -1,4 +1,4 @@
-// What a terminal shows: an EMV merchant-presented code, as text or drawn.
+// The EMV merchant-presented code that a terminal displays, as text or image.
 import { writeMerchantCode } from '@switchyard/emv';
 import { formatAmount, numericOf } from '@switchyard/money';
 import type { CreateQrPayment, QrDisplay } from '@switchyard/sdk-provider';
@@ -12,12 +12,12 @@ const unknownCategory = '0000';
 const imageOptions = { errorCorrectionLevel: 'M', margin: 4 } as const;
 const pixelsPerModule = 4;
 
-/** A code holds no control characters, and only so many of the others. */
+/** Removes control characters and shortens a text to the limit of the code. */
 const shorten = (text: string, max: number): string =>
   [...text.replace(/\p{C}+/gu, ' ').trim()].slice(0, max).join('').trim();
 
 /**
- * The text of the code of a payment.
+ * The text of the code for a payment.
  *
  * @throws EmvError where the amount does not fit into a code
  */

@@ -1,22 +1,22 @@
-// What a consumer showed: a code of EMVCo, a bar code of a wallet, or something else. Card data: it is
-// looked at, and never kept, told or logged.
+// Reads the code that a consumer presented: an EMVCo code, a wallet bar code, or another code. It is card data:
+// the provider never stores, returns or logs it.
 import { EmvError, maskPan, readConsumerCode, walletOf } from '@switchyard/emv';
 import type { ProviderFailure, ProviderPayer } from '@switchyard/sdk-provider';
 
-/** What could be read of it. */
+/** The result of reading a scanned code. */
 export type ScannedCode =
   | { readonly isReadable: true; readonly payer: ProviderPayer }
   | { readonly isReadable: false; readonly failure: ProviderFailure };
 
 const visibleDigits = 4;
-/** How a consumer-presented code begins, in base64. */
+/** The first characters of a consumer-presented code, in base64. */
 const consumerCode = /^hQVDUFY/;
 const unreadable: ProviderFailure = {
   code: 'code_unreadable',
-  text: 'What was scanned is no whole code.',
+  text: 'The scanned code is incomplete.',
 };
 
-/** Of a short code nothing is shown. */
+/** A short code is masked completely. */
 const masked = (text: string): string =>
   `****${text.length > 3 * visibleDigits ? text.slice(-visibleDigits).replace(/[^A-Za-z0-9]/g, '*') : ''}`;
 

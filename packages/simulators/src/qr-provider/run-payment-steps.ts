@@ -1,4 +1,4 @@
-// Moves payments on in time, and tells the platform of it: state and event in one line of the journal.
+// Runs the planned steps of payments and sends their events; state and event are one line of the journal.
 import { randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import type {
@@ -21,15 +21,15 @@ import {
 import { renderDisplay } from './qr-code-display.ts';
 import { refundFailure, scriptForAmount } from './test-amounts.ts';
 
-/** Payments that move. */
+/** Runs the steps of payments. */
 export type PaymentStepRunner = {
-  /** A payment is new, or goes on after a restart. */
+  /** Schedules the next step of a new payment, or of one that continues after a restart. */
   scheduleNextStep(payment: Payment): void;
-  /** Happens now. */
+  /** Runs a step now. */
   runStep(payment: Payment, step: PaymentStep): Promise<void>;
-  /** Resolves when nothing of this payment is on its way to the platform, or a try has failed. */
+  /** Resolves when the platform has all events of this payment, or after a time limit. */
   waitUntilSent(payment: Payment): Promise<void>;
-  /** The status that the refunds of a paid payment give it. */
+  /** Sets the status of a paid payment from its refunds. */
   settleRefunds(payment: Payment): void;
   stop(): Promise<void>;
 };
@@ -41,7 +41,7 @@ type Deps = {
   readonly display: QrDisplay['type'];
   readonly isBroken: IsBroken;
   onFault(error: unknown): void;
-  /** An event of this payment is about to be sent. */
+  /** Registers the payment of an event before it is sent. */
   registerEvent(payment: Payment, event: ProviderEvent): void;
 };
 
@@ -82,7 +82,7 @@ export function createPaymentStepRunner(deps: Deps): PaymentStepRunner {
     scheduleNextStep(payment);
   }
 
-  /** What is over stays so, unless the script says otherwise. */
+  /** A finished payment does not change, unless its script requires it. */
   function isRefused(payment: Payment, step: PaymentStep): boolean {
     return !isOpen(payment) && step.isForced !== true && step.isLie !== true;
   }
@@ -136,7 +136,7 @@ export function createPaymentStepRunner(deps: Deps): PaymentStepRunner {
     return isOther ? { ...amount, amount: amount.amount - 1 } : amount;
   }
 
-  /** One line of the journal holds the change and its event; only then it goes out. */
+  /** Writes the change and its event as one line of the journal, then sends the event. */
   async function recordAndSend(payment: Payment, event: ProviderEvent): Promise<void> {
     const { eventDelivery: telling } = scriptForAmount(payment.amount);
     let events = [event];

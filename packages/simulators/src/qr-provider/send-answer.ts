@@ -1,4 +1,4 @@
-// How answers come, or do not: in time, late, in pieces, broken off, or something else instead.
+// Sends answers in time, late, in pieces, incomplete, or not at all, as the test amount selects.
 import type { ServerResponse } from 'node:http';
 import { type ProviderCall, type ProviderReply, providerPaths } from '@switchyard/sdk-provider';
 import { type IsBroken, jsonReply } from './fault-modes.ts';
@@ -15,7 +15,7 @@ const dripMs = 200;
 const rememberedMax = 100_000;
 const failuresOf: Partial<Record<AnswerDelivery, number>> = { 'error-twice': 2 };
 
-/** What a call asks for, told by its amount; the repetition of what was spoilt is answered well. */
+/** The fault that the amount of a call selects; a repeated call gets a correct answer. */
 type AnswerFault = { readonly id: string; readonly delivery: AnswerDelivery };
 
 function answerFaultOf({ method, path, body }: ProviderCall): AnswerFault | undefined {

@@ -1,4 +1,4 @@
-// Brings events to the platform, by the queue of the SDK; wrong where the provider is broken.
+// Sends events to the platform with the queue of the SDK; a fault mode changes them.
 import { randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import {
@@ -18,7 +18,7 @@ import { scriptForAmount } from './test-amounts.ts';
 
 export type EventSender = {
   readonly queue: EventQueue;
-  /** From now on this event is of this payment. */
+  /** Registers the payment of an event. */
   registerEvent(payment: Payment, event: ProviderEvent): void;
 };
 
@@ -35,7 +35,7 @@ type Deps = {
 const concurrency = 32;
 const withoutTokenTimeoutMs = 10_000;
 
-/** As somebody does who forgot that a token is needed. */
+/** Sends an event without a token, for a fault mode. */
 async function sendWithoutToken(url: string, event: ProviderEvent): Promise<SendResult> {
   try {
     const { status } = await fetch(url, {
@@ -57,7 +57,7 @@ export function createEventSender(deps: Deps): EventSender {
   const owners = new Map<string, Payment>();
   const tried = new Set<string>();
 
-  /** The journal has them already: each change of a payment is written with its events. */
+  /** The journal already contains the events: it writes each change of a payment with its events. */
   const store: EventStore = {
     load: () =>
       [...journal.payments.values()].flatMap((payment) =>
@@ -82,7 +82,7 @@ export function createEventSender(deps: Deps): EventSender {
     },
   };
 
-  /** As a provider would send it that is wrong in this way. */
+  /** Changes an event as the fault mode requires. */
   function changeEvent(event: ProviderEvent): ProviderEvent {
     if (isBroken('wrong-event')) {
       const { sequence: _left, ...rest } = event;

@@ -1,4 +1,4 @@
-// The HTTP server of the reference provider: calls in, answers out, late or wrong where they are asked to be.
+// The HTTP server of the reference provider.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -37,23 +37,23 @@ export type QrProviderOptions = {
   host: string;
   /** Port to listen on; 0 takes a free one. */
   port: number;
-  /** Where payments are kept; made where missing. One provider each. */
+  /** Directory of the payments; created where missing. For one provider only. */
   dataDir: string;
-  /** The platform: known, in a file that is read anew when it changes, or a run of checks. */
+  /** The platform: its settings, a file that is read again when it changes, or `check` for conformance checks. */
   platform: QrPlatformSettings | { readonly file: string } | 'check';
-  /** What stands before the addresses of the SPI. */
+  /** Prefix of the paths of the SPI. */
   path?: string;
-  /** What terminals show; an amount may ask for something else. */
+  /** The type of the display; a test amount may select another one. */
   display?: QrDisplay['type'];
   /** The pause between two steps of a payment, milliseconds. */
   stepMs?: number;
-  /** When the answer comes that is to come too late. */
+  /** Delay of late answers, in milliseconds. */
   lateMs?: number;
-  /** The pauses between tries of events; left out: 1, 2, 5, 10, 30 minutes. */
+  /** The pauses between attempts to send an event; default: 1, 2, 5, 10, 30 minutes. */
   retryMs?: readonly number[];
   broken?: BrokenMode;
   clock?: Clock;
-  /** Hears of what is worth a line: events that wait, a platform file that cannot be read. */
+  /** Receives warnings: unsent events, a platform file that cannot be read. */
   warn?: (message: string) => void;
 };
 
@@ -61,15 +61,15 @@ export type QrProviderOptions = {
 export type QrProviderServer = {
   /** The port it listens on. */
   port: number;
-  /** What a service declares as its `spiUrl`. */
+  /** The `spiUrl` of the service. */
   url: string;
-  /** What it holds now. */
+  /** The ledger at this moment. */
   ledger(): QrLedger;
-  /** Wrong from now on in this way, or in none. */
+  /** Sets the fault mode; undefined ends it. */
   setBroken(mode: BrokenMode | undefined): void;
-  /** Takes no payments, or takes them again; kept over a restart. */
+  /** Whether the provider rejects all payments; stored across restarts. */
   setDown(isDown: boolean): void;
-  /** Cuts all connections, waits for events that are on their way, frees the port. */
+  /** Closes all connections, waits for events that are being sent, closes the port. */
   stop(): Promise<void>;
 };
 
@@ -83,7 +83,7 @@ const keyBytes = 32;
 const ownerOnly = 0o600;
 const knownIdsMax = 200;
 
-/** Tells the provider in this directory to take no payments, or to take them again. */
+/** Sets whether the provider of this directory rejects all payments. */
 export function setQrProviderDown(dataDir: string, isDown: boolean): void {
   const path = join(dataDir, downFile);
   if (isDown) writeFileSync(path, '', { mode: ownerOnly });
@@ -105,7 +105,7 @@ function platformOf({ platform, dataDir }: QrProviderOptions, warn: (message: st
   return platformFromSettings(platform);
 }
 
-/** Nothing where it is too long. */
+/** Undefined where the body is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -128,7 +128,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-/** The parts that hold payments, and the function that answers a call. */
+/** Connects the journal, the steps and the platform, and answers calls. */
 function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
   const { dataDir, clock = systemClock, warn = () => {} } = options;
   const { stepMs = defaultStepMs, display = 'image/png' } = options;
@@ -185,8 +185,7 @@ function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | 
 
 /**
  * Starts a reference provider of QR payments, for both scenarios: where the consumer scans it shows
- * an EMV merchant-presented code, where the merchant scans it reads what the consumer showed. Amounts
- * ask for stories; the README lists them.
+ * an EMV merchant-presented code, where the merchant scans it reads what the consumer showed. Test amounts select the course of a payment; the README lists them.
  *
  * @param options address, directory, the platform, delays in milliseconds
  * @throws Error when the port is taken or the directory cannot be read
@@ -220,7 +219,7 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   }
 
   const server = createServer((request, response) => {
-    // What breaks off on the way was no call; a journal that cannot be written answers nothing.
+    // An interrupted request is not a call. Where the journal cannot be written, the provider sends no answer.
     serve(request, response).catch(() => request.socket.destroy());
   });
   server.maxConnections = connectionsMax;

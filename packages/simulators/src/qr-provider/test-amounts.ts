@@ -1,7 +1,7 @@
-// What amounts ask for: the last four digits of a payment or a refund pick its story.
+// Test amounts: the last four digits of a payment or refund select its course.
 import type { ProviderFailure, ProviderPaymentStatus, QrDisplay } from '@switchyard/sdk-provider';
 
-/** How the answer to a call comes, or does not. */
+/** How the provider sends the answer to a call. */
 export type AnswerDelivery =
   | 'in-time'
   | 'error'
@@ -15,34 +15,34 @@ export type AnswerDelivery =
   | 'redirect'
   | 'after-event';
 
-/** How events are told. */
+/** How the provider sends events. */
 export type EventDelivery = 'once' | 'twice' | 'in-wrong-order' | 'not-at-all' | 'other-amount';
 
-/** What a cancel finds. */
+/** How a cancel ends. */
 export type CancelBehaviour = 'obeys' | 'paid-afterwards' | 'paid-before' | 'error-twice';
 
-/** The story of a payment. */
+/** The course of a payment. */
 export type PaymentScript = {
-  /** For people. */
+  /** Text of the command `qr-provider outcomes`. */
   readonly description: string;
-  /** What happens after the answer, in steps; left out: Scanned, Completed. */
+  /** The statuses after the answer; default: Scanned, Completed. */
   readonly next?: readonly ProviderPaymentStatus[];
-  /** The answer where the merchant scans; left out: Completed. */
+  /** The status in the answer where the merchant scans; default: Completed. */
   readonly atOnce?: ProviderPaymentStatus;
-  /** The answer comes without a picture, which follows. */
+  /** The answer has no display; it follows in an event. */
   readonly isDisplayLater?: true;
   readonly failure?: ProviderFailure;
   readonly display?: QrDisplay['type'];
-  /** Refused with this status, and not taken. */
+  /** The provider rejects the call with this status and creates no payment. */
   readonly refusal?: 422 | 500 | 503;
   readonly delivery?: AnswerDelivery;
   readonly eventDelivery?: EventDelivery;
   readonly onCancel?: CancelBehaviour;
-  /** Nobody tells that it has expired. */
+  /** The provider sends no event for the expiry. */
   readonly staysOpen?: true;
-  /** Told once it is over, and not so. */
+  /** A wrong status that the provider reports after the payment has ended. */
   readonly falseStatus?: ProviderPaymentStatus;
-  /** Paid when it was over. */
+  /** The payment is paid after its expiry. */
   readonly isPaidLate?: true;
 };
 
@@ -156,12 +156,12 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
   },
 };
 
-/** The story of a refund. */
+/** The course of a refund. */
 export type RefundScript = {
   readonly description: string;
-  /** The answer; left out: Completed. */
+  /** The status in the answer; default: Completed. */
   readonly atOnce?: 'Pending' | 'Declined';
-  /** How it ends. */
+  /** The final status. */
   readonly next?: 'Completed' | 'Declined';
   readonly delivery?: AnswerDelivery;
 };

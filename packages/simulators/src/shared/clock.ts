@@ -1,6 +1,6 @@
-// The only place where the simulator asks for the time of day.
+// The clock of the simulators.
 
-/** Tells the time, as milliseconds since 1970; a test hands in its own. */
+/** Milliseconds since 1970; a test passes its own clock. */
 export type Clock = { now(): number };
 
 export const systemClock: Clock = { now: () => Date.now() };

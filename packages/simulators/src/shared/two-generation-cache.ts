@@ -1,4 +1,4 @@
-// A bounded memory of two generations: what was not set again in the younger one is dropped.
+// A bounded cache of two generations: a value that is not set again is dropped after two rotations.
 
 export type TwoGenerationCache<Value> = {
   get(key: string): Value | undefined;

@@ -1,4 +1,4 @@
-// The door of the simulated terminal.
+// The public interface of the simulated terminal.
 
 export type { PinPadKeys } from './cards/pin-pad.ts';
 export { type TerminalFault, terminalFaults, terminalTestAmounts } from './cards/test-amounts.ts';

@@ -1,4 +1,4 @@
-// A whole terminal from the facts of one: the platform, the local way in and the cloud.
+// Starts a terminal with its platform connection, local listener and Cloud Connector connection.
 import { randomBytes } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import { createProtection, type SharedKey } from '@switchyard/nexo';
@@ -12,7 +12,7 @@ import { connectTerminalPlatform } from './platform/payments-api.ts';
 import { createTerminal } from './terminal.ts';
 
 /**
- * Which terminal is started, and how it is reached.
+ * Identity and connections of the terminal.
  *
  * @example
  * const options: StartOptions = { tsn, dataDir, keys, baseUrl, deviceAuthUrl, cert, key, ca, now: Date.now };
@@ -27,7 +27,7 @@ export type StartOptions = {
   readonly cert: string;
   readonly key: string;
   readonly ca?: string | undefined;
-  /** Left out, it does not listen. */
+  /** Without it, the terminal does not listen. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** Whether it connects to the Cloud Connector. */
   readonly cloud?: boolean;
@@ -38,9 +38,9 @@ export type StartOptions = {
   readonly loginRequired?: boolean;
   readonly times?: Partial<TerminalTimes>;
   readonly now: () => number;
-  /** A test that wants the same bytes each time brings its own; default: of the machine. */
+  /** Random bytes; default: node:crypto. A test passes a fixed source. */
   readonly random?: (size: number) => Uint8Array;
-  readonly onEvent?: (happening: TerminalEvent) => void;
+  readonly onEvent?: (event: TerminalEvent) => void;
   readonly onCloud?: (state: DeviceState, error?: string) => void;
 };
 
@@ -58,7 +58,7 @@ export type StartedTerminal = {
 
 const serialOf = (tsn: string): string => tsn.slice(tsn.lastIndexOf('-') + 1);
 
-/** As client libraries of this field want the subject of the certificate: model, hyphen, serial. */
+/** The subject that common client libraries expect: model, hyphen, serial number. */
 function subjectOf(tsn: string): string {
   const model = tsn.slice(0, tsn.lastIndexOf('-')).replace(/[^A-Za-z0-9]/g, '');
   return `${model}-${serialOf(tsn)}.test.terminal.adyen.com`;

@@ -1,4 +1,4 @@
-// What can be set at the terminal from outside, as a hand at a real one would.
+// Controls of the simulated terminal, for actions that a person does at a real one.
 import type { eventOf } from '@switchyard/nexo';
 import type { RuntimeState } from './context/service-context.ts';
 import type { Terminal } from './context/terminal-interface.ts';

@@ -1,4 +1,4 @@
-// A terminal on a stage: a platform in a few lines, quick times, and everything that it answers.
+// A terminal for tests: a fake platform, short times, and all answers.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -50,7 +50,7 @@ export function temporaryFolder(): string {
   return made;
 }
 
-/** Of a service that nobody asked for before. */
+/** The address of a new service request. */
 export const newAddress = (saleId = 'till-3') => {
   services += 1;
   return { saleId, poiId, serviceId: `S${services}` };
@@ -63,7 +63,7 @@ export const paymentRequest = (amount: number, members: object = {}, to = newAdd
     ...members,
   });
 
-/** What gives all of a sale of 10 back: a refund that names it, or its reversal. */
+/** The request that undoes a sale of 10: a refund of the original, or its reversal. */
 export function undoRequest(
   category: 'Payment' | 'Reversal',
   sold: AnyMessage | undefined,
@@ -85,7 +85,7 @@ export function undoRequest(
   });
 }
 
-/** A till with a cashier, by a channel of both directions; all that the terminal says to it is kept. */
+/** A till with a cashier on a two-way channel; keeps all messages of the terminal. */
 export async function cashierTill(
   { terminal }: Pick<ReturnType<typeof createTestTerminal>, 'terminal'>,
   hear: (message: AnyMessage, channel: TerminalChannel) => void = () => undefined,
@@ -140,12 +140,12 @@ export function createTestTerminal(
       now: systemClock.now,
       random: (size: number) => randomBytes(size),
       times: shortTimes,
-      onEvent: (happening) => void events.push(happening),
+      onEvent: (event) => void events.push(event),
       ...options,
     });
   let terminal = make();
 
-  /** All that comes back for one message. */
+  /** All answers to one message. */
   async function send(message: AnyMessage, isTwoWay = false) {
     const texts: string[] = [];
     let isDropped = false;

@@ -1,4 +1,4 @@
-// The simulated terminal: a machine over the dialogue, whose services pay at the platform.
+// The simulated terminal: receives messages, runs the services, sends the answers.
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -85,7 +85,7 @@ function initialRuntimeState(): RuntimeState {
   };
 }
 
-/** What is inside of a protected message; the protected message itself where it does not open. */
+/** Decrypts a protected message; returns it unchanged where that fails. */
 function openProtected(
   reading: Reading,
   channel: TerminalChannel,
@@ -94,7 +94,10 @@ function openProtected(
   if (reading.kind !== 'Protected') return reading;
   const inner = channel.protection?.open(reading);
   if (inner !== undefined && inner.kind !== 'Refused') return inner;
-  emit({ type: 'Ignored', reason: inner?.refusal ?? 'protected, and there is no key' });
+  emit({
+    type: 'Ignored',
+    reason: inner?.refusal ?? 'the message is protected, and the terminal has no key',
+  });
   return reading;
 }
 
@@ -109,7 +112,7 @@ function requireReady(
 }
 
 /**
- * Makes a simulated terminal; one of each directory. It takes up what an earlier one has left open.
+ * Creates a simulated terminal; one for each directory. It resolves the interrupted work of an earlier process.
  *
  * @example
  * const terminal = createTerminal({ tsn, dataDir, platform, keys, now: Date.now, random: randomBytes });
@@ -187,7 +190,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (isNew && activeRequest !== undefined) till.showCashierStatus(activeRequest, lines);
   }
 
-  /** In clear: the till may have no key that the terminal knows. The reason never says what did not fit. */
+  /** Sends the rejection unencrypted, because the till may not have the key. The reason has no cryptographic detail. */
   function sendClearRejection(decision: PoiDecision, channel: TerminalChannel): void {
     if (decision.do === 'Notify') sendClear(decision.message, channel);
     if (decision.do === 'Ignore') emit({ type: 'Ignored', reason: decision.reason });
@@ -197,7 +200,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (isOff) return false;
     const raw = readMessage(text);
     if (channel.protection !== undefined && raw.kind !== 'Protected') {
-      sendClearRejection(poi.reject(raw, text, 'has to be protected'), channel);
+      sendClearRejection(poi.reject(raw, text, 'message protection is required'), channel);
       return true;
     }
     const reading = openProtected(raw, channel, emit);
@@ -227,7 +230,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (decision.do === 'Run') await run(decision.message, channel);
   }
 
-  /** The answer; undefined where the terminal has lost its power, or there is none to give. */
+  /** The answer; undefined for a notification, which has none. */
   async function answerOf(
     message: AnyMessage,
     call: ServiceCall,
@@ -349,7 +352,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     power = new AbortController();
     activeRequest = undefined;
     emit({ type: 'Fault', fault: 'Reboot' });
-    // A till that waits for an answer sees at once that none will come, also where it is not attached.
+    // Close the connections of waiting tills, also of those that are not attached.
     const broken = new Set(channels);
     for (const { controller, channel } of tasks.values()) {
       controller.abort(new PowerLostError('off'));

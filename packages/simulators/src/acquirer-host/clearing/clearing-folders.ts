@@ -1,4 +1,4 @@
-// Exchanges clearing files by folders: what is laid into `inbox` is answered in `outbox`.
+// Exchanges clearing files by folders: a file in `inbox` gets its acknowledgement in `outbox`.
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClearingProcessor } from './process-clearing-file.ts';
@@ -6,12 +6,12 @@ import type { ClearingProcessor } from './process-clearing-file.ts';
 const POLL_INTERVAL_MS = 500;
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
-/** A file under way has another ending until it is whole. */
+/** An incomplete file has another extension. */
 const FILE_EXTENSION = '.txt';
 
 export type ClearingFolders = { stop(): void };
 
-/** Looks into the inbox from time to time; a file that was answered goes to `done`. */
+/** Polls the inbox; a processed file moves to `done`. */
 export function watchClearingFolders(deps: {
   directory: string;
   desk: ClearingProcessor;

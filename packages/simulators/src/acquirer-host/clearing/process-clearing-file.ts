@@ -1,4 +1,4 @@
-// Takes clearing files: proves that one is whole and in its turn, captures by its lines, acknowledges it.
+// Processes clearing files: checks that a file is complete and in sequence, captures its lines, acknowledges it.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const APPROVED = '00';
 /** `sender` is an institution and its link: each counts its own files. */
 type Header = { sender: string; sequence: number; previous: number; fileId: string };
 type Line = { number: string; rrn: string; currency: string; request: FinancialRequest };
-/** The files taken of each sender: their content as a hash, by their number. */
+/** The processed files of each sender: hash of the content by sequence number. */
 type ProcessedFiles = Record<string, Record<number, string>>;
 
 const parseInteger = (text: string | undefined) =>
@@ -33,7 +33,7 @@ function readHeader(text: string): Header {
   return { sender: `${institution}|${link}`, sequence: number, previous, fileId };
 }
 
-/** A line names its own message and the authorisation by the numbers that both went by. */
+/** A line contains the numbers of its own message and of the authorisation. */
 function readLine(text: string): Line | undefined {
   const fields = text.split('|');
   if (fields.length !== FIELDS_OF_LINE || fields[0] !== 'C') return undefined;
@@ -79,7 +79,7 @@ function totalsOf(lines: readonly Line[]): string[] {
   ];
 }
 
-/** Why a file is not taken at all, or its lines. */
+/** The lines of a file, or the reason why it is rejected. */
 function readLines(body: readonly string[], trailer: string, digest: string): Line[] | string {
   const lines = body.map(readLine);
   if (lines.some((line, index) => line?.number !== String(index + 1))) return 'FORMAT';
@@ -96,7 +96,7 @@ function isMissingFile(error: unknown): boolean {
   return (error as { code?: string }).code === 'ENOENT';
 }
 
-/** Remembers which files were taken, over a restart. */
+/** Keeps the list of processed files across restarts. */
 function openProcessedFiles(path: string) {
   let processed: ProcessedFiles = {};
   try {
@@ -115,7 +115,7 @@ function openProcessedFiles(path: string) {
 }
 
 export type ClearingProcessor = {
-  /** @throws Error for what is no clearing file; one that is damaged is acknowledged so */
+  /** @throws Error for a text that is not a clearing file; a damaged file gets a negative acknowledgement */
   process(text: string): string;
 };
 
@@ -132,7 +132,7 @@ export function createClearingProcessor(deps: {
   ): string | undefined {
     const files = processedFiles.filesOf(sender);
     const earlierDigest = files[sequence];
-    // The same file again is answered as before; another one under its number is not taken.
+    // A repeated file gets the same acknowledgement; a different file with its number is rejected.
     if (earlierDigest !== undefined) return earlierDigest === digest ? undefined : 'DUPLICATE';
     return previous > 0 && files[previous] === undefined ? 'SEQUENCE' : undefined;
   }
@@ -159,7 +159,7 @@ export function createClearingProcessor(deps: {
         ...line,
         code: deps.capture({ ...line.request, repeat }),
       }));
-      // The captures are durable before the file counts as taken: it may come again, they go once.
+      // The captures are written before the file is marked as processed: a repeated file captures nothing twice.
       deps.flush();
       if (!repeat) processedFiles.add(header, digest);
       const rejected = answers.filter(({ code }) => code !== APPROVED);

@@ -1,4 +1,4 @@
-// The keys that the host shares with the other side, and how it gives it new ones.
+// The keys that the host shares with the other side, and how the host sends new ones.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { MacPlace } from '@switchyard/iso8583';
 import { aesCmac, keyCheckValue, retailMac, wrapKey } from '@switchyard/pin';
 
 /**
- * A key, and what cipher it is for.
+ * A key and its cipher.
  *
  * @example
  * const key: HostKey = { algorithm: 'Tdes', key: Buffer.from('0123456789ABCDEFFEDCBA9876543210', 'hex') };
@@ -16,40 +16,40 @@ export type HostKey = { algorithm: 'Tdes' | 'Aes'; key: Buffer };
 
 /** The keys that a host starts with; each may be missing. */
 export type HostKeys = {
-  /** Of PIN blocks. */
+  /** Encrypts PIN blocks. */
   zonePin?: HostKey;
-  /** Of message authentication. */
+  /** Authenticates messages. */
   mac?: HostKey;
-  /** New keys go out under this one. */
+  /** Encrypts new keys. */
   zoneMaster?: HostKey;
 };
 
-/** `P` of PIN blocks, `M` of message authentication. */
+/** `P`: PIN blocks, `M`: message authentication. */
 export type KeyUse = 'P' | 'M';
 
-/** A new key on its way to the other side. */
+/** A new key that is sent to the other side. */
 export type KeyOffer = {
-  /** DE48 that brings it, canonical. */
+  /** DE48 with the key, in canonical form. */
   text: string;
-  /** The other side has taken it: it is the present one. */
+  /** The other side accepted the key: it becomes the current key. */
   accept(): void;
 };
 
 export type KeyRing = {
-  /** The keys of a use that are good now, the present one first. */
+  /** The valid keys of a use, the current key first. */
   keysFor(use: KeyUse): readonly Buffer[];
   /** Undefined where there is no zone master key. */
   offer(use: KeyUse): KeyOffer | undefined;
 };
 
-/** The youngest first. */
+/** The newest key first. */
 type Keys = { [use in KeyUse]?: HostKey[] };
 
-/** What a host remembers: the keys that the other side has taken, and those that it may have taken. */
+/** The stored keys: those that the other side accepted, and those that it may have accepted. */
 type Stored = Keys & { offered: Keys };
 
 const validKeysMax = 2;
-/** Offers of a use that nobody has answered yet. */
+/** Limit of unanswered key offers for a use. */
 const openOffersMax = 4;
 const keyBytes = 16;
 const keyIndex = '01';
@@ -77,8 +77,8 @@ function readStoredKeys(path: string): Stored {
 }
 
 /**
- * Opens the ring of a host. Keys that were given away outlive the process, beside the ledger; so do those that the
- * other side has not answered yet, since it may use them already.
+ * Opens the key ring of a host. Sent keys are stored beside the ledger, also those that the other side has not
+ * answered yet, because it may use them already.
  *
  * @param options `directory` of the ledger; `keys` to start with; `mac` as the table has it
  */
@@ -99,7 +99,7 @@ export function openKeyRing(options: {
 
   function all(use: KeyUse): HostKey[] {
     const present = [...(stored[use] ?? []), ...(configured[use] ?? [])].slice(0, validKeysMax);
-    // The other side may use the new key before it has told us so.
+    // The other side may use the new key before the host receives its answer.
     return [...present, ...offered(use)];
   }
 
@@ -110,12 +110,12 @@ export function openKeyRing(options: {
         : value,
     );
     mkdirSync(directory, { recursive: true, mode: OWNER_ONLY_DIRECTORY });
-    // Whole or not at all, however the process ends.
+    // The rename is atomic, so the file is complete even if the process is killed.
     writeFileSync(`${path}.new`, text, { mode: OWNER_ONLY });
     renameSync(`${path}.new`, path);
   }
 
-  /** Offers before this one are answered as well: the other side goes by the last that it took. */
+  /** Older offers end as well: the other side uses the last key that it accepted. */
   function acceptKey(use: KeyUse, key: HostKey): void {
     const at = offered(use).indexOf(key);
     if (at < 0) return;

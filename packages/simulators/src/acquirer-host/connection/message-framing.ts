@@ -1,4 +1,4 @@
-// What stands on the wire of a connection: frames with their TPDU, messages in the host's own way, codes.
+// The bytes of a connection: frames with TPDU, messages of the host's dialect, and message authentication codes.
 import {
   createDeframer,
   encodeFrame,
@@ -8,18 +8,18 @@ import {
 } from '@switchyard/iso8583';
 import { computeMac, type KeyRing } from './exchange-keys.ts';
 
-/** A message whose authentication is missing or another one. */
+/** A message without a valid authentication code. */
 export class MacError extends Error {
   override readonly name = 'MacError';
 }
 
 export type MessageFraming = {
-  /** The frames of a chunk; throws where the stream has lost its limits. */
+  /** The frames in a chunk; throws for an invalid frame. */
   push(chunk: Buffer): Frame[];
   read(payload: Buffer): Message;
   /** The bytes of a message without its frame. */
   write(message: Message): Buffer;
-  /** Puts the frame around them: to the TPDU that a request came with, the other way round. */
+  /** Adds the frame; an answer has the TPDU of its request with swapped addresses. */
   frame(payload: Buffer, tpdu: Buffer): Buffer;
 };
 
@@ -27,7 +27,7 @@ const frameBytesMax = 8192;
 const idBytes = 1;
 const addressBytes = 2;
 
-/** The addresses of a TPDU change places: whoever sent it gets it. */
+/** Swaps source and destination of a TPDU for the answer. */
 function swapTpduAddresses(tpdu: Buffer): Buffer {
   const id = tpdu.subarray(0, idBytes);
   const to = tpdu.subarray(idBytes, idBytes + addressBytes);
@@ -58,13 +58,15 @@ export function createMessageFraming({
         .keysFor('M')
         .some((key) => code?.equals(computeMac(algorithm, key, over)) === true);
       if (!isAuthentic)
-        throw new MacError('the authentication of a message is missing or another one');
+        throw new MacError(
+          'the authentication code (DE64 or DE128) of a message is missing or wrong',
+        );
       return message;
     },
     write(message) {
       if (algorithm === undefined || !host.wantsMac(message.mti)) return host.encode(message);
       const [key] = ring.keysFor('M');
-      if (key === undefined) throw new MacError('there is no key of message authentication');
+      if (key === undefined) throw new MacError('no key for message authentication is configured');
       const { over, seal } = host.unsealed(message);
       return seal(computeMac(algorithm, key, over));
     },

@@ -1,4 +1,4 @@
-// Shows what a table makes of messages: a sale, its reversal and an echo, as they stand on the wire.
+// Sample messages of a host table: the bytes of a sale, its reversal and an echo.
 import { compileHost, encodeFrame, type HostTable, type Message } from '@switchyard/iso8583';
 import { computeMac } from './exchange-keys.ts';
 
@@ -43,12 +43,12 @@ const samples: Readonly<Record<string, Message>> = {
   echo: { mti: '0800', fields: { 7: '0131120020', 11: '000003', 70: '301' } },
 };
 
-/** When the samples are sent: whatever day it is, they look the same. */
+/** Fixed date of the samples, so that their bytes never change. */
 const sampleDay = Date.UTC(2026, 0, 31, 12);
-/** There is no key in a sample: the code is the one of a key of zeros. */
+/** Samples use a key of zeros for message authentication. */
 const sampleKey = Buffer.alloc(16);
 
-/** A line for each sample: its name, and its bytes in hex, frame and authentication included. */
+/** A line for each sample: its name, and its bytes in hexadecimal with frame and authentication code. */
 export function sampleLines(table: HostTable): string {
   const host = compileHost(table, { now: () => sampleDay });
   const { framing } = host;

@@ -1,26 +1,26 @@
-// Collects the answers of one turn of the event loop, so that the ledger is written once for all.
+// Collects the answers of one event loop iteration, so that the ledger is written once for all of them.
 import type { Socket } from 'node:net';
 
-/** A frame to send, or with `undefined` a connection to cut. */
+/** A frame to send, or with `undefined` a connection to close. */
 type QueuedFrame = { socket: Socket; frame: Buffer | undefined };
 
 export type AnswerQueue = {
   /** Sends a frame once the ledger is written. */
   send(socket: Socket, frame: Buffer): void;
-  /** Cuts a connection once the ledger is written. */
+  /** Closes a connection once the ledger is written. */
   disconnect(socket: Socket): void;
-  /** Has the ledger written although nothing is to be sent. */
+  /** Writes the ledger although there is no answer to send. */
   scheduleFlush(): void;
-  /** Writes and sends at once what waits. */
+  /** Writes the ledger and sends the queued answers at once. */
   flushNow(): void;
 };
 
-/** A peer that does not read its answers is cut off. */
+/** The host closes the connection of a peer that does not read its answers. */
 const unreadBytesMax = 1 << 20;
 
 /**
- * @param deps `flush` writes the ledger and throws where it cannot; then nothing is answered and
- *   the connections are cut, so that the other side asks again
+ * @param deps `flush` writes the ledger. Where it throws, the host sends no answer and closes the connections, so that
+ *   the other side repeats its messages
  */
 export function createAnswerQueue(deps: {
   flush: () => void;

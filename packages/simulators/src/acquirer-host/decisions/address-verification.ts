@@ -1,4 +1,4 @@
-// Address verification: what the host says of a postal code and a house number.
+// Address verification: the result letter for a postal code and a house number.
 
 const addressTag = '82';
 const postalCodeLength = 9;
@@ -16,8 +16,8 @@ function subelementOf(field: string, tag: string): string | undefined {
 }
 
 /**
- * The letter for an address, or nothing where none was sent: a last digit of 9 does not match,
- * and a postal code of zeros cannot be checked.
+ * The letter for an address, or undefined where the request has no address. A last digit of 9 does not match;
+ * a postal code of zeros cannot be checked.
  *
  * @param field DE48 of the request
  * @example

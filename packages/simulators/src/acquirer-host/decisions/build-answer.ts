@@ -1,4 +1,4 @@
-// Builds answers out of requests.
+// Builds the answer to a request.
 import type { Message } from '@switchyard/iso8583';
 import type { RecordedAnswer } from '../ledger/ledger-entries.ts';
 import { addressVerificationResult } from './address-verification.ts';
@@ -7,7 +7,7 @@ const ECHOED = [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70, 95] as const;
 const PARTIALLY_APPROVED = '10';
 const AMOUNT_DIGITS = 12;
 
-/** Whether a message type is that of an answer or a confirmation, which wants none itself. */
+/** Whether a message type is a response or an acknowledgement, which the host does not answer. */
 export function isResponseMessage(mti: string): boolean {
   return Number(mti.slice(2, 3)) % 2 === 1;
 }
@@ -16,7 +16,7 @@ function answerType(mti: string): string {
   return `${mti.slice(0, 2)}${Number(mti.slice(2, 3)) + 1}0`;
 }
 
-/** An answer with nothing but a response code (DE39) and the echo of the request. */
+/** An answer that has a response code (DE39) and echoes fields of the request. */
 export function answerWithCode(request: Message, code: string): Message {
   const answer: Message = { mti: answerType(request.mti), fields: {} };
   for (const field of ECHOED) {
@@ -31,14 +31,14 @@ const hexOf = (text: string): string => Buffer.from(text, 'latin1').toString('he
 
 /**
  * Tag 91, issuer authentication data: eight bytes that stand for the cryptogram and the two of the
- * response code (EMV Book 2, 8.2.1). There is no key behind them; no card accepts them.
+ * response code (EMV Book 2, 8.2.1). They are not computed with a key, so no card accepts them.
  */
 function issuerAuthentication(trace: string, code: string): string {
   const cryptogram = hexOf(trace.padStart(8, '0').slice(-8));
   return `910A${cryptogram}${hexOf(code)}`;
 }
 
-/** The answer to a financial message that was decided, now or earlier. */
+/** The answer to a financial message whose decision is recorded. */
 export function answerForDecision(request: Message, answered: RecordedAnswer): Message {
   const answer = answerWithCode(request, answered.code);
   const { fields } = answer;

@@ -1,4 +1,4 @@
-// Decides what a message does to the ledger and how it is answered; no sockets here.
+// Decides how a message changes the ledger and how the host answers it. Sockets are elsewhere.
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import type { Clock } from '../../shared/clock.ts';
@@ -24,13 +24,13 @@ import {
 } from './test-amounts-and-cards.ts';
 import { verifyPin } from './verify-pin.ts';
 
-/** What the host remembers of one connection. */
+/** The state of one connection. */
 export type ConnectionSession = { isSignedOn: boolean };
 
 export type HostDecision = { answer: Message; delivery: AnswerDelivery };
 
 export type MessageDecider = {
-  /** Decides and records; `undefined` where there is nothing to say. Flush before answering. */
+  /** Decides and records; `undefined` where the message gets no answer. Flush the ledger before answering. */
   decide(message: Message, session: ConnectionSession): HostDecision | undefined;
   /** Captures by a line of a clearing file; gives the response code, the same one for a repeat. */
   capture(request: FinancialRequest): string;
@@ -50,10 +50,10 @@ const NOT_SIGNED_ON = '58';
 const ABOVE_THE_LIMIT = '61';
 const MALFUNCTION = '96';
 
-/** How many originals with troubled reversals are counted at a time. */
+/** Limit of originals whose failed reversals the host counts at the same time. */
 const countedReversalsMax = 10_000;
 
-/** What became of a message: the original before and after it, and the answer. */
+/** The effect of a message: the original before and after it, and the response code. */
 type Outcome = {
   before: OriginalTransaction | undefined;
   after: OriginalTransaction;
@@ -65,11 +65,11 @@ type Outcome = {
 export type MessageDeciderOptions = {
   ledger: Ledger;
   clock: Clock;
-  /** By which of its times an original is named. */
+  /** Which time of the original the field DE90 holds. */
   originalBy?: OriginalTime;
-  /** The zone PIN keys that are good now; none where no PIN can be checked. */
+  /** The valid zone PIN keys; an empty list where the host cannot verify a PIN. */
   pinKeys?: () => readonly Buffer[];
-  /** Whether it can give new keys to whoever asks. */
+  /** Whether the host sends new keys when the other side requests them. */
   givesKeys?: boolean;
 };
 
@@ -79,7 +79,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
 
   function record(request: FinancialRequest, outcome: Outcome, delivery: AnswerDelivery): void {
     const { before, after, code, amount, approval } = outcome;
-    // `key` stays second and `original.key` first: the files are searched for these words.
+    // `key` stays second and `original.key` first: the search in the ledger files depends on this order.
     ledger.record({
       at: new Date(clock.now()).toISOString(),
       key: request.key,
@@ -141,7 +141,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
         'once',
       );
     }
-    // An authorisation of nothing verifies the card; a sale of nothing is a mistake.
+    // An authorisation of amount 0 verifies the card; a sale of amount 0 is invalid.
     const rule =
       kind === 'sale' && request.amount === 0
         ? { code: INVALID_AMOUNT, delivery: 'once' as const }
@@ -166,7 +166,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
       : original.held - original.captured;
     const declineCode = declineCodeOf(request, original, availableAmount);
     const rule = amountRule(amount);
-    // A part of a capture or refund cannot be approved: 10 approves all of it.
+    // The host does not approve a part of a capture or refund: code 10 approves all of it.
     const code = declineCode ?? (isApprovalCode(rule.code) ? APPROVED : rule.code);
     if (code !== APPROVED) {
       const declined = { before: original, after: original, code, amount: 0, approval: '' };
@@ -235,7 +235,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
   }
 
   function findEarlierAnswer(request: FinancialRequest): RecordedAnswer | undefined {
-    // Reversals are looked up after the troubles of their card.
+    // A reversal fault of the card comes before the lookup of an earlier answer.
     return request.kind === 'reversal' ? undefined : ledger.findAnswer(request.key, request.repeat);
   }
 
@@ -272,7 +272,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
   return { decide, capture };
 }
 
-/** The code for a PIN that is not right, under each of the keys that may be in use. */
+/** The response code for a wrong PIN, checked with each valid key. */
 function pinDeclineCode({ fields }: Message, keys: readonly Buffer[]): string | undefined {
   const { 52: de52, 53: de53 = '' } = fields;
   if (de52 === undefined) return undefined;
@@ -283,7 +283,7 @@ function pinDeclineCode({ fields }: Message, keys: readonly Buffer[]): string | 
   return verdicts.includes(undefined) ? undefined : verdicts[0];
 }
 
-/** The last capture lets the rest of the hold go. */
+/** The last capture releases the rest of the hold. */
 function applyCapture(
   original: OriginalTransaction,
   { amount, final }: FinancialRequest,
@@ -292,7 +292,7 @@ function applyCapture(
   return { ...original, captured, held: final ? captured : original.held };
 }
 
-/** Why a capture or refund cannot be, or `undefined`. */
+/** The response code that declines a capture or refund, or `undefined`. */
 function declineCodeOf(
   request: FinancialRequest,
   original: OriginalTransaction,

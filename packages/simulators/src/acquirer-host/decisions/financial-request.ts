@@ -1,4 +1,4 @@
-// What a request asks for, taken out of its fields; card data stays behind, but for the mask.
+// Reads a financial request from the fields of a message. Of the card data it keeps the masked number only.
 import { type Message, maskPan } from '@switchyard/iso8583';
 import type { LedgerEntryKind } from '../ledger/ledger-entries.ts';
 
@@ -6,7 +6,7 @@ export type FinancialRequest = {
   kind: LedgerEntryKind;
   /**
    * Message class, merchant, terminal, trace number and transmission time: the same for a repeat.
-   * Terminals are the merchant's own: two merchants may have one of the same name.
+   * Two merchants may have a terminal of the same name.
    */
   key: string;
   /** Sent again (the message type ends in an odd digit). */
@@ -20,13 +20,13 @@ export type FinancialRequest = {
   pan: string;
   /** The approval code (DE38) that chip or terminal gave for a sale made offline. */
   approvedOffline?: string;
-  /** Keys under which the original may stand; empty without DE90. */
+  /** Possible ledger keys of the original; empty without DE90. */
   originalKeys: string[];
-  /** A capture that is the last one (DE25 00; 06 says that more will come): the rest is let go. */
+  /** The last capture (DE25 00; 06 announces further captures): the host releases the rest of the hold. */
   final: boolean;
-  /** Of a reversal that says why (DE25, four digits). */
+  /** The reason of a reversal (DE25, four digits). */
   reason?: string;
-  /** What is to remain of the original (DE95); absent when nothing is. */
+  /** The amount of the original that remains (DE95); undefined for a full reversal. */
   remaining: number | undefined;
 };
 
@@ -52,7 +52,7 @@ const classes: Readonly<Record<string, string>> = {
   '042': '042',
 };
 
-/** An advice of a sale that the terminal approved alone says so (DE39); a capture has no code of its own. */
+/** The advice of a sale that the terminal approved offline has DE39; a capture has no response code. */
 function isOfflineSale(messageClass: string, { fields }: Message): boolean {
   return messageClass === '022' && fields[39] !== undefined && fields[90] === undefined;
 }
@@ -82,7 +82,7 @@ function keyOf(
   return `${messageClass}.${merchantAndTerminal}.${trace}.${sent}`;
 }
 
-/** By which of its times a later message names this one. */
+/** Which time of a message identifies it in later messages. */
 export type OriginalTime = 'Transmission' | 'Local';
 
 function sentAt(fields: Message['fields'], time: OriginalTime): string {
@@ -95,7 +95,7 @@ function originalKeysOf(merchantAndTerminal: string, original: string | undefine
   const namedClass = classes[original.slice(0, 3)] ?? '';
   const trace = original.slice(4, 10);
   const sent = original.slice(10, 20);
-  // Hosts find an original by its numbers, whatever message type it is said to have had.
+  // Hosts find an original by its numbers; the message type in DE90 may differ.
   const ordered = [namedClass, ...ORIGINAL_CLASSES.filter((each) => each !== namedClass)];
   return ordered.map((each) => keyOf(each, merchantAndTerminal, trace, sent));
 }
@@ -104,7 +104,7 @@ function panOf({ fields }: Message): string {
   return maskPan(fields[2] ?? fields[35]?.split('=')[0] ?? '');
 }
 
-/** Takes a request apart, or names the response code (DE39) of what is wrong with it. */
+/** Reads a request, or returns the response code (DE39) for a malformed request. */
 export function parseFinancialRequest(
   message: Message,
   originalBy: OriginalTime = 'Transmission',

@@ -1,9 +1,9 @@
-// The amounts and cards that make the host answer in a particular way; all else is approved.
+// Test amounts and test cards that select an answer; the host approves every other request.
 
-/** How an answer leaves the host. */
+/** How the host sends an answer. */
 export type AnswerDelivery = 'once' | 'never' | 'late' | 'slow' | 'close' | 'twice' | 'garbled';
 
-/** What an amount asks for: a response code (DE39) and the way in which it is told. */
+/** What a test amount selects: a response code (DE39) and how the host sends the answer. */
 export type AmountRule = { code: string; delivery: AnswerDelivery };
 
 const RULES_FROM = 9000;
@@ -25,7 +25,7 @@ const deliveries: Readonly<Record<number, AnswerDelivery>> = {
 
 /**
  * The rule of an amount: where the last four digits are 9000 to 9099, the last two are the
- * response code, but for the amounts that stand for a fault of the link, which approve.
+ * response code. The amounts that select a link fault approve.
  *
  * @param amountMinor DE4, in minor units
  * @example
@@ -47,13 +47,13 @@ export function isApprovalCode(code: string): boolean {
   return APPROVALS.has(code) || code === PARTIALLY_APPROVED;
 }
 
-/** What a code approves of an amount: all, half of it rounded down, or nothing. */
+/** The approved part of an amount: all, half of it rounded down, or 0. */
 export function approvedAmount(code: string, requestedMinor: number): number {
   if (code === PARTIALLY_APPROVED) return Math.floor(requestedMinor / 2);
   return isApprovalCode(code) ? requestedMinor : 0;
 }
 
-/** What happens to the reversals of a card. */
+/** How the host treats the first reversals of a card. */
 export type ReversalFault = 'silent' | 'refused';
 
 // Masked, as the ledger holds them; the numbers are in the package's README.
@@ -68,7 +68,7 @@ export const reversalFaultAttempts: Readonly<Record<ReversalFault, number>> = {
   refused: 3,
 };
 
-/** The trouble that reversals of a masked card number have, if any. */
+/** The reversal fault of a masked card number, or undefined. */
 export function reversalFaultOf(maskedPan: string): ReversalFault | undefined {
   return reversalFaultCards[maskedPan];
 }

@@ -1,4 +1,4 @@
-// Checks the PIN of a request as an issuer does: opens the block under the zone key, compares digits.
+// Verifies the PIN of a request as an issuer does: decrypts the block with the zone key and compares the digits.
 import { openPinBlock, type PinBlockFormat, PinError, readPinBlock } from '@switchyard/pin';
 
 /** The PIN of every card of the simulator. */
@@ -13,20 +13,20 @@ const formats: Readonly<Record<string, PinBlockFormat>> = {
   '04': 'ISO4',
 };
 
-/** What a request says of its PIN. */
+/** The PIN fields of a request. */
 export type PinRequest = {
   /** The block, hexadecimal: 8 bytes, of format 4 16. */
   readonly de52: string;
   /** Its first two digits are the format. */
   readonly de53: string | undefined;
-  /** Of the card: the formats bind it. */
+  /** Card number; PIN block formats include it. */
   readonly pan: string;
-  /** The zone PIN key that was agreed with the sender; none where there is none. */
+  /** The zone PIN key agreed with the sender, or undefined. */
   readonly key: Uint8Array | undefined;
 };
 
 /**
- * The response code (DE39) that a PIN leads to, or nothing where it is the right one.
+ * The response code (DE39) for a PIN, or undefined where the PIN is correct.
  *
  * @example
  * ```ts

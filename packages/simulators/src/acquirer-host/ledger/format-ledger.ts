@@ -1,4 +1,4 @@
-// Prints a ledger as aligned tables for people.
+// Formats a ledger as aligned tables.
 import { alphaOf, formatAmount } from '@switchyard/money';
 import type { LedgerReport } from './read-ledger.ts';
 
@@ -21,7 +21,7 @@ function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): stri
   return [line(grid[0] ?? []), line(rule), ...cells.map(line)];
 }
 
-/** An amount with its decimals; currencies that nobody knows stay in minor units. */
+/** An amount with its decimals; an unknown currency stays in minor units. */
 function money(minor: number, currency: string): string {
   const alpha = alphaOf(currency);
   return alpha === undefined ? `${minor} (${currency})` : formatAmount(minor, alpha);
@@ -58,7 +58,7 @@ const originalColumns: Column<OriginalRow>[] = [
 ];
 
 /**
- * The ledger in lines: originals, sums by merchant and currency, and what does not hold.
+ * The lines of a ledger: originals, totals by merchant and currency, and faults.
  *
  * @param report what {@link readLedger} found
  * @param originalsMax how many of the latest originals to list

@@ -1,8 +1,8 @@
-// The arithmetic of the ledger: what entries are, and what they add up to.
+// Ledger entries, and the totals of a merchant and currency.
 import { createTwoGenerationCache } from '../../shared/two-generation-cache.ts';
 
 /**
- * A hold (0100) or a sale (0200), approved or not, with what became of it. Always
+ * A hold (0100) or a sale (0200), approved or declined, with its captures, refunds and reversals. Always
  * `0 <= refunded <= captured <= held <= approved`; of a sale, all that is held is captured.
  */
 export type OriginalTransaction = {
@@ -20,15 +20,15 @@ export type OriginalTransaction = {
   readonly approval: string;
   /** Minor units approved at first; 0 when declined. */
   readonly approved: number;
-  /** What reversals have left of it. */
+  /** The approved amount less reversals. */
   readonly held: number;
   readonly captured: number;
   readonly refunded: number;
-  /** Why it was taken back, where a reversal said so: 4000 customer, 4020 answer, 4021 time-out … */
+  /** Reason of the reversal, where it has one: 4000 customer, 4020 answer, 4021 time-out … */
   readonly reason?: string;
 };
 
-/** What an entry adds to the sums: open holds, captured, refunded, reversed, in minor units. */
+/** The change of the totals by an entry: open holds, captured, refunded, reversed, in minor units. */
 export type EntryEffect = readonly [
   open: number,
   captured: number,
@@ -48,7 +48,7 @@ export type LedgerEntry = {
   readonly amount: number;
   readonly code: string;
   readonly approval: string;
-  /** How the answer left; absent for an ordinary one. */
+  /** How the host sent the answer; absent for an ordinary answer. */
   readonly delivery?: string;
   /** The original as it is after this entry. */
   readonly original: OriginalTransaction;
@@ -73,13 +73,13 @@ export type LedgerTotals = {
   reversals: number;
 };
 
-/** What is remembered of an entry to answer its repeat in the same way. */
+/** The recorded answer, which the host repeats for a repeated message. */
 export type RecordedAnswer = { code: string; approval: string; amount: number };
 
 const openOf = (original: OriginalTransaction): number =>
   original.kind === 'hold' ? original.held - original.captured : 0;
 
-/** What the change of an original adds to the sums; only reversals lessen what is held. */
+/** The change of the totals between two states of an original; only reversals reduce the held amount. */
 export function entryEffect(
   before: OriginalTransaction | undefined,
   after: OriginalTransaction,
@@ -92,7 +92,7 @@ export function entryEffect(
   ];
 }
 
-/** Where the sums of an entry belong. */
+/** The key of the totals of a merchant and currency. */
 export function totalsKey(account: { merchant: string; currency: string }): string {
   return `${account.merchant}|${account.currency}`;
 }
@@ -142,10 +142,10 @@ export function createTotals(approves: (code: string) => boolean) {
   };
 }
 
-/** How a terminal names what it authorised, where it does not give its numbers (DE42, 41, 37). */
+/** Identifies an original by DE42, 41 and 37, where a message has no DE90. */
 export type OriginalReference = { merchant: string; terminal: string; rrn: string };
 
-/** The recent entries, by the keys under which later messages name them. */
+/** The recent entries, by the keys that later messages use. */
 export function createRecentEntries() {
   const answers = createTwoGenerationCache<RecordedAnswer>();
   const originals = createTwoGenerationCache<OriginalTransaction>();
@@ -163,7 +163,7 @@ export function createRecentEntries() {
       return { code, approval, amount: approved };
     },
     original: originals.get,
-    /** Looks through all of them: few messages name an original in this way. */
+    /** Searches all originals; few messages identify an original in this way. */
     originalOf({ merchant, terminal, rrn }: OriginalReference): OriginalTransaction | undefined {
       if (rrn === '') return undefined;
       for (const original of originals.values()) {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LedgerEntry, LedgerTotals } from './ledger-entries.ts';
 
-/** The first line of a segment: what all earlier ones add up to. */
+/** The first line of a segment: the totals of all earlier segments. */
 export type SegmentOpening = { segment: number; entries: number; totals: LedgerTotals[] };
 
 const NAME = /^ledger-([0-9]{6})\.jsonl$/;
@@ -21,8 +21,8 @@ export function listSegments(directory: string): number[] {
 }
 
 /**
- * Cuts off a last line that a killed process left unfinished: it was never answered. Returns the
- * bytes that are left.
+ * Removes an incomplete last line of a killed process, which was never answered. Returns the remaining
+ * number of bytes.
  */
 export function removeTornLine(path: string): number {
   const bytes = readFileSync(path);
@@ -53,8 +53,7 @@ export function readSegment(
 }
 
 /**
- * Finds the youngest entry that holds a text, in the segments before one. This reads files and
- * is for the rare message that names something the memory has let go of.
+ * Finds the newest entry that contains a text, in the segments before one. It reads files, and is used only for rare messages about entries that are no longer in memory.
  */
 export function findLastEntry(
   directory: string,

@@ -1,4 +1,4 @@
-// The ledger of the running host: decided in memory, handed to the system before it is answered.
+// The ledger of the running host: kept in memory, and written to files before the host answers.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { isApprovalCode } from '../decisions/test-amounts-and-cards.ts';
 import {
@@ -20,34 +20,33 @@ import {
   segmentPath,
 } from './ledger-files.ts';
 
-/** What the host holds. Sums are over everything, originals are the recent ones. */
+/** The ledger at one moment. Totals cover all entries; originals are the recent ones. */
 export type LedgerSnapshot = {
   /** By merchant and currency, sorted. */
   totals: LedgerTotals[];
   /** The originals in memory, oldest first. */
   originals: OriginalTransaction[];
-  /** Whether `originals` are all there ever were; else the rest is on disk only. */
+  /** Whether `originals` holds all originals; otherwise the older ones are only on disk. */
   complete: boolean;
   /** How many entries were ever written. */
   entries: number;
 };
 
 export type Ledger = {
-  /** How a message was answered before; `thorough` asks the files as well. */
+  /** The recorded answer to a message; `thorough` searches the files as well. */
   findAnswer(key: string, thorough: boolean): RecordedAnswer | undefined;
   /**
-   * The original under the first of the keys that has one; without any key, the recent one of a
-   * reference.
+   * The original of the first key that matches; without keys, the recent original of a reference.
    */
   findOriginal(
     keys: readonly string[],
     reference: OriginalReference,
   ): OriginalTransaction | undefined;
-  /** Whether entries of a merchant and currency can be taken: there is a limit to how many. */
+  /** Whether the ledger accepts entries of a merchant and currency; their number is limited. */
   canRecord(of: { merchant: string; currency: string }): boolean;
-  /** Takes an entry. It is durable against the end of this process after `flush`. */
+  /** Adds an entry. It survives the end of this process after `flush`. */
   record(entry: LedgerEntry): void;
-  /** Hands what was recorded to the operating system; throws where it cannot. */
+  /** Writes the recorded entries to the file; throws where it cannot. */
   flush(): void;
   /** Six characters, another one for each entry. */
   nextApproval(): string;
@@ -82,7 +81,7 @@ export function openLedger(options: { directory: string; segmentEntries?: number
   let pending = '';
   let unwritten: Buffer = Buffer.alloc(0);
 
-  /** What a full disk did not take is tried again with the next entries, from the same byte. */
+  /** Bytes that a full disk did not accept are written again with the next entries. */
   function drain(): void {
     while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(descriptor, unwritten));
   }
@@ -108,7 +107,7 @@ export function openLedger(options: { directory: string; segmentEntries?: number
     startSegment();
   }
 
-  /** The youngest segment with an opening line; a process killed early may leave one without. */
+  /** The newest segment with an opening line; a killed process may leave a segment without it. */
   function newestSegment(): number | undefined {
     const last = listSegments(directory).at(-1);
     if (last === undefined) return undefined;
@@ -146,7 +145,7 @@ export function openLedger(options: { directory: string; segmentEntries?: number
     descriptor = openSync(path, 'a', OWNER_ONLY);
   }
 
-  /** Asks the files that the memory does not cover, for an entry that holds a text. */
+  /** Searches the older files for an entry that contains a text. */
   function findOnDisk(text: string): LedgerEntry | undefined {
     return segment > 2 ? findLastEntry(directory, segment - 1, text) : undefined;
   }

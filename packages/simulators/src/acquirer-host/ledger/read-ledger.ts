@@ -1,4 +1,4 @@
-// Reads a ledger from its files alone, adds it up anew, and checks that it holds.
+// Reads a ledger from its files, recalculates the totals and checks them.
 
 import { isApprovalCode } from '../decisions/test-amounts-and-cards.ts';
 import {
@@ -10,22 +10,22 @@ import {
 } from './ledger-entries.ts';
 import { listSegments, readSegment, segmentPath } from './ledger-files.ts';
 
-/** A ledger as its files tell it. */
+/** A ledger as read from its files. */
 export type LedgerReport = {
   /** By merchant and currency, sorted; added up from every entry. */
   totals: LedgerTotals[];
-  /** The originals that were touched last, oldest first. */
+  /** The originals that changed last, oldest first. */
   originals: OriginalTransaction[];
-  /** How many older ones were left out. */
+  /** Number of older originals that the report leaves out. */
   originalsLeftOut: number;
   entries: number;
-  /** What does not hold: sums that differ, amounts above their limits. Empty in a sound ledger. */
+  /** Errors: totals that differ, amounts above their limits. Empty in a correct ledger. */
   faults: string[];
 };
 
 const faultsMax = 100;
 
-/** How many originals a report holds unless told otherwise. */
+/** Default limit of originals in a report. */
 const reportedOriginalsMax = 100_000;
 
 function amountFault({ original }: LedgerEntry): string | undefined {

@@ -1,8 +1,8 @@
-// What a card says to the terminal: the objects of its chip, or its stripe.
+// The card data that the terminal reads: the EMV objects of a chip, or track 2.
 import { createHmac } from 'node:crypto';
 import type { CardEntry, TestCard } from './test-cards.ts';
 
-/** What the objects depend on. */
+/** The transaction data that the chip objects depend on. */
 export type ChipTransaction = {
   readonly amount: number;
   readonly cashback: number;
@@ -12,19 +12,19 @@ export type ChipTransaction = {
   readonly countryNumeric: string;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Counts the transactions of the terminal. */
+  /** Number of the transaction in the terminal. */
   readonly number: number;
   readonly entry: CardEntry;
   readonly isPinEntered: boolean;
   readonly unpredictable: Uint8Array;
-  /** What the chip decides: to go online, to approve, to decline. */
+  /** The decision of the chip: go online, approve, decline. */
   readonly decision: 'Online' | 'Approves' | 'Declines';
 };
 
 const cryptogramInformation = { Online: '80', Approves: '40', Declines: '00' } as const;
 const transactionCounterMax = 65_535;
 const cryptogramBytes = 8;
-/** 2 is a chip that is used abroad too; a stripe without a chip says 1. */
+/** First digit 2: international card with a chip; 1: without a chip. */
 const serviceCodes = { Chip: '201', Tap: '201', Stripe: '101' } as const;
 
 const hex = (value: number, bytes: number) =>
@@ -53,8 +53,8 @@ function verificationOf({ verification }: TestCard, isPinEntered: boolean): stri
 }
 
 /**
- * The objects of a chip, in hexadecimal. The cryptogram is computed over what a chip signs, under a key
- * of the card's own that no issuer has.
+ * The EMV objects of a chip, in hexadecimal. The cryptogram covers the same objects as on a real chip; no issuer
+ * has its key.
  */
 export function buildChipData(card: TestCard, sale: ChipTransaction): string {
   const track = track2Of(card, sale.entry).replace('=', 'D');

@@ -1,4 +1,4 @@
-// What a till names an account by: it may be a card number, which is neither kept nor told again.
+// Masks account identifiers of tills: one may be a card number, which the terminal neither stores nor repeats.
 import { holdsCardNumber } from '@switchyard/emv';
 import type { Structure } from '@switchyard/nexo';
 
@@ -10,7 +10,7 @@ type AccountId = Pick<Structure<'StoredValueAccountID'>, 'IdentificationType'> &
 
 const visibleFirstDigits = 6;
 const visibleLastDigits = 4;
-/** Of the shortest card numbers (ISO/IEC 7812-1). */
+/** Length of the shortest card numbers (ISO/IEC 7812-1). */
 const cardDigitsMin = 12;
 const names = ['StoredValueID', 'Value', 'LoyaltyID'] as const;
 
@@ -30,7 +30,7 @@ function isCardNumber({ IdentificationType: type }: AccountId, text: string): bo
   return isDeclaredCard && text.replace(/\D/g, '').length >= cardDigitsMin;
 }
 
-/** An account as an answer repeats it, which is kept: what follows the number on a track is left out. */
+/** An account identifier for a stored answer: masked, and without the track data after the number. */
 export function maskAccountId<Id extends AccountId>(id: Id): Id {
   const maskedMembers = names.flatMap((name) => {
     const text = id[name]?.normalize('NFKC');

@@ -1,4 +1,4 @@
-// The secure part of the terminal: one DUKPT key a transaction, PIN blocks, and encrypted card data.
+// The PIN pad: one DUKPT key for each transaction, PIN blocks, and encrypted card data.
 import { createHmac } from 'node:crypto';
 import {
   buildPinBlock,
@@ -10,8 +10,7 @@ import {
 import type { TestCard } from './test-cards.ts';
 
 /**
- * What a terminal is loaded with. A real one holds keys that are derived from the base key; the demo's
- * is derived from here.
+ * The keys of a terminal. A real terminal holds derived keys; the simulator derives them from the base key.
  *
  * @example
  * const keys: PinPadKeys = { baseDerivationKey, ksn };
@@ -23,14 +22,14 @@ export type PinPadKeys = {
   readonly ksn: string;
 };
 
-/** The members of a sale that hold a PIN. */
+/** The fields of a sale that contain a PIN. */
 export type PinFields = {
   readonly ksn: string;
   readonly pinblock: string;
   readonly pinblockFormat: 'ISO0';
 };
 
-/** One transaction of the pad: everything in it is under one key. */
+/** One transaction of the PIN pad: one key encrypts all its data. */
 export type PinPadTransaction = {
   pin(digits: string, card: TestCard): PinFields;
   encrypt(
@@ -45,22 +44,22 @@ export type PinPadTransaction = {
 };
 
 export type PinPad = {
-  /** Takes the next key: keep {@link PinPad.counter} before it is used. */
+  /** Takes the next key: store {@link PinPad.counter} before using it. */
   next(): PinPadTransaction;
   counter(): number;
-  /** The platform has seen a higher counter: this terminal lost its own. */
+  /** Skips counters, because the platform saw a higher one: this terminal lost its counter. */
   skipAhead(): void;
-  /** What something is kept under that is not kept itself: always the same, and nobody guesses it without the key. */
+  /** A keyed hash of an identifier that must not be stored: always the same, not predictable without the key. */
   pseudonymOf(text: string): string;
 };
 
 const counterMax = 0x1f_ffff;
-/** What a device produces at most; other counters are passed over (ANSI X9.24-1:2009 A.2). */
+/** Limit of one bits in a counter; a device skips other counters (ANSI X9.24-1:2009 A.2). */
 const oneBitsMax = 10;
 const blockBytes = 8;
 const counterDigits = 6;
 const nameDigits = 32;
-/** Bits of a number that operators of JavaScript see. */
+/** Bits that bitwise operators of JavaScript use. */
 const counterWord = 32;
 
 function countOneBits(counter: number): number {
@@ -74,9 +73,9 @@ function countOneBits(counter: number): number {
 export function createPinPad(keys: PinPadKeys, last: number): PinPad {
   const baseKey = Buffer.from(keys.baseDerivationKey, 'hex');
   const first = readKsn(keys.ksn);
-  if (first.scheme !== 'DukptTdes') throw new Error('the pad derives keys of TDES alone');
+  if (first.scheme !== 'DukptTdes') throw new Error('the PIN pad supports TDES DUKPT keys only');
   const head = keys.ksn.slice(0, -counterDigits);
-  // The counter shares its highest digit with the last bits of the device.
+  // The highest hexadecimal digit of the counter also contains the last bits of the device identifier.
   const deviceBits = Number.parseInt(keys.ksn.slice(-counterDigits), 16) - first.counter;
   const nameKey = createHmac('sha256', baseKey).update('names of accounts').digest();
   let counter = Math.max(last, first.counter - 1);

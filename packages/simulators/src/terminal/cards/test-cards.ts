@@ -1,13 +1,13 @@
-// The cards that the simulated terminal is shown: what they are, and what their holders do.
+// The test cards of the simulated terminal, and the behaviour of their holders.
 import { passesLuhn } from '@switchyard/emv';
 
-/** How a card meets the terminal. */
+/** How the terminal reads a card: chip, contactless, magnetic stripe. */
 export type CardEntry = 'Chip' | 'Tap' | 'Stripe';
 
-/** How its holder is verified: by a PIN, a signature, their own device, or not at all. */
+/** How the cardholder is verified: by PIN, signature, own device, or not at all. */
 export type CardholderVerification = 'Pin' | 'Signature' | 'Device' | 'None';
 
-/** What happens while it is used. */
+/** What the card or its holder does during a payment. */
 export type CardBehaviour =
   | 'Pays'
   | 'Absent'
@@ -32,16 +32,16 @@ export type TestCard = {
   /** YYMM. */
   readonly expiry: string;
   readonly brand: string;
-  /** Of its application; a stripe has none. */
+  /** Application identifier (AID); a magnetic stripe has none. */
   readonly applicationId: string;
   readonly entry: CardEntry;
   readonly verification: CardholderVerification;
-  /** What its holder types, in this order; the last one again and again. */
+  /** The PINs that the holder enters, in this order; the last one is repeated. */
   readonly pins: readonly string[];
   readonly behaviour: CardBehaviour;
 };
 
-/** The one digit that makes a number of a card of the others. */
+/** Adds the check digit. */
 function withCheckDigit(digits: string): string {
   const last = '0123456789'.split('').find((digit) => passesLuhn(digits + digit));
   return digits + (last ?? '');
@@ -76,7 +76,7 @@ const chip = {
 } as const;
 
 /**
- * The cards that can be shown to the terminal, by name. 1234 is the right PIN of all of them.
+ * The test cards, by name. 1234 is the correct PIN of all of them.
  *
  * @example
  * testCards.find(({ name }) => name === 'tap')?.entry; // 'Tap'
@@ -97,9 +97,9 @@ export const testCards: readonly TestCard[] = [
   },
   { ...chip, name: 'wrong-pin-once', label: 'Wrong PIN, then right', pins: ['9999', '1234'] },
   { ...chip, name: 'wrong-pin', label: 'Wrong PIN, always', pins: ['9999'] },
-  { ...chip, name: 'removed', label: 'Taken out too early', behaviour: 'RemovedEarly' },
-  { ...chip, name: 'removed-late', label: 'Taken out at the end', behaviour: 'RemovedLate' },
-  { ...chip, name: 'absent', label: 'Nobody shows a card', behaviour: 'Absent' },
+  { ...chip, name: 'removed', label: 'Removed too early', behaviour: 'RemovedEarly' },
+  { ...chip, name: 'removed-late', label: 'Removed at the end', behaviour: 'RemovedLate' },
+  { ...chip, name: 'absent', label: 'No card is presented', behaviour: 'Absent' },
   { ...chip, name: 'cancels', label: 'Holder presses Stop', behaviour: 'Cancels' },
   { ...chip, name: 'unreadable', label: 'Cannot be read', behaviour: 'Unreadable' },
   { ...chip, name: 'declines', label: 'Chip declines at once', behaviour: 'DeclinesItself' },
@@ -112,7 +112,7 @@ export const testCards: readonly TestCard[] = [
   { ...chip, ...visa, name: 'offline', label: 'Chip approves', behaviour: 'ApprovesItself' },
 ];
 
-/** The card of a name. */
+/** The test card with a name. */
 export function findTestCard(name: string): TestCard | undefined {
   return testCards.find((card) => card.name === name);
 }

@@ -1,4 +1,4 @@
-// The way to the terminal over the Cloud Connector: tills claim it wherever they are.
+// The connection of the terminal to the Cloud Connector.
 import { connectorPaths, defined } from '@switchyard/contract';
 import type { Protection } from '@switchyard/nexo';
 import { createDeviceClient, type DeviceState } from '@switchyard/sdk-device';
@@ -6,7 +6,7 @@ import type { TerminalChannel } from '../context/service-context.ts';
 import type { Terminal } from '../context/terminal-interface.ts';
 
 /**
- * Where the platform is, and how the terminal proves to be it.
+ * URL of the platform, and the certificate of the terminal.
  *
  * @example
  * const cloud = connectToCloud(terminal, { baseUrl, cert, key, ca, onState: console.log });
@@ -36,7 +36,7 @@ export type CloudChannel = {
 };
 
 /**
- * Connects, and again whenever that ends, until it is stopped.
+ * Connects, and reconnects after each disconnection, until it is stopped.
  *
  * @example
  * const cloud = connectToCloud(terminal, options);
@@ -62,7 +62,7 @@ export function connectToCloud(terminal: Terminal, options: CloudOptions): Cloud
   const channel: TerminalChannel = {
     isTwoWay: true,
     ...defined({ protection }),
-    // A till that is gone asks for the outcome when it is back.
+    // A disconnected till requests the outcome later.
     send: (text) => void client.send(text).catch(() => undefined),
     drop: () => void breakOff(),
   };

@@ -1,4 +1,4 @@
-// The certificate of the local listener: made once, signed by itself, and what a till has to trust.
+// The self-signed certificate of the local listener, which tills must trust.
 import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 export type ListenerCertificate = {
   readonly cert: string;
   readonly key: string;
-  /** Where the certificate lies, for tills to trust. */
+  /** Path of the certificate, which tills must trust. */
   readonly certFile: string;
 };
 
@@ -31,7 +31,7 @@ const tags = {
   set: 0x31,
   time: 0x18,
 } as const;
-/** Bytes of the identifiers of ITU-T X.660 that are used here. */
+/** Encoded object identifiers (ITU-T X.660). */
 const oids = {
   commonName: '550403',
   ecdsaWithSha256: '2a8648ce3d040302',
@@ -40,7 +40,7 @@ const oids = {
   alternativeNames: '551d11',
 } as const;
 
-/** ITU-T X.690: a tag, a length, and what it holds. */
+/** DER (ITU-T X.690): tag, length, content. */
 function der(tag: number, ...parts: readonly (Uint8Array | string)[]): Buffer {
   const content = Buffer.concat(
     parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'hex') : part)),
@@ -77,7 +77,7 @@ function pem(bytes: Uint8Array): string {
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }
 
-/** A certificate that is its own authority (RFC 5280). */
+/** A self-signed certificate (RFC 5280). */
 function createCertificate(names: readonly string[], at: number): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ format: 'der', type: 'spki' });
@@ -134,7 +134,7 @@ function isUsable(cert: string, names: readonly string[], now: number): boolean 
 }
 
 /**
- * The certificate of a terminal in its directory, made where there is none that is good.
+ * The certificate of a terminal in its directory; created where there is no usable one.
  *
  * @param names - names and addresses; the first one is the subject
  * @throws Error where it cannot be written

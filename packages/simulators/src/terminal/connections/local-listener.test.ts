@@ -139,7 +139,7 @@ test('a wrong pass phrase and a clear message get a Reject event', async () => {
   await assert.rejects(till.request(payment('1') as never, wrong));
   const clear = JSON.stringify(payment('2'));
   assert.deepEqual(rejected(await post(local, '/nexo', clear)), {
-    details: 'has to be protected',
+    details: 'message protection is required',
     message: clear,
   });
   assert.equal(fake.sold.length, 0);

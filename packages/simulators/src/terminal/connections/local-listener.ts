@@ -1,4 +1,4 @@
-// The local way to the terminal: Nexo messages by HTTPS in the shop's own network.
+// The local listener of the terminal: Nexo messages by HTTPS in the network of the shop.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -10,7 +10,7 @@ import type { Terminal } from '../context/terminal-interface.ts';
 import { ensureCertificate } from './listener-certificate.ts';
 
 /**
- * Where the terminal listens, and whether it takes clear messages.
+ * Address of the local listener, and message protection.
  *
  * @example
  * const local = await listenLocally(terminal, { host: '127.0.0.2', port: 8443, directory, names: [], now });
@@ -18,13 +18,13 @@ import { ensureCertificate } from './listener-certificate.ts';
 export type LocalOptions = {
   readonly host: string;
   readonly port: number;
-  /** Where its certificate lies. */
+  /** Directory of its certificate. */
   readonly directory: string;
   /** Names besides the address; the first one is the subject of the certificate. */
   readonly names: readonly string[];
-  /** With it nothing is taken that is not protected. */
+  /** With it the terminal rejects unprotected messages. */
   readonly protection?: Protection | undefined;
-  /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
+  /** Time limits for receiving a request; default 10 s for its headers and 30 s in total. */
   readonly timeouts?: { readonly headMs: number; readonly allMs: number } | undefined;
   readonly now: () => number;
 };
@@ -38,14 +38,14 @@ export type LocalOptions = {
 export type LocalListener = {
   readonly url: string;
   readonly port: number;
-  /** What tills have to trust. */
+  /** The certificate that tills must trust. */
   readonly certFile: string;
   close(): Promise<void>;
 };
 
 const paths: readonly string[] = ['/nexo', '/nexo/'];
 const requestsMax = 64;
-/** How many times the limit a body is read before the connection is broken off. */
+/** A body above the limit is read up to this factor, then the connection is closed. */
 const readBeyondLimitFactor = 8;
 const status = {
   ok: 200,
@@ -58,7 +58,7 @@ const status = {
 } as const;
 const connectionsMax = 128;
 const defaultTimeouts = { headMs: 10_000, allMs: 30_000 };
-/** How often it is looked whose time is over. */
+/** Interval of the check for exceeded time limits. */
 const timeoutCheckMs = 500;
 
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
@@ -66,7 +66,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
-    // What is too much is let pass for a while, so that the till hears why.
+    // The rest of a too large body is read and dropped, so that the till receives the status 413.
     if (size > messageBytesMax * readBeyondLimitFactor) return undefined;
     if (size <= messageBytesMax) parts.push(part);
   }
@@ -95,12 +95,12 @@ async function answer(
   const channel: TerminalChannel = {
     isTwoWay: false,
     ...defined({ protection }),
-    // A till by HTTP gets one message; a copy of it has nowhere to go.
+    // An HTTP response contains one message; a duplicate cannot be sent.
     send: (text) => endResponse(response, status.ok, text),
     drop: () => void request.socket.destroy(),
   };
   const isTaken = await terminal.receive(body, channel);
-  // An abort is taken without an answer of its own.
+  // An abort request has no answer.
   endResponse(response, isTaken ? status.ok : status.refused);
 }
 
@@ -134,7 +134,7 @@ export async function listenLocally(
     const path = (request.url ?? '').split('?')[0] ?? '';
     if (!paths.includes(path)) return endResponse(response, status.notFound);
     if (request.method !== 'POST') return endResponse(response, status.wrongMethod);
-    // A page in a browser could reach the terminal; it cannot hide where it comes from.
+    // A page in a browser could reach the terminal; its requests have an Origin header.
     if (request.headers.origin !== undefined) return endResponse(response, status.forbidden);
     if (running >= requestsMax) return endResponse(response, status.busy);
     running += 1;

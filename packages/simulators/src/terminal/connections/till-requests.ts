@@ -1,4 +1,4 @@
-// What the terminal asks a till for by itself: to show what it does, and to look at a signature.
+// Requests of the terminal to a till: show the status to the cashier, and ask to check a signature.
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -10,7 +10,7 @@ import {
 import { pause } from '../context/pause.ts';
 import type { RuntimeState, ServiceContext, TerminalChannel } from '../context/service-context.ts';
 
-/** A request of a till that is worked on. */
+/** The till request in progress. */
 export type ActiveRequest = { readonly header: Header; readonly channel: TerminalChannel };
 
 type Deps = {
@@ -22,12 +22,12 @@ type Deps = {
 };
 
 export type TillRequests = {
-  /** Cashiers see what the terminal is doing, where their till can show it. */
+  /** Shows the status on the cashier display, where the till supports it. */
   showCashierStatus(active: ActiveRequest, lines: readonly string[]): void;
   readonly askCashier: ServiceContext['askCashier'];
-  /** An answer to a question of the terminal. */
+  /** Processes the answer to a question of the terminal. */
   receiveAnswer(answer: AnyMessage): void;
-  /** Nobody is waited for any more. */
+  /** Ends all pending questions without an answer. */
   cancelAll(): void;
 };
 

@@ -1,4 +1,4 @@
-// Waiting: for a while, or until somebody gives up.
+// Waits for a time, or until a signal is aborted.
 
 /**
  * Waits.

@@ -1,4 +1,4 @@
-// What every service of the terminal is given: the request, its till, and the inside of the terminal.
+// The parameters of every service: the call with its till, and the parts of the terminal.
 import type {
   AnyMessage,
   Header,
@@ -15,23 +15,23 @@ import type { TerminalPlatform } from '../platform/payments-api.ts';
 import type { TerminalStore } from '../storage/terminal-store.ts';
 
 /**
- * The way to a till, as the terminal sees it.
+ * The connection to a till.
  *
  * @example
  * await terminal.receive(text, { isTwoWay: true, send: (text) => socket.send(text), drop: () => socket.terminate() });
  */
 export type TerminalChannel = {
-  /** Whether messages can go to the till that it did not ask for. */
+  /** Whether the terminal can send messages that are not an answer. */
   readonly isTwoWay: boolean;
-  /** Protects what is sent; with it nothing is taken that is not protected. */
+  /** Protects messages; with it the terminal rejects unprotected messages. */
   readonly protection?: Protection | undefined;
   send(text: string): void;
-  /** Breaks the connection off. */
+  /** Closes the connection. */
   drop(): void;
 };
 
 /**
- * What the terminal shows.
+ * The display of the terminal.
  *
  * @example
  * const screen: TerminalScreen = { state: 'Card', lines: ['12.50 EUR', 'Insert, tap or swipe'] };
@@ -50,10 +50,10 @@ export type TerminalScreen = {
 };
 
 /**
- * What happens in the terminal, for a log or a screen. Nothing in it is card data.
+ * An event in the terminal, for a log or a screen. It contains no card data.
  *
  * @example
- * const happening: TerminalHappening = { type: 'Printed', lines: ['SALE', '12.50 EUR'] };
+ * const event: TerminalEvent = { type: 'Printed', lines: ['SALE', '12.50 EUR'] };
  */
 export type TerminalEvent =
   | { readonly type: 'Screen'; readonly screen: TerminalScreen }
@@ -79,49 +79,49 @@ export type TerminalEvent =
       readonly currency: string;
     };
 
-/** A card that was read before anything is paid: the next payment of the same till is paid by it. */
+/** A card from a card acquisition: the next payment of the same till uses it. */
 export type AcquiredCard = {
   readonly card: TestCard;
-  /** The transaction that has read it. */
+  /** The card acquisition that read it. */
   readonly reference: string;
   readonly saleId: string;
-  /** It is forgotten then, epoch milliseconds. */
+  /** Expiry, epoch milliseconds. */
   readonly until: number;
 };
 
-/** How the terminal is at this moment; what stands here is gone when it starts anew. */
+/** The state of the running terminal; a restart resets it. */
 export type RuntimeState = {
   hasPaper: boolean;
   isInMaintenance: boolean;
   isBusy: boolean;
-  /** What was pending at the start is not found out yet: there is no room for anything new. */
+  /** The terminal is still resolving work from before the restart and starts no new service. */
   isRecovering: boolean;
   isReachable: boolean;
   fault: TerminalFault | undefined;
-  /** Shown to the next payment. */
+  /** The card of the next payment. */
   cardName: string;
-  /** In the reader, of a card acquisition. */
+  /** The card in the reader, from a card acquisition. */
   acquiredCard: AcquiredCard | undefined;
-  /** What tills said that they can show and ask, by SaleID. */
+  /** SaleCapabilities of the tills, by SaleID. */
   readonly capabilities: Map<string, readonly string[]>;
   lastReceipt: readonly string[];
-  /** What is typed into the terminal, by the command that asks for it. */
+  /** The input of the customer, by InputCommand. */
   readonly inputs: Map<string, string>;
 };
 
-/** Pauses of the terminal, ms. */
+/** Times of the terminal. */
 export type TerminalTimes = {
   /** Between two steps of a person. */
   readonly stepMs: number;
-  /** Until nobody is waited for any more. */
+  /** How long the terminal waits for a card. */
   readonly cardWaitMs: number;
-  /** By which an answer is late. */
+  /** Delay of a late answer. */
   readonly lateAnswerMs: number;
-  /** To start anew. */
+  /** Duration of a restart. */
   readonly rebootMs: number;
-  /** Between two questions what became of a sale. */
+  /** Between two status requests for a sale. */
   readonly enquiryMs: number;
-  /** How long the platform may take a sale after it was sent. */
+  /** How long the platform may accept a sale after it was sent. */
   readonly saleValidMs: number;
 };
 
@@ -131,7 +131,7 @@ export type ServiceContext = {
   /** ISO 3166, three digits. */
   readonly countryNumeric: string;
   readonly now: () => number;
-  /** Aborted when the terminal goes off; taken before the work that it ends. */
+  /** The signal is aborted when the power goes off; get it before the work that it ends. */
   readonly power: () => AbortSignal;
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: (size: number) => Uint8Array;
@@ -141,24 +141,24 @@ export type ServiceContext = {
   readonly store: TerminalStore;
   readonly runtime: RuntimeState;
   readonly show: (state: TerminalScreen['state'], ...lines: string[]) => void;
-  readonly emit: (happening: TerminalEvent) => void;
-  /** Asks the till, where it said that it can be asked; nothing where it cannot, or does not answer. */
+  readonly emit: (event: TerminalEvent) => void;
+  /** Asks the cashier; undefined where the till does not support it or does not answer. */
   readonly askCashier: (
     call: { readonly header: Header; readonly channel: TerminalChannel },
     question: string,
   ) => Promise<boolean | undefined>;
 };
 
-/** One request that is worked on. */
+/** One service request in progress. */
 export type ServiceCall<Name extends StructureName = StructureName> = {
   readonly header: Header;
   readonly body: Structure<Name>;
   readonly channel: TerminalChannel;
-  /** The till has aborted it, or the terminal has lost its power: looked at after all that is waited for. */
+  /** Aborted by the till, or by a power loss; check it after each await. */
   readonly signal: AbortSignal;
-  /** From here on nothing aborts it. */
+  /** From now on the till cannot abort the service. */
   readonly preventAbort: () => void;
-  /** Puts a fault on the way of the answer. */
+  /** Sets a fault for sending the answer. */
   readonly injectFault: (fault: TerminalFault) => void;
 };
 
@@ -168,12 +168,12 @@ export type ServiceHandler<Name extends StructureName> = (
   context: ServiceContext,
 ) => Promise<ReplyBody> | ReplyBody;
 
-/** What a service ends with that does not succeed. */
+/** The error that ends a service with a failure. */
 export class ServiceError extends Error {
   readonly condition: OpenValue<'ErrorCondition'>;
   /** The `refusalReason` of `AdditionalResponse`. */
   readonly additional: RefusalReason | undefined;
-  /** The terminal's name of the transaction, where there is one. */
+  /** Identifier of the transaction, where there is one. */
   readonly transactionId: string | undefined;
 
   constructor(
@@ -188,7 +188,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The terminal loses its power: nothing is answered. */
+/** The terminal lost its power: it sends no answer. */
 export class PowerLostError extends Error {}
 
 export const successResponse: Structure<'Response'> = { Result: 'Success' };

@@ -1,9 +1,9 @@
-// What is told of messages and of faults, for a log or a screen.
+// Events about messages and errors, for a log or a screen.
 import { defined } from '@switchyard/contract';
 import { type AnyMessage, resultOf } from '@switchyard/nexo';
 import type { TerminalEvent } from './service-context.ts';
 
-/** What is told of a message. */
+/** The event for a message. */
 export function messageEvent(
   type: 'Received' | 'Sent',
   { header, body }: AnyMessage,
@@ -21,7 +21,7 @@ export function messageEvent(
   };
 }
 
-/** What is told of an error that nobody foresaw, such as a full disk. */
+/** The event for an unexpected error, such as a full disk. */
 export function errorEvent(error: unknown): TerminalEvent {
   return { type: 'Fault', fault: error instanceof Error ? error.message : String(error) };
 }

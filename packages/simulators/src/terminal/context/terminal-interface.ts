@@ -1,4 +1,4 @@
-// What a simulated terminal is made of, and what can be done with it.
+// The options and the interface of the simulated terminal.
 import type { PinPadKeys } from '../cards/pin-pad.ts';
 import type { TerminalFault } from '../cards/test-amounts.ts';
 import type { TerminalPlatform } from '../platform/payments-api.ts';
@@ -10,15 +10,15 @@ import type {
 } from './service-context.ts';
 
 /**
- * What a simulated terminal is made of.
+ * The options of a simulated terminal.
  *
  * @example
  * const options: TerminalOptions = { tsn: 'AXIUM_DX8000-10000001', dataDir: 'terminal', platform, keys, now, random };
  */
 export type TerminalOptions = {
-  /** Its name, and that of the till's requests: the POIID. */
+  /** Its serial name, which is also the POIID in messages. */
   readonly tsn: string;
-  /** Where it keeps what it has to know after a restart. */
+  /** Directory of the state that survives a restart. */
   readonly dataDir: string;
   readonly platform: TerminalPlatform;
   readonly keys: PinPadKeys;
@@ -30,7 +30,7 @@ export type TerminalOptions = {
   readonly countryNumeric?: string;
   /** Whether services need a login first; default no. */
   readonly loginRequired?: boolean;
-  readonly onEvent?: (happening: TerminalEvent) => void;
+  readonly onEvent?: (event: TerminalEvent) => void;
 };
 
 /**
@@ -42,27 +42,27 @@ export type TerminalOptions = {
 export type Terminal = {
   readonly tsn: string;
   /**
-   * Takes a message; resolves once everything that it leads to was sent. False where it was not taken: it
-   * does not open, is not protected, or the terminal is off.
+   * Processes a message; resolves after all its answers are sent. False where the terminal rejects it: it cannot be
+   * decrypted, is not protected, or the terminal is off.
    */
   receive(text: string | Uint8Array, channel: TerminalChannel): Promise<boolean>;
-  /** Events go over this channel too, until it is detached. */
+  /** Sends event notifications to this channel until it is detached. */
   attach(channel: TerminalChannel): () => void;
   screen(): TerminalScreen;
-  /** Shown to the next payments. */
+  /** The card of the next payments. */
   setCard(name: string): void;
-  /** Of the next payment. */
+  /** The fault of the next payment. */
   setFault(fault: TerminalFault | undefined): void;
   setPaper(hasPaper: boolean): void;
   setBusy(isBusy: boolean): void;
   setMaintenance(isInMaintenance: boolean): void;
-  /** Whether the platform can be reached. */
+  /** Whether the platform is reachable. */
   setReachable(isReachable: boolean): void;
-  /** What is typed when an input of this kind is asked for. */
+  /** The input of the customer for an InputCommand. */
   setInput(command: string, text: string): void;
-  /** Loses its power, and is back a moment later with what it had written down. */
+  /** Loses its power and restarts with its stored state. */
   reboot(): Promise<void>;
-  /** What it still owes the platform. */
+  /** Number of reversals and uploads that the platform has not confirmed. */
   pendingCounts(): { readonly reversals: number; readonly uploads: number };
   stop(): Promise<void>;
 };

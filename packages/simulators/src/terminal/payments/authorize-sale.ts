@@ -1,4 +1,4 @@
-// A sale at the platform: the card's data under the keys of the terminal, again with a PIN where one is wanted.
+// Authorizes a sale at the platform with encrypted card data, and again with a PIN where the platform requires it.
 import { defined, type Transaction } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
@@ -22,23 +22,23 @@ export type Sale = {
   readonly tip: number;
   readonly cashback: number;
   readonly currency: string;
-  /** For people. */
+  /** Amount as text for the display. */
   readonly text: string;
   readonly isReservation: boolean;
   readonly isPartialWanted: boolean;
   readonly saleData: Structure<'SaleData'>;
 };
 
-/** How a sale ended that was approved, at the platform or by the chip. */
+/** An approval by the platform or by the chip. */
 export type Approval =
   | { readonly by: 'Platform'; readonly transaction: Transaction; readonly isPinEntered: boolean }
   | ApprovalByChip;
 export type ApprovalByChip = {
   readonly by: 'Chip';
   readonly code: string;
-  /** What the platform is told of it. */
+  /** The upload to the platform. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whose terminal it is, where that is known. */
+  /** The merchant of the terminal, where known. */
   readonly merchant: string | undefined;
 };
 
@@ -55,7 +55,7 @@ const entryModes = { Chip: 'ContactChip', Tap: 'ContactlessChip', Stripe: 'MagSt
 const unpredictableBytes = 4;
 const codeDigits = 6;
 const orderMax = 64;
-/** How often the counter of a terminal that forgot it is put up: it grows to its most. */
+/** Limit of counter skips for a terminal that lost its key counter. */
 const skipsMax = 20;
 
 function nextNumber({ store }: ServiceContext): number {
@@ -67,7 +67,7 @@ function nextNumber({ store }: ServiceContext): number {
 const clientTransactionIdOf = ({ serialNumber, now }: ServiceContext, number: number): string =>
   `${serialNumber}-${now().toString(36)}-${number}`;
 
-/** The members of a sale that hold the card: all of it under one key of the pad. */
+/** The card fields of a sale, encrypted with one key of the PIN pad. */
 function cardFields(
   context: ServiceContext,
   sale: Sale,
@@ -129,7 +129,7 @@ function saleBody(
   };
 }
 
-/** Sends one try; a terminal that forgot its counter finds a key that is new. */
+/** Sends one attempt; a terminal that lost its key counter skips to an unused key. */
 async function sendAttempt(
   call: ServiceCall,
   context: ServiceContext,
@@ -140,7 +140,7 @@ async function sendAttempt(
   show('Asking', sale.text, 'Please wait');
   let attemptedSale = sale;
   for (let skips = 0; ; skips += 1) {
-    // Where the platform does not tell for whom it sells, it gives no token either: nothing can be sent.
+    // Without the merchant there is no token either, so the terminal cannot send anything.
     const merchant = runtime.isReachable ? await platform.merchant() : undefined;
     call.signal.throwIfAborted();
     const until = now() + times.saleValidMs;
@@ -166,24 +166,24 @@ async function sendAttempt(
     });
     const answer: PlatformAnswer =
       merchant === undefined ? { outcome: 'NotSent' } : await platform.processSale(body);
-    // Whoever lost its power meanwhile has started anew, and finds out: this is not its business any more.
+    // After a power loss the restarted terminal resolves the sale, so this call must end.
     call.signal.throwIfAborted();
     if (answer.outcome === 'Refused' && answer.code === 'ksn_reused' && skips < skipsMax) {
       context.pad.skipAhead();
       continue;
     }
-    // The merchant's acquirer approves all or nothing.
+    // The acquirer of the merchant does not approve partial amounts.
     if (answer.outcome === 'Refused' && answer.code === 'partial_approval_not_supported') {
       attemptedSale = { ...attemptedSale, isPartialWanted: false };
       continue;
     }
-    if (runtime.fault === 'Reboot') throw new PowerLostError('the terminal starts anew');
+    if (runtime.fault === 'Reboot') throw new PowerLostError('the terminal restarts');
     const sold = { clientTransactionId, until, merchant };
     return { known: await resolveSaleOutcome(context, answer, sold), sold };
   }
 }
 
-/** @throws ServiceFault where it was not approved; whatever could have been taken is reversed */
+/** @throws ServiceError where the sale is not approved; a sale with unknown outcome is reversed */
 function requireApproval(
   context: ServiceContext,
   { known, sold }: Awaited<ReturnType<typeof sendAttempt>>,
@@ -197,7 +197,7 @@ function requireApproval(
   throw fault;
 }
 
-/** What the holder is asked for next: a PIN, or the chip; nothing where it is over. */
+/** The next attempt, with a PIN or the chip; undefined where there is none. */
 function nextAttempt(
   before: SaleAttempt,
   { terminalAction, transactionId }: Transaction,
@@ -208,7 +208,7 @@ function nextAttempt(
   return { ...before, stepUpOf: isTap ? transactionId : undefined };
 }
 
-/** Approved by the chip alone; it is sold as soon as it is written down that the platform has to be told. */
+/** The chip approves alone; the sale is valid once its upload is stored. */
 async function approveOffline(
   { signal }: ServiceCall,
   context: ServiceContext,
@@ -217,7 +217,7 @@ async function approveOffline(
 ): Promise<ApprovalByChip> {
   const { store, now, runtime, platform } = context;
   const currentMerchant = runtime.isReachable ? await platform.merchant() : undefined;
-  // A restart has told the till by now that nothing was taken.
+  // After a restart the till already has the answer that the sale failed.
   signal.throwIfAborted();
   const merchant = currentMerchant ?? store.read().merchant;
   const number = nextNumber(context);
@@ -242,7 +242,7 @@ async function approveOffline(
   return { by: 'Chip', code, body, merchant };
 }
 
-/** The chip has the last word: it may decline what was approved, or be taken out before it has spoken. */
+/** The chip may decline after the approval, or the card may be removed before the chip answers. */
 function checkChipDecision(context: ServiceContext, card: TestCard, approved: Transaction): void {
   const reason = { DeclinesApproval: 'ChipDeclined', RemovedLate: 'CardRemoved' } as const;
   const { behaviour } = card;
@@ -258,9 +258,9 @@ function checkChipDecision(context: ServiceContext, card: TestCard, approved: Tr
 }
 
 /**
- * Has a sale approved.
+ * Authorizes a sale.
  *
- * @throws ServiceFault where it is not; PowerFault where the terminal loses its power in the middle
+ * @throws ServiceError where it is not approved; PowerLostError where the terminal loses its power
  */
 export async function authorizeSale(
   call: ServiceCall,

@@ -1,4 +1,4 @@
-// A card at the terminal: shown, read, verified.
+// Reads a card and enters its PIN.
 
 import { testAmountOf } from '../cards/test-amounts.ts';
 import { findTestCard, type TestCard, testCards } from '../cards/test-cards.ts';
@@ -12,7 +12,7 @@ function nextCard({ runtime }: ServiceContext, amount: number): TestCard {
   return card;
 }
 
-/** Waits for as long as the terminal does, and then for nobody. */
+/** Waits until the time for presenting a card is over. */
 async function waitForCardTimeout(
   { sleep, times }: ServiceContext,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ async function waitForCardTimeout(
   throw new ServiceError('Cancel', 'card_not_presented');
 }
 
-/** The card that was read for this till: that of another one is of another customer. */
+/** The acquired card of this till; the card of another till belongs to another customer. */
 function findAcquiredCard(
   { header }: Pick<ServiceCall, 'header'>,
   { runtime, now }: ServiceContext,
@@ -36,10 +36,10 @@ function findAcquiredCard(
 }
 
 /**
- * Has a card shown and reads it, where none is held.
+ * Waits for a card and reads it, unless a card was acquired before.
  *
- * @param request - `reference`: the acquisition that has to have read it
- * @throws ServiceFault where none is, where it cannot be read, or where its holder gives up
+ * @param request - `reference`: the card acquisition that the payment refers to
+ * @throws ServiceError where no card is presented, the card is unreadable, or the holder cancels
  */
 export async function readCard(
   call: Pick<ServiceCall, 'signal' | 'header'>,
@@ -68,7 +68,7 @@ export async function readCard(
   return card;
 }
 
-/** Has a PIN typed: digits, which stay inside of the pad. */
+/** Enters a PIN; its digits never leave the PIN pad. */
 export async function enterPin(
   call: Pick<ServiceCall, 'signal'>,
   { show, sleep, times }: ServiceContext,

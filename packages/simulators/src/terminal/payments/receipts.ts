@@ -1,4 +1,4 @@
-// Receipts: lines of a narrow printer, made of what the platform says that is printed.
+// Formats the receipts of the platform as lines of a narrow printer.
 import type { ReceiptCopy, Transaction } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 
@@ -13,7 +13,7 @@ function labelAndValue(left: string, right: string | undefined): string[] {
 const centred = (text: string): string =>
   ' '.repeat(Math.max(0, Math.floor((columns - text.length) / 2))) + text;
 
-/** Stands above whatever is printed once more. */
+/** The first line of a reprinted receipt. */
 export const duplicateLine = centred('*** DUPLICATE ***');
 
 const verifications: Readonly<Record<string, string>> = {
@@ -63,7 +63,7 @@ function receiptOf(
   };
 }
 
-/** Both copies for the till to print; none where the platform has none. */
+/** Both copies for the till to print; empty where the platform sends none. */
 export function receiptsOf({ receipt }: Transaction): Structure<'PaymentReceipt'>[] {
   if (receipt === undefined) return [];
   return [

@@ -1,10 +1,10 @@
-// Writes a line into the books, in one step with the mark that it stands there.
+// Adds a transaction to the totals and marks it as counted, in one stored line.
 import { defined } from '@switchyard/contract';
 import type { ServiceContext } from '../context/service-context.ts';
 import { addToTotals, type TotalsEntry } from '../storage/reconciliation-totals.ts';
 import type { TerminalState } from '../storage/terminal-store.ts';
 
-/** After a restart what is marked is not counted once more. `besides`: what else stands in the same line. */
+/** A marked transaction is not counted again after a restart. `otherChanges` go into the same line. */
 export function recordTotals(
   { store }: ServiceContext,
   entry: TotalsEntry,

@@ -1,4 +1,4 @@
-// Receipts that a till asks for once more, by TransactionStatus: marked as copies, and printed again.
+// Reprints receipts for TransactionStatus requests, marked as duplicates.
 import {
   type AnyMessage,
   isMessage,
@@ -23,7 +23,7 @@ function markDuplicate(receipt: Receipt): Receipt {
   return { ...receipt, OutputContent: { ...content, OutputText } };
 }
 
-/** The terminal prints what the customer takes along, as it does at the sale. */
+/** The terminal prints the copy of the customer, as at the sale. */
 function printAgain({ runtime, emit }: ServiceContext, receipts: readonly Receipt[]): void {
   if (!runtime.hasPaper) return;
   for (const { DocumentQualifier, OutputContent } of receipts) {
@@ -56,7 +56,7 @@ function withCopies(
   return { header: answer.header, body: { ...answer.body, RepeatedMessageResponse } };
 }
 
-/** With `ReceiptReprintFlag` the answer has the documents that were asked for, as copies. */
+/** With `ReceiptReprintFlag` the answer contains the requested documents as duplicates. */
 export function addReprint(
   context: ServiceContext,
   reading: Reading,

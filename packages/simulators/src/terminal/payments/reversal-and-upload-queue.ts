@@ -1,4 +1,4 @@
-// What the terminal still owes the platform: reversals of sales without an outcome, and offline sales.
+// The queue of reversals and offline sales that the platform has not confirmed.
 
 import type { ServiceContext, ServiceError } from '../context/service-context.ts';
 import { errorEvent } from '../context/terminal-events.ts';
@@ -8,7 +8,7 @@ import { isUnknownToPlatform } from './sale-outcome.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
-/** Nothing of the sale is held or taken; every other refusal leaves the customer charged. */
+/** With these codes nothing of the sale is held or captured; every other rejection leaves the customer charged. */
 const nothingLeft: readonly string[] = [
   'already_cancelled',
   'already_refunded',
@@ -19,15 +19,15 @@ const nothingLeft: readonly string[] = [
   'transaction_reversed',
 ];
 
-/** What of it was captured is not reversed any more. */
+/** With these codes the sale cannot be reversed, but may be refunded. */
 const refundable: readonly string[] = ['already_captured', 'authorization_expired'];
 
-/** `NotNow`: the platform cannot be asked. `Later`: it can, and this is not the time for it. */
+/** `NotNow`: the platform is not reachable. `Later`: it is, but the item must wait. */
 type SendResult =
   | { readonly ended: 'Done' | 'NotNow' | 'Later' }
   | { readonly ended: 'Refused'; readonly code: string; readonly isSpent?: boolean };
 
-/** A refund that the acquirer declined, or that was never sent, gives nothing back under its identifier. */
+/** A declined or unsent refund never succeeds under its identifier. */
 function refundResult(
   answer: PlatformAnswer,
 ): PlatformAnswer | (SendResult & { ended: 'Refused' }) {
@@ -40,7 +40,7 @@ function refundResult(
   return { ended: 'Refused', code: `refund ${status}`, isSpent: true };
 }
 
-/** A sale that was captured at once is no longer reversed: its money goes back by a refund. */
+/** Reverses a sale, or refunds it where it is already captured. */
 async function undoSale(
   { platform }: ServiceContext,
   { clientTransactionId, reason, spent = 0 }: PendingReversal,
@@ -56,7 +56,7 @@ async function undoSale(
   return refundResult(await platform.operate(clientTransactionId, 'refund', { clientOperationId }));
 }
 
-/** Whether the platform has dealt with it. */
+/** Sends a reversal and interprets the answer. */
 async function sendReversal(
   context: ServiceContext,
   reversal: PendingReversal,
@@ -66,8 +66,8 @@ async function sendReversal(
   if (answer.outcome === 'Answered') return { ended: 'Done' };
   if (answer.outcome !== 'Refused') return { ended: 'NotNow' };
   if (answer.isRetryable === true) return { ended: 'Later' };
-  // What nobody has heard of may still come, for a while. What was approved is there, though not for a terminal
-  // that another merchant has now. Whoever may not ask, asks in a wrong way or lacks an approval, still owes it.
+  // An unknown sale may still arrive for a while. An approved sale exists, though a terminal of another merchant
+  // does not see it. After every other rejection the reversal is still due.
   if (reversal.reason === 'Timeout' && isUnknownToPlatform(answer, reversal)) {
     return { ended: context.now() > reversal.until ? 'Done' : 'Later' };
   }
@@ -80,7 +80,7 @@ async function uploadOfflineSale(
   { body, merchant }: OfflineSale,
 ): Promise<SendResult> {
   if (merchant !== undefined) {
-    // The platform books a sale for whoever has the terminal when it comes.
+    // The platform books a sale for the merchant that has the terminal at the upload.
     const holder = await platform.merchant();
     if (holder === undefined) return { ended: 'NotNow' };
     if (holder !== merchant) return { ended: 'Refused', code: 'made for another merchant' };
@@ -91,7 +91,7 @@ async function uploadOfflineSale(
   return answer.isRetryable === true ? { ended: 'Later' } : { ended: 'Refused', code: answer.code };
 }
 
-/** The same, to be asked again later: each time twice as late, up to an hour. */
+/** Schedules the next attempt: each pause is twice as long, up to an hour. */
 function postpone<Of extends PendingReversal | OfflineSale>(
   { now, emit }: ServiceContext,
   item: Of,
@@ -104,10 +104,10 @@ function postpone<Of extends PendingReversal | OfflineSale>(
   return { ...item, refused: code, refusals, againAt };
 }
 
-/** One turn at a time of each terminal, and at most one more behind it: that one looks anew for all who came. */
+/** One run at a time for each terminal, and at most one further run, which covers all later requests. */
 const queueRuns = new WeakMap<TerminalStore, 'Running' | 'OnceMore'>();
 
-/** Begins to work off what can be worked off now, oldest first. Nobody waits for it: it may take minutes. */
+/** Starts to send the due items, oldest first. The caller does not wait: this may take minutes. */
 export function processQueue(context: ServiceContext): void {
   const { store } = context;
   if (queueRuns.has(store)) queueRuns.set(store, 'OnceMore');
@@ -165,9 +165,8 @@ function postponeReversal(
 }
 
 /**
- * Has a sale reversed, from now on or as soon as the platform can be reached; its till is answered meanwhile. In the
- * same moment it is written down
- * what its till is told, which is no longer asked of the platform after a restart.
+ * Queues the reversal of a sale. The same line stores the failure for the till, so that the terminal does not request
+ * the status again after a restart.
  */
 export function queueReversal(
   context: ServiceContext,

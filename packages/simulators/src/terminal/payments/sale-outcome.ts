@@ -1,17 +1,17 @@
-// What became of a sale at the platform, in the words of the till; and finding out where it is not known.
+// The outcome of a sale at the platform, and the status requests where it is unknown.
 import type { Transaction } from '@switchyard/contract';
 import type { OpenValue } from '@switchyard/nexo';
 import type { ServiceContext } from '../context/service-context.ts';
 import type { PlatformAnswer } from '../platform/payments-api.ts';
 import type { PendingReversal } from '../storage/terminal-store.ts';
 
-/** What is known of a sale in the end. `Unreachable`: nobody tells, and it has to be reversed. */
+/** The outcome of a sale. `Unreachable`: the platform does not answer, and the terminal must reverse the sale. */
 export type SaleOutcome =
   | { readonly kind: 'Found'; readonly transaction: Transaction }
   | { readonly kind: 'NotTaken'; readonly code: string }
   | { readonly kind: 'Unreachable' };
 
-/** The platform's own word: a proxy's 404 says nothing of a sale. */
+/** Only this code means that the sale is unknown; a 404 of a proxy does not. */
 const notFound = 'transaction_not_found';
 const enquiriesMax = 40;
 const enquiriesUnanswered = 5;
@@ -19,7 +19,7 @@ const unfinished: readonly string[] = ['Received', 'Stored'];
 
 type SentSale = Pick<PendingReversal, 'clientTransactionId' | 'until' | 'merchant'>;
 
-/** Whether the platform knows of no such sale. To another merchant's terminal it tells of none that was made before. */
+/** Whether the sale is unknown to the platform. A terminal of another merchant does not see earlier sales. */
 export function isUnknownToPlatform(
   answer: PlatformAnswer,
   { merchant }: Pick<SentSale, 'merchant'>,
@@ -29,9 +29,9 @@ export function isUnknownToPlatform(
 }
 
 /**
- * Asks what became of a sale until the platform tells, or does not answer any more.
+ * Requests the status of a sale until the platform reports it, or does not answer any more.
  *
- * @throws PowerFault where the terminal goes off meanwhile; it asks on after its start
+ * @throws PowerLostError where the terminal loses its power; it continues after the restart
  */
 export async function findSaleOutcome(
   context: ServiceContext,
@@ -53,7 +53,7 @@ export async function findSaleOutcome(
       return { kind: 'Found', transaction: answer.transaction };
     }
     const isNotFound = isUnknownToPlatform(answer, sale);
-    // It may still be on its way until the platform would not take it any more.
+    // The sale may still arrive until the platform no longer accepts it.
     if (isNotFound && now() > sale.until) return { kind: 'NotTaken', code: notFound };
     unanswered = answer.outcome === 'Answered' || isNotFound ? 0 : unanswered + 1;
     await sleep(times.enquiryMs, powerLoss);
@@ -61,7 +61,7 @@ export async function findSaleOutcome(
   return { kind: 'Unreachable' };
 }
 
-/** The outcome of what was just sent. */
+/** The outcome of a sale that was just sent. */
 export async function resolveSaleOutcome(
   context: ServiceContext,
   answer: PlatformAnswer,
@@ -77,7 +77,7 @@ export async function resolveSaleOutcome(
 const cardReasons: readonly string[] = ['InvalidCardNumber', 'ExpiredCard', 'RestrictedCard'];
 const pinReasons: readonly string[] = ['InvalidPin', 'PinTriesExceeded'];
 
-/** Why a sale that was not approved failed. */
+/** The ErrorCondition of a sale that was not approved. */
 export function errorConditionOf({ response }: Transaction): OpenValue<'ErrorCondition'> {
   const reason = response?.reason ?? '';
   if (pinReasons.includes(reason)) return 'WrongPIN';
@@ -89,7 +89,7 @@ export function errorConditionOf({ response }: Transaction): OpenValue<'ErrorCon
   return 'Refusal';
 }
 
-/** Why a sale was not taken. */
+/** The ErrorCondition of a sale that the platform did not accept. */
 export function refusalConditionOf(code: string): OpenValue<'ErrorCondition'> {
   const isFromOutside = ['not_sent', 'too_late', notFound].includes(code);
   return isFromOutside ? 'UnreachableHost' : 'NotAllowed';

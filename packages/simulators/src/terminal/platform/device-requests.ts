@@ -1,9 +1,9 @@
-// Calls of a device: mutual TLS, its token looked up and renewed, limits on what comes back.
+// HTTP requests of a device: mutual TLS, an access token that is renewed, and limits of the response.
 import { Agent, request } from 'node:https';
 import { defined } from '@switchyard/contract';
 
 /**
- * What a device is known by, and where the platform is.
+ * The identity of a device, and the URLs of the platform.
  *
  * @example
  * const platform = connectTerminalPlatform(facts, Date.now);
@@ -24,16 +24,16 @@ export type DeviceResponse =
       readonly outcome: 'Answered';
       readonly status: number;
       readonly body: unknown;
-      /** Whose terminal has asked. */
+      /** The merchant of the token that the request used. */
       readonly merchant?: string;
     }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
 export type DeviceClient = {
   call(method: string, path: string, body?: unknown): Promise<DeviceResponse>;
-  /** A token of the device, for a connection that shows its certificate. */
+  /** An access token of the device, valid only with its certificate. */
   token(): Promise<string | undefined>;
-  /** Whose terminal it is, in whose name it asks; nothing where the platform does not tell. */
+  /** The merchant of the terminal; undefined where the platform does not answer. */
   merchant(): Promise<string | undefined>;
   close(): void;
 };
@@ -60,7 +60,7 @@ function parseJson(text: string): unknown {
 }
 
 type Merchant = { readonly clientId?: unknown; readonly clientSecret?: unknown };
-/** A token, and the merchant whose devices it is for. */
+/** A token and its merchant. */
 type MerchantToken = { readonly token: string; readonly merchant: string; readonly until: number };
 type TokenAnswer = { readonly access_token?: unknown; readonly expires_in?: unknown };
 
@@ -107,7 +107,7 @@ export function createDeviceClient(
           isConnected = true;
         });
       });
-      // Whatever went wrong: an unreachable host is told of a connection that stands too.
+      // After the TLS handshake the request may have arrived, also with errors such as ENETUNREACH.
       sent.on('error', () => resolve({ outcome: isConnected ? 'Unknown' : 'NotSent' }));
       sent.end(body);
     });
@@ -173,7 +173,7 @@ export function createDeviceClient(
     async call(method, path, body) {
       const answer = await sendWithToken(method, path, body);
       if (answer.outcome !== 'Answered' || answer.status !== unauthorized) return answer;
-      // Taken back before its time: a new one, once.
+      // The token was revoked before it expired: try once with a new token.
       cachedToken = undefined;
       return sendWithToken(method, path, body);
     },

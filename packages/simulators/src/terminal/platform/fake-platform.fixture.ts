@@ -1,4 +1,4 @@
-// A platform in a few lines, for tests of the terminal alone: it counts what was taken.
+// A fake platform for tests of the terminal; it counts the captured amounts.
 import { randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import type { PlatformAnswer, TerminalPlatform } from './payments-api.ts';
@@ -29,7 +29,7 @@ export function createFakePlatform() {
   const sold: Body[] = [];
   const operations: string[] = [];
   const comingOperations: OperationBehaviour[] = [];
-  /** By the identifier of the client: asked again, it is the same one. */
+  /** Answers by operation identifier: the same request gets the same answer. */
   const done = new Map<string, PlatformAnswer>();
   let refunds: 'NeedsApproval' | 'Declines' | undefined;
   let isStuck = false;
@@ -134,7 +134,7 @@ export function createFakePlatform() {
     if (behaviour === 'NotSent') return Promise.resolve({ outcome: 'NotSent' });
     if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
     if (behaviour === 'InProgress') {
-      const refusal = { status: 409, code: 'transaction_in_progress', isPassing: true } as const;
+      const refusal = { status: 409, code: 'transaction_in_progress', isRetryable: true } as const;
       return Promise.resolve({ outcome: 'Refused', ...refusal });
     }
     const clientKey = `${verb} ${String(body['clientOperationId'])}`;
@@ -145,7 +145,7 @@ export function createFakePlatform() {
     if (row === undefined) {
       return Promise.resolve(notFound());
     }
-    // As the platform has it: what was captured is refunded.
+    // As at the platform, a captured sale cannot be cancelled.
     if (verb === 'cancel' && row.state === 'Captured') {
       return Promise.resolve({ outcome: 'Refused', status: 409, code: 'already_captured' });
     }
@@ -164,7 +164,7 @@ export function createFakePlatform() {
     const facts = { operationId, status: 'Succeeded', amount, createdAt: at, kind: verb };
     const answer = view(row, { operation: facts });
     done.set(clientKey, answer);
-    // As where the power goes off before the answer is there.
+    // Simulates a power loss before the answer.
     if (isStuck) return new Promise(() => {});
     return Promise.resolve(behaviour === 'LosesAnswer' ? { outcome: 'Unknown' } : answer);
   }
@@ -191,22 +191,22 @@ export function createFakePlatform() {
     setRefunds: (how: typeof refunds) => {
       refunds = how;
     },
-    /** Operations are done, and nobody hears of it. */
+    /** Operations are performed, and their answers are never sent. */
     setStuck: (stuck: boolean) => {
       isStuck = stuck;
     },
-    /** The terminal belongs to another merchant, who has none of these sales. */
+    /** The terminal belongs to another merchant, which does not see these sales. */
     setElsewhere: (elsewhere: boolean) => {
       isElsewhere = elsewhere;
     },
     next: (...coming: SaleBehaviour[]) => void behaviours.push(...coming),
     nextOperations: (...coming: OperationBehaviour[]) => void comingOperations.push(...coming),
-    /** What was given back, in minor units. */
+    /** Refunded amount, in minor units. */
     refunded: () => [...rows.values()].reduce((sum, row) => sum + row.refunded, 0),
     setUp: (up: boolean) => {
       isUp = up;
     },
-    /** What is taken for good, in minor units. */
+    /** Captured and authorized amount, in minor units. */
     taken: () =>
       [...rows.values()]
         .filter(({ state }) => state === 'Captured' || state === 'Authorized')

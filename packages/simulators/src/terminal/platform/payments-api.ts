@@ -1,9 +1,9 @@
-// The platform as the terminal sees it: the payments API, with the token of the device.
+// The payments API of the platform, called with the token of the device.
 import type { AllowedOperations, OperationAnswer, Transaction } from '@switchyard/contract';
 import { createDeviceClient, type DeviceClient, type DeviceConnection } from './device-requests.ts';
 
 /**
- * What became of a question to the platform. `NotSent`: nothing has left the terminal. `Unknown`: it may
+ * The result of a request to the platform. `NotSent`: the request did not leave the terminal. `Unknown`: it may
  * have arrived.
  *
  * @example
@@ -16,21 +16,21 @@ export type PlatformAnswer =
       readonly outcome: 'Refused';
       readonly status: number;
       readonly code: string;
-      /** The same may succeed later. */
+      /** The same request may succeed later. */
       readonly isRetryable?: true;
-      /** Whose terminal has asked: another merchant has none of these transactions. */
+      /** The merchant of the request: another merchant does not see these transactions. */
       readonly merchant?: string;
     }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
 /**
- * What the terminal asks the platform for. Transactions are named by either identifier.
+ * The requests of the terminal to the platform. Either identifier of a transaction is accepted.
  *
  * @example
  * const platform: TerminalPlatform = connectTerminalPlatform(options);
  */
 export type TerminalPlatform = {
-  /** Whose terminal it is now; nothing where the platform cannot be asked. */
+  /** The current merchant of the terminal; undefined where the platform is not reachable. */
   merchant(): Promise<string | undefined>;
   processSale(body: Readonly<Record<string, unknown>>): Promise<PlatformAnswer>;
   operate(
@@ -39,7 +39,7 @@ export type TerminalPlatform = {
     body: Readonly<Record<string, unknown>>,
   ): Promise<PlatformAnswer>;
   findTransaction(id: string): Promise<PlatformAnswer>;
-  /** Which of refund and cancel takes a sale back now; nothing where neither does. */
+  /** The operation that undoes a sale now; undefined where none does. */
   findUndoOperation(id: string): Promise<'refund' | 'cancel' | undefined>;
   isAvailable(): Promise<boolean>;
   close(): void;
@@ -56,7 +56,7 @@ type ProblemBody = {
   readonly retryable?: unknown;
 };
 
-/** What an answer says of the question. A fault that is no problem of the platform tells nothing. */
+/** Interprets a response. A server error without a problem body of the platform leaves the outcome unknown. */
 export function platformAnswerOf({
   status,
   body,
@@ -72,7 +72,7 @@ export function platformAnswerOf({
   const isNothingDone = typeof code === 'string' && outcome === 'NotProcessed';
   if (outcome === 'Unknown') return { outcome };
   if (status >= faultsFrom && !isNothingDone) return { outcome: 'Unknown' };
-  // Whoever is overloaded has done nothing; what could not be sent never will be under its identifier.
+  // An overloaded platform has done nothing. A transaction that it could not send is never sent under this identifier.
   if (status >= faultsFrom && retryable === true) return { outcome: 'NotSent' };
   return {
     outcome: 'Refused',
@@ -114,7 +114,7 @@ function createPlatform(calls: DeviceClient): TerminalPlatform {
 }
 
 /**
- * The platform at an address, asked with the certificate and the token of a device.
+ * Connects to the platform with the certificate and the token of a device.
  *
  * @example
  * const platform = connectTerminalPlatform({ baseUrl, deviceAuthUrl, cert, key, ca, serialNumber }, Date.now);

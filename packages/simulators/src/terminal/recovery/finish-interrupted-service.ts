@@ -1,4 +1,4 @@
-// After a restart in the middle of a service: what became of it, and the answer that it never got.
+// After a restart during a service: finds its outcome and stores the missing answer.
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -37,7 +37,7 @@ function failureAnswer(
   return failureTo(request, condition, { at, ...defined({ additional }) });
 }
 
-/** The answer to what was pending; the till gets it by TransactionStatus. */
+/** The answer to a pending sale; the till gets it by TransactionStatus. */
 async function recoverSale(
   context: ServiceContext,
   pending: PendingSale,
@@ -73,13 +73,13 @@ async function recoverSale(
   return { header: answerHeader(header), body: approvedSaleAnswer(saleData, transaction) };
 }
 
-/** The answer to an operation: asked again under its own identifier, it is the same one. */
+/** The answer to a pending operation: sent again with its identifier, it is the same operation. */
 async function recoverOperation(
   context: ServiceContext,
   pending: PendingOperation,
 ): Promise<AnyMessage | undefined> {
   const { header, saleData, type = 'Normal', id, verb } = pending;
-  // In a batch the header does not tell.
+  // In a batch the header has another category.
   const isReversal = saleData === undefined;
   try {
     const done = await completeOperation(context, pending, { wasAsked: true });
@@ -98,7 +98,7 @@ async function recoverOperation(
   }
 }
 
-/** What was done is told, each in its place; what was not begun is left out, and is not begun any more. */
+/** The batch answer with an entry for each performed request; the other requests are not performed any more. */
 function batchAnswer(
   context: ServiceContext,
   { header, wanted, performed }: PendingBatch,
@@ -119,7 +119,7 @@ function batchAnswer(
   return { header: answerHeader(header), body: { Response, PerformedTransaction } };
 }
 
-/** The answer to the service that had done something, or may have, when the terminal went down. */
+/** The answer to the service that had, or may have had, an effect before the restart. */
 export async function answerAfterRestart(context: ServiceContext): Promise<AnyMessage | undefined> {
   const answer = await pendingAnswer(context);
   const { batch } = context.store.read();
@@ -134,12 +134,12 @@ async function pendingAnswer(context: ServiceContext): Promise<AnyMessage | unde
   return { header: answerHeader(answerDue.header), body: answerDue.body };
 }
 
-/** In pauses between two enquiries. */
+/** Pause between attempts, as a multiple of the enquiry pause. */
 const retryFactor = 5;
 
 /**
- * Finds out what was begun, again and again while the disk does not take it. Nothing new is begun meanwhile, since
- * nobody could write down what became of it.
+ * Repeats the recovery while the disk is full. No new service starts during this time, because its outcome could not
+ * be stored.
  */
 export async function retryUntilRecovered(
   context: ServiceContext,
@@ -164,7 +164,7 @@ export async function retryUntilRecovered(
 const isOpen = ({ answer, refused, dropped }: ServiceRecord): boolean =>
   answer === undefined && refused !== true && dropped !== true;
 
-/** Answers to services that a restart has ended before anything was done. */
+/** Failure answers to services that the restart ended before they had an effect. */
 export function abandonedAnswers(
   context: ServiceContext,
   services: readonly ServiceRecord[],

@@ -23,12 +23,12 @@ const statusRequest = ({ header }: AnyMessage) =>
   requestOf('TransactionStatus', newAddress(), { MessageReference: referenceTo(header) });
 
 /** A terminal, and its disk; what happens is told to `watch` as well. */
-function onDisk(watch: (happening: TerminalEvent) => void = () => undefined) {
+function onDisk(watch: (event: TerminalEvent) => void = () => undefined) {
   const dataDir = temporaryFolder();
   const told: TerminalEvent[] = [];
-  const emit = (happening: TerminalEvent) => {
-    told.push(happening);
-    watch(happening);
+  const emit = (event: TerminalEvent) => {
+    told.push(event);
+    watch(event);
   };
   return {
     ...createTestTerminal({ onEvent: emit }, dataDir),
@@ -56,8 +56,8 @@ const moments = [
 for (const { when, card, isCounted, status } of moments) {
   test(`a disk that is full once ${when}: the till is told what was done`, async () => {
     let fillsAt = isCounted ? 'Payment' : undefined;
-    const harness = onDisk((happening) => {
-      if (happening.type === fillsAt) harness.fill();
+    const harness = onDisk((event) => {
+      if (event.type === fillsAt) harness.fill();
     });
     const { terminal, ask, conditionOf, statusOf, fake, restart } = harness;
     const { processSale: sell } = fake.platform;

@@ -1,4 +1,4 @@
-// Writes down what the dialogue knows, and decides what becomes of a service where the disk takes nothing.
+// Stores the state of the dialogue, and decides how a service continues where the disk is full.
 import {
   type AnyMessage,
   failureTo,
@@ -10,7 +10,7 @@ import type { ServiceContext } from '../context/service-context.ts';
 import { errorEvent } from '../context/terminal-events.ts';
 import { findInterruptedService, nothingPending } from '../storage/terminal-store.ts';
 
-/** What cannot be written down is not begun, and keeps nobody else from being served. */
+/** A request that cannot be stored is not started and does not block later requests. */
 export function saveDialogue(
   { store, now, emit }: ServiceContext,
   poi: PoiDialogue,
@@ -33,7 +33,7 @@ export function saveDialogue(
   return { do: 'Answer', message };
 }
 
-/** Something of it may be done: an error that nobody foresaw is no answer to it, and a new start finds out. */
+/** Whether a service may have had an effect: after an unexpected error only a restart can find its outcome. */
 export function mayHaveEffect(
   { store, runtime }: ServiceContext,
   poi: PoiDialogue,
@@ -44,9 +44,9 @@ export function mayHaveEffect(
 }
 
 /**
- * Ends a service. False where its answer cannot be written down: it is not told then, and a new start finds out.
+ * Ends a service. False where its answer cannot be stored: the terminal then restarts and finds the outcome.
  *
- * @param isMain - beside the service that runs, nothing is done that has to be remembered
+ * @param isMain - false for a message beside the running service, which needs no stored state
  */
 export function finishService(
   { store, runtime, emit }: ServiceContext,

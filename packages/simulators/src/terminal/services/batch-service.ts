@@ -1,4 +1,4 @@
-// Several requests in one: done one after the other, and what is done is remembered before the next is begun.
+// Batch: performs the requests one after the other, and stores each result before the next request.
 import { additionalResponse, type Structure } from '@switchyard/nexo';
 import {
   type ReplyBody,
@@ -16,7 +16,7 @@ type Performed = Structure<'PerformedTransaction'>;
 
 const batchMax = 20;
 
-/** The answer to one of them, in its place. */
+/** The entry of the batch answer for one request. */
 export function performedTransaction(reply: ReplyBody): Performed {
   const { Response, SaleData, POIData, PaymentResult, LoyaltyResult, ReversedAmount } = reply;
   const members = { SaleData, POIData, PaymentResult, LoyaltyResult, ReversedAmount };
@@ -36,7 +36,7 @@ async function perform(
   return {};
 }
 
-/** What fails is told in its place, and the rest goes on. */
+/** A failed request gets its own entry, and the batch continues. */
 export async function batch(
   call: ServiceCall<'BatchRequest'>,
   context: ServiceContext,
@@ -47,7 +47,7 @@ export async function batch(
   if (requests.length > batchMax) throw new ServiceError('NotAllowed', 'batch_too_large');
   let performed: readonly Performed[] = [];
   const saveProgress = () => {
-    // What a restart has found out about it is not written over.
+    // After a power loss the restarted terminal owns the progress.
     call.signal.throwIfAborted();
     const begun = { header, wanted: requests.length, performed };
     store.update({ ...nothingPending, batch: begun });

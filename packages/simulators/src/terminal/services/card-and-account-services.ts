@@ -1,4 +1,4 @@
-// Cards that are read before anything is paid, and the accounts that the simulator keeps itself.
+// Card acquisition, and the gift cards and points that the simulator stores itself.
 import { defined } from '@switchyard/contract';
 import { amountReason, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { maskAccountId, maskNumber } from '../cards/mask-account-ids.ts';
@@ -60,7 +60,7 @@ export async function cardAcquisition(
   return answer;
 }
 
-/** Accounts are kept under a name of the pad: a till may name a card number. */
+/** Accounts are stored under a keyed hash, because a till may send a card number. */
 function accountOf({ pad }: ServiceContext, id: string | undefined): string {
   if (id === undefined || id === '') throw new ServiceError('InvalidCard', 'account_missing');
   return pad.pseudonymOf(id);
@@ -160,7 +160,7 @@ export function storedValue(
   const { header, body, preventAbort: commit } = call;
   commit();
   let { accounts } = context.store.read();
-  // Where one is refused, none is done.
+  // All items succeed, or none.
   const StoredValueResult = body.StoredValueData.map((data) => {
     const done = changeGiftCard(context, accounts, data);
     ({ accounts } = done);

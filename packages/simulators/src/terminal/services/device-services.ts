@@ -1,4 +1,4 @@
-// The parts of the terminal that a till can use by itself: screen, keys, printer, reader, PIN pad.
+// Device services: display, input, printer, sound, card reader, PIN pad.
 import { defined } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 import {
@@ -63,7 +63,7 @@ export function display(
   return answer;
 }
 
-/** What was set to be typed, or what somebody would who wants to go on. */
+/** The configured input, or one that lets the transaction continue. */
 function inputFor(
   { runtime }: ServiceContext,
   { InputCommand: command, DefaultInputString: usual, MinLength = 1 }: Structure<'InputData'>,
@@ -115,7 +115,7 @@ export async function input(
   return answer;
 }
 
-/** What is asked for is shown anew while somebody types; there is no answer. */
+/** Updates the display during an input; the message has no answer. */
 export function inputUpdate(
   { body }: ServiceCall<'InputUpdate'>,
   { show }: ServiceContext,
@@ -142,7 +142,7 @@ export function sound({ body }: ServiceCall<'SoundRequest'>, { emit }: ServiceCo
   return { Response: successResponse };
 }
 
-/** A simulator calls nobody; `echo` answers what it was sent. */
+/** The simulator has no outgoing connections; the destination `echo` returns the message. */
 export function transmit({ body }: ServiceCall<'TransmitRequest'>): ReplyBody {
   if (body.DestinationAddress !== 'echo') {
     throw new ServiceError('UnreachableHost', 'transmit_not_supported');
@@ -154,7 +154,7 @@ export function transmit({ body }: ServiceCall<'TransmitRequest'>): ReplyBody {
   return answer;
 }
 
-/** A PIN under the next key of the pad, for whoever holds the base key. */
+/** A PIN block encrypted with the next key of the PIN pad. */
 export async function pin(
   call: ServiceCall<'PINRequest'>,
   context: ServiceContext,
@@ -192,7 +192,7 @@ export async function cardReaderInit(
   if (output !== undefined) showOutput(context, output);
   context.runtime.acquiredCard = undefined;
   const card = await readCard(call, context, { amount: 0, text: 'Welcome' });
-  // It stays in the reader until the till is done with it.
+  // The card stays in the reader until the till powers the reader off.
   const until = Number.POSITIVE_INFINITY;
   context.runtime.acquiredCard = { card, reference: '', saleId: call.header.SaleID, until };
   const answer: Structure<'CardReaderInitResponse'> = {
@@ -208,7 +208,7 @@ export async function cardReaderInit(
 const challengeBytes = 8;
 const statusWords = { done: '9000', notFound: '6A82', unknown: '6D00' } as const;
 
-/** SELECT by the name of an application, and GET CHALLENGE; a card that says more would say its number. */
+/** Supports SELECT by AID and GET CHALLENGE only; other commands could return the card number. */
 export function cardReaderApdu(
   { header, body }: ServiceCall<'CardReaderAPDURequest'>,
   { runtime, random }: ServiceContext,

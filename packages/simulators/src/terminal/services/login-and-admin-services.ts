@@ -1,4 +1,4 @@
-// Services about the terminal itself: logging in and out, diagnosis, administration.
+// Services about the terminal itself: login, logout, diagnosis, administration.
 import type { Structure } from '@switchyard/nexo';
 import {
   type ReplyBody,
@@ -104,7 +104,7 @@ export async function diagnosis(
   return answer;
 }
 
-/** `reprint` prints the last receipt, as a copy; nothing else is there to administer. */
+/** Supports `reprint` only, which prints the last receipt as a duplicate. */
 export function admin(
   { body }: ServiceCall<'AdminRequest'>,
   { runtime, emit }: ServiceContext,
@@ -118,7 +118,7 @@ export function admin(
   return { Response: successResponse };
 }
 
-/** A card may be shown before the till knows the amount; AbortTransaction forgets it. */
+/** A card may be presented before the till knows the amount; AbortTransaction drops it. */
 export function enableService(
   { body }: ServiceCall<'EnableServiceRequest'>,
   { runtime, show }: ServiceContext,

@@ -64,7 +64,7 @@ function parseSale({ body }: Request): Sale {
   };
 }
 
-/** Who is asked for it, for the books. */
+/** The till, operator, shift and group for the totals. */
 function totalsOwner({ header, body }: Request) {
   const { OperatorID, ShiftNumber, SaleTerminalData } = body.SaleData;
   const group = SaleTerminalData?.TotalsGroupID;
@@ -187,7 +187,7 @@ function offlineAnswer(context: ServiceContext, sale: Sale, approval: ApprovalBy
   };
 }
 
-/** An offline sale, as it is owed to the platform from now on, and what its till is told. */
+/** The stored changes of an offline sale: its upload and the answer to the till. */
 function offlineSaleChanges(
   { header }: Request,
   { store }: ServiceContext,
@@ -202,14 +202,14 @@ function offlineSaleChanges(
   };
 }
 
-/** Prints, where there is paper and the till does not print by itself. */
+/** Prints the receipt of the customer where there is paper. */
 function printReceipt({ runtime, emit }: ServiceContext, { receipt }: Transaction): void {
   if (receipt === undefined) return;
   runtime.lastReceipt = receiptLines(receipt.cardholder);
   if (runtime.hasPaper) emit({ type: 'Printed', lines: runtime.lastReceipt });
 }
 
-/** A signature is looked at by the cashier, where somebody can be asked. */
+/** The cashier checks the signature, where the till supports it. */
 async function checkSignature(
   call: Request,
   context: ServiceContext,
@@ -268,7 +268,7 @@ async function processSale(call: Request, context: ServiceContext): Promise<Repl
     return answer;
   } finally {
     if (fault === 'Unreachable') runtime.isReachable = wasReachable;
-    // What was set after a restart is of the next payment.
+    // After a restart, the fault that was set belongs to the next payment.
     if (!(call.signal.reason instanceof PowerLostError)) {
       runtime.acquiredCard = undefined;
       runtime.fault = undefined;
@@ -276,7 +276,7 @@ async function processSale(call: Request, context: ServiceContext): Promise<Repl
   }
 }
 
-/** The original that a completion or a refund names. */
+/** The original transaction of a completion or refund. */
 function originalOf({ body }: Request): string {
   const id = body.PaymentTransaction.OriginalPOITransaction?.POITransactionID?.TransactionID;
   if (id !== undefined) return id;
@@ -308,7 +308,7 @@ export function operationAnswer(
   };
 }
 
-/** What an operation is in the books. */
+/** The totals entry of an operation. */
 export function operationTotals({ transaction, operation }: OperationResult, verb: string) {
   return {
     type: verb === 'capture' ? 'CompletedReservation' : 'Credit',
@@ -343,7 +343,7 @@ async function captureOrRefund(call: Request, context: ServiceContext, verb: 'ca
   return operationAnswer(done, saleData, type);
 }
 
-/** @throws ServiceFault for a type that the platform has no words for */
+/** @throws ServiceError for a PaymentType that the platform does not support */
 export function payment(call: Request, context: ServiceContext): Promise<ReplyBody> {
   const type = call.body.PaymentData?.PaymentType ?? 'Normal';
   if (['Normal', 'FirstReservation', 'OneTimeReservation'].includes(type)) {

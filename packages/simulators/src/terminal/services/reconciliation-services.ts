@@ -1,4 +1,4 @@
-// Totals of the open period, and its end.
+// GetTotals and Reconciliation: totals of the open period, and closing it.
 import type { Structure } from '@switchyard/nexo';
 import {
   type ReplyBody,
@@ -25,7 +25,7 @@ export function getTotals(
   return answer;
 }
 
-/** The acquirer settles by itself: a period is the business of till and terminal. */
+/** A period concerns till and terminal only; the acquirer settles independently. */
 export function reconciliation(
   { body, preventAbort: commit }: ServiceCall<'ReconciliationRequest'>,
   { store, poiId }: ServiceContext,

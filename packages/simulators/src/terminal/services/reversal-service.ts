@@ -1,4 +1,4 @@
-// Reversals of a sale, and batches of what can be asked for one by one.
+// The Reversal service.
 import {
   amountReason,
   decimalText,
@@ -20,7 +20,7 @@ import { recordTotals } from '../payments/record-totals.ts';
 import { operationTotals } from './payment-service.ts';
 import { type OperationResult, runOperation } from './transaction-operations.ts';
 
-/** Causes for which the whole sale is undone as if it had not been. */
+/** Reasons that reverse the whole sale as a technical failure. */
 const technicalReasons: readonly string[] = ['Malfunction', 'Unable2Compl'];
 
 function requireMinorUnits(amount: number, currency: string): number {
@@ -32,7 +32,7 @@ function requireMinorUnits(amount: number, currency: string): number {
   }
 }
 
-/** States in which all of a sale went back: also a technical reversal would succeed without effect. */
+/** States in which the whole sale is already undone: another reversal would succeed without effect. */
 const undoneStates: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
 
 /** The currency of the original, which the request does not name. */
@@ -47,13 +47,13 @@ async function currencyOf({ platform, runtime }: ServiceContext, id: string): Pr
   throw new ServiceError('UnreachableHost', 'original_lookup_failed');
 }
 
-/** A sale that the chip approved and that is not uploaded yet, is at the terminal alone. */
+/** The platform does not know an offline sale before its upload. */
 function requireUploaded({ store }: ServiceContext, id: string): void {
   const isHere = store.read().uploads.some(({ body }) => body['clientTransactionId'] === id);
   if (isHere) throw new ServiceError('NotAllowed', 'original_not_uploaded');
 }
 
-/** The answer to a reversal, which takes the original back. */
+/** The answer to a reversal. */
 export function reversalAnswer(
   { transaction, operation }: OperationResult,
   original: Structure<'OriginalPOITransaction'>,

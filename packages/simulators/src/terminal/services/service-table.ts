@@ -1,4 +1,4 @@
-// Which service answers which category. Abort, TransactionStatus and Event are the dialogue's own.
+// The service of each message category. The dialogue handles Abort, TransactionStatus and Event itself.
 import type { Category, StructureName } from '@switchyard/nexo';
 import { ServiceError, type ServiceHandler } from '../context/service-context.ts';
 import { batch } from './batch-service.ts';
@@ -56,7 +56,7 @@ const services: Services = {
   CardReaderPowerOff: cardReaderPowerOff,
 };
 
-/** The service of a category; a reading has found its body to be one of that category. */
+/** The service of a category; the message reader has already checked the body. */
 export function findService(category: Category): ServiceHandler<never> {
   if (!Object.hasOwn(services, category)) throw new ServiceError('UnavailableService');
   return services[category as ServiceCategory] as ServiceHandler<never>;

@@ -180,7 +180,7 @@ test('an answer of the platform says whether something may have been done', () =
     outcome: 'Refused',
     status: 409,
     code: 'transaction_in_progress',
-    isPassing: true,
+    isRetryable: true,
   });
   assert.deepEqual(outcomeOf(422, problem('already_refunded', 'NotProcessed', false)), {
     outcome: 'Refused',

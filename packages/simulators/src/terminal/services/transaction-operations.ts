@@ -1,23 +1,23 @@
-// Operations on a transaction that stands: captures, refunds, and taking back whatever way is open.
+// Operations on an existing transaction: capture, refund, cancel, reversal.
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
 import { type OpenValue, passOnReason } from '@switchyard/nexo';
 import { type ServiceContext, ServiceError } from '../context/service-context.ts';
 import type { PlatformAnswer } from '../platform/payments-api.ts';
 import type { PendingOperation } from '../storage/terminal-store.ts';
 
-/** How an operation ended. */
+/** The result of an operation. */
 export type OperationResult = {
   readonly transaction: Transaction;
   readonly operation: OperationAnswer['operation'];
 };
 type OperationAmount = { readonly amount?: number; readonly currency?: string };
 
-/** So many tries come quickly; who then still does not know asks on, slowly. */
+/** Number of quick attempts; later attempts are slower. */
 const quickTries = 10;
 const slowFactor = 5;
 /**
- * The platform has looked at the operation itself, and knows of none that it has taken on. Where it does not find
- * the original it has looked at nothing: the terminal may have come to another merchant meanwhile.
+ * Statuses that are about the operation itself: the platform did not perform it. 404 is not conclusive: the terminal
+ * may belong to another merchant now.
  */
 const conclusiveStatuses: readonly number[] = [409, 422];
 const notFound = 404;
@@ -28,19 +28,19 @@ const conditions: Readonly<Record<string, OpenValue<'ErrorCondition'>>> = {
   permission_denied: 'UnavailableService',
 };
 
-/** Whether it says how the operation ended, where an earlier try may have had it done. */
+/** Whether an answer is conclusive although an earlier attempt may have performed the operation. */
 function isConclusive(answer: PlatformAnswer): boolean {
   if (answer.outcome === 'Answered') return true;
   if (answer.outcome !== 'Refused' || answer.isRetryable === true) return false;
-  // A fault that is a refusal says of itself that nothing was done, and that nothing will be.
+  // A server error that is a rejection confirms that the operation is not performed.
   return conclusiveStatuses.includes(answer.status) || answer.status >= faultsFrom;
 }
 
 /**
- * A try whose answer was lost is made again: under the same identifier it is the same operation. What may
- * have been done is asked for until the platform tells: whoever heard a failure would do it once more.
+ * Repeats an attempt whose answer was lost: with the same identifier it is the same operation. It repeats until the
+ * outcome is known, because a till that gets a failure would request the operation again.
  *
- * @throws PowerFault where the terminal goes off meanwhile; it asks on after its start
+ * @throws PowerLostError where the terminal loses its power; it continues after the restart
  */
 async function requestUntilKnown(
   { platform, sleep, times, runtime, power, emit }: ServiceContext,
@@ -56,7 +56,8 @@ async function requestUntilKnown(
     powerLoss.throwIfAborted();
     mayBeDone ||= answer.outcome === 'Unknown';
     if (answer.outcome !== 'Unknown' && (!mayBeDone || isConclusive(answer))) return answer;
-    if (tries === quickTries) emit({ type: 'Fault', fault: `${verb}: nobody tells how it ended` });
+    if (tries === quickTries)
+      emit({ type: 'Fault', fault: `${verb}: the platform does not report the outcome` });
     await sleep(tries < quickTries ? times.enquiryMs : times.enquiryMs * slowFactor, powerLoss);
   }
 }
@@ -69,9 +70,9 @@ async function undoVerb(
 }
 
 /**
- * Nothing is begun on what is not there: only then does `ask` know that what it does not find was there.
+ * Checks that the original exists before the operation, so that a later 404 does not mean that nothing was done.
  *
- * @throws ServiceFault
+ * @throws ServiceError
  */
 export async function requireOriginal(
   { platform, runtime }: ServiceContext,
@@ -82,19 +83,19 @@ export async function requireOriginal(
   if (answer?.outcome !== 'Refused') {
     throw new ServiceError('UnreachableHost', 'original_lookup_failed', id);
   }
-  // Who may not look may still be allowed to give back.
+  // A terminal without permission to read may still have permission to refund.
   if (answer.status === notFound) throw new ServiceError('NotFound', passOnReason(answer.code), id);
 }
 
-/** The request that it is done for, as far as a restart has to know it. */
+/** The request data that a restart needs. */
 type ServiceReference = Pick<PendingOperation, 'header' | 'saleData' | 'type'>;
 
 /**
- * Does an operation. It is written down first: after a restart it is asked again, and is the same one.
+ * Performs an operation. It is stored first: after a restart the terminal repeats it with the same identifier.
  *
  * @param verb - `takeBack` refunds what was captured and cancels what was not; `reverse` undoes a sale that
  *   went wrong
- * @throws ServiceFault where it was not done
+ * @throws ServiceError where the operation was not performed
  */
 export async function runOperation(
   context: ServiceContext,
@@ -128,10 +129,10 @@ export async function runOperation(
 }
 
 /**
- * How an operation ended.
+ * Sends an operation until its outcome is known.
  *
- * @param how - `wasAsked`: an earlier start may have had it done
- * @throws ServiceFault where it was not done
+ * @param how - `wasSentBefore`: the terminal may have sent it before a restart
+ * @throws ServiceError where the operation was not performed
  */
 export async function completeOperation(
   context: ServiceContext,
@@ -151,6 +152,6 @@ export async function completeOperation(
   if (status === 'Declined' || status === 'Failed') {
     throw new ServiceError('Refusal', passOnReason(operation?.response?.reason ?? status), id);
   }
-  // What is pending is the platform's to bring to its end: it was taken on for good.
+  // The platform completes a pending operation by itself, so it counts as done.
   return { transaction, operation };
 }

@@ -1,4 +1,4 @@
-// Gift cards and points: accounts that the simulator keeps itself, since the platform has none.
+// Balances of gift cards and points. The simulator stores them itself, because the platform has no such accounts.
 
 /** Minor units on gift cards and points of customers, by their number. */
 export type AccountBalances = {
@@ -8,11 +8,11 @@ export type AccountBalances = {
 
 export const noBalances: AccountBalances = { giftCards: {}, points: {} };
 
-/** How many accounts of each kind there can be. */
+/** Limit of accounts of each kind. */
 const accountsMax = 1_000;
 const balanceMax = 999_999_999;
 
-/** What is left after a change; nothing where it cannot be done. */
+/** The balances after a change; undefined where the change is not possible. */
 export function changeBalance(
   accounts: AccountBalances,
   kind: keyof AccountBalances,

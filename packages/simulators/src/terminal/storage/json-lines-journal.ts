@@ -1,15 +1,15 @@
-// A file of JSON lines: what is told later counts, and all of it is written anew once it has outgrown itself.
+// A file of JSON lines: later lines override earlier ones; the file is rewritten when it has grown too much.
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
 export type JsonLinesJournal = {
-  /** What was there when it was opened; a line that was torn belongs to nothing that was promised. */
+  /** The lines at opening, without an incomplete last line, which was never confirmed. */
   readonly lines: readonly unknown[];
-  /** Handed to the operating system when it returns. @throws Error where the disk takes nothing */
+  /** Writes before it returns. @throws Error where the disk is full */
   append(change: unknown, whole: () => unknown): void;
 };
 
 const ownerOnly = 0o600;
-/** Below that a file is not worth being written anew. */
+/** A smaller growth does not cause a rewrite. */
 const rewriteThresholdBytes = 262_144;
 
 function linesIn(path: string): unknown[] {
@@ -33,15 +33,15 @@ function linesIn(path: string): unknown[] {
 }
 
 /**
- * Opens a journal. Never longer than twice what it tells, or by 256 KiB and a line: then it is written
- * whole and renamed into place, so that a killed process finds the old file or the new one.
+ * Opens a journal. When it has grown to twice its content, and by 256 KiB at least, it is rewritten and renamed
+ * into place, so that a killed process leaves the old file or the new one.
  *
  * @throws Error where it cannot be read, or was changed
  */
 export function openJsonLinesJournal(path: string): JsonLinesJournal {
   const lines = linesIn(path);
   let size = 0;
-  /** Nothing is appended to what may end in the middle of a line. */
+  /** A rewrite comes first, because the file may end with an incomplete line. */
   let growth = Number.POSITIVE_INFINITY;
 
   return {

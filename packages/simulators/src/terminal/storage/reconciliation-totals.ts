@@ -1,7 +1,7 @@
-// What the terminal has counted: totals of the open period, and of the periods that were closed.
+// Totals of the open reconciliation period and of the closed periods.
 import { type Structure, toAmount } from '@switchyard/nexo';
 
-/** One line of the journal of the terminal. */
+/** One transaction for the totals. */
 export type TotalsEntry = {
   readonly type: string;
   readonly brand: string;
@@ -14,7 +14,7 @@ export type TotalsEntry = {
   readonly group?: string;
 };
 
-/** Sums of what is alike. */
+/** The sum of equal transactions. */
 type TotalsLine = TotalsEntry & { readonly count: number };
 
 type Period = { readonly number: number; readonly lines: readonly TotalsLine[] };
@@ -23,7 +23,7 @@ export type ReconciliationPeriods = { readonly open: Period; readonly closed: re
 
 export const noPeriods: ReconciliationPeriods = { open: { number: 1, lines: [] }, closed: [] };
 
-/** How many closed periods are kept. */
+/** Limit of stored closed periods. */
 const periodsMax = 50;
 
 const keyOf = ({ amount: _amount, ...entry }: TotalsEntry & { count?: number }): string =>
@@ -37,7 +37,7 @@ const keyOf = ({ amount: _amount, ...entry }: TotalsEntry & { count?: number }):
     entry.group,
   ].join('\n');
 
-/** Lines are sums from the start: a period of a million sales is as small as its kinds are few. */
+/** Adds a transaction to its line. Lines are sums, so the size of a period does not depend on its number of sales. */
 export function addToTotals(
   books: ReconciliationPeriods,
   entry: TotalsEntry,
@@ -61,7 +61,7 @@ export function closePeriod(books: ReconciliationPeriods): ReconciliationPeriods
   };
 }
 
-/** The period of a number; without one the last that was closed. */
+/** The closed period with a number; without a number the last closed period. */
 export function findPeriod(
   { closed: periods }: ReconciliationPeriods,
   number?: string,
@@ -87,7 +87,7 @@ function matchesFilter(line: TotalsLine, filter: Structure<'TotalFilter'>): bool
   });
 }
 
-/** Sums by brand and currency, and by what was asked for besides. */
+/** Totals by brand and currency, and by the requested details. */
 export function periodTotals(
   { lines }: Period,
   poiId: string,

@@ -1,4 +1,4 @@
-// What the terminal keeps over a restart: plain data, of which each change is written down before anything is told.
+// The state that the terminal keeps across restarts. Each change is written before the terminal answers.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
@@ -13,7 +13,7 @@ import { type AccountBalances, noBalances } from './gift-card-and-point-balances
 import { openJsonLinesJournal } from './json-lines-journal.ts';
 import { noPeriods, type ReconciliationPeriods } from './reconciliation-totals.ts';
 
-/** What was begun at the platform and has no answer to the till yet. */
+/** A sale that was sent to the platform; the till has no answer yet. */
 export type PendingSale = {
   readonly header: Header;
   readonly saleData: Structure<'SaleData'>;
@@ -21,77 +21,77 @@ export type PendingSale = {
   readonly clientTransactionId: string;
   readonly amount: number;
   readonly currency: string;
-  /** The platform takes the sale until then and no longer, epoch milliseconds. */
+  /** The platform accepts the sale until this time, epoch milliseconds. */
   readonly until: number;
-  /** Whose terminal it was. */
+  /** The merchant of the terminal at that time. */
   readonly merchant?: string | undefined;
-  /** It stands in the books. */
+  /** The totals include it. */
   readonly isBooked?: true;
-  /** It is taken back, whatever the platform says of it now: what its till is told. */
+  /** The sale is being reversed, regardless of its outcome: the failure that the till gets. */
   readonly givenBack?: { readonly condition: OpenValue<'ErrorCondition'>; readonly why: string };
 };
 
-/** An operation on an original that was begun at the platform and has no answer to the till yet. */
+/** An operation on an original that was sent to the platform; the till has no answer yet. */
 export type PendingOperation = {
   readonly header: Header;
   readonly id: string;
   readonly verb: 'capture' | 'refund' | 'cancel';
-  /** With its own identifier: asked again, it is the same operation. */
+  /** Contains the identifier of the operation: sent again, it is the same operation. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the answer repeats of the request. */
+  /** Request data that the answer repeats. */
   readonly saleData?: Structure<'SaleData'> | undefined;
   readonly type?: string | undefined;
   readonly isBooked?: true;
 };
 
 /**
- * The answer to what the terminal has done by itself: kept in the line that tells what was done, so that no restart
- * finds the one without the other.
+ * The answer to an action of the terminal alone. One line contains action and answer, so that a restart finds both
+ * or none.
  */
 export type PendingAnswer = { readonly header: Header; readonly body: AnyMessage['body'] };
 
-/** Several requests in one: what of it is done. What it is doing stands beside it, under the same header. */
+/** The progress of a batch. Its current request is a pending sale or operation with the same header. */
 export type PendingBatch = {
   readonly header: Header;
-  /** So many were asked for. */
+  /** Number of requested transactions. */
   readonly wanted: number;
   readonly performed: readonly Structure<'PerformedTransaction'>[];
 };
 
-/** What the platform refused stays: it is asked again, ever more slowly, and told once for each reason. */
+/** The terminal retries a rejected item ever more slowly, and reports each reason once. */
 type Retryable = {
-  /** Why it was refused last. */
+  /** Code of the last rejection. */
   readonly refused?: string;
   readonly refusals?: number;
-  /** It is not asked again before, epoch milliseconds. */
+  /** Time of the next attempt, epoch milliseconds. */
   readonly againAt?: number;
 };
 
-/** A sale that is taken back: it is owed until the platform says that nothing is left to give back. */
+/** A sale to reverse: it stays until the platform confirms that nothing is left to reverse. */
 export type PendingReversal = Retryable & {
   readonly clientTransactionId: string;
   readonly reason: 'Timeout' | 'CardRemoved' | 'ChipDeclined' | 'CustomerCancel';
   readonly until: number;
-  /** Whose terminal sold it. */
+  /** The merchant that sold it. */
   readonly merchant?: string | undefined;
-  /** So many refunds of it have failed for good: the next has another identifier. */
+  /** Number of failed refunds; the next refund has another identifier. */
   readonly spent?: number;
 };
 
-/** A sale that the chip approved: sent on when the platform can be reached. Its card data is encrypted. */
+/** A sale that the chip approved: uploaded when the platform is reachable. Its card data is encrypted. */
 export type OfflineSale = Retryable & {
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whose terminal sold it, where that was known. */
+  /** The merchant that sold it, where known. */
   readonly merchant?: string | undefined;
 };
 
 export type TerminalState = {
   readonly dialogue?: PoiMemory;
-  /** Of transactions, of keys, of offline sales: each only grows. */
+  /** Counters of transactions, keys and offline sales; they only grow. */
   readonly transactions: number;
   readonly keys: number;
   readonly offlineSales: number;
-  /** Whose terminal it was when that was asked last. */
+  /** The merchant of the terminal at the last lookup. */
   readonly merchant?: string | undefined;
   readonly pending?: PendingSale | undefined;
   readonly operation?: PendingOperation | undefined;
@@ -105,23 +105,23 @@ export type TerminalState = {
 
 export type TerminalStore = {
   read(): TerminalState;
-  /** Changes some members, and writes down what of them is new. */
+  /** Changes some members and writes the changes. */
   update(changes: Partial<TerminalState>): TerminalState;
 };
 
-/** What is new of the services: those that changed, those that were forgotten, who is logged in. */
+/** Changes of services: changed ones, removed ones, and the logged-in sale systems. */
 type DialogueChange = {
   readonly put?: readonly ServiceRecord[];
   readonly gone?: readonly string[];
   readonly loggedIn?: readonly string[];
 };
-/** What may be done and has no answer yet. */
+/** Members for work that may have an effect and has no answer yet. */
 const pendingNames = ['pending', 'operation', 'answerDue', 'batch'] as const;
 type PendingMembers = Pick<TerminalState, (typeof pendingNames)[number]>;
 type PlainMembers = Omit<TerminalState, keyof PendingMembers | 'dialogue' | 'books' | 'accounts'>;
-/** Null where it is over. */
+/** Null where the work has ended. */
 type PendingChange = { readonly [Name in keyof PendingMembers]?: PendingMembers[Name] | null };
-/** A change; members that are as they were are left out. */
+/** A change; unchanged members are left out. */
 type Line = PendingChange & {
   readonly set?: Partial<PlainMembers>;
   readonly books?: Partial<ReconciliationPeriods>;
@@ -148,13 +148,13 @@ const isSame = (one: unknown, other: unknown): boolean =>
 
 type Services = Map<string, ServiceRecord>;
 
-/** Without the members that tell nothing; undefined where none is left. */
+/** The members that are not undefined; undefined where there is none. */
 function withoutUndefined<Of extends object>(members: Of): Of | undefined {
   const definedMembers = Object.entries(members).filter(([, value]) => value !== undefined);
   return definedMembers.length === 0 ? undefined : (Object.fromEntries(definedMembers) as Of);
 }
 
-/** The members that are another value than before. */
+/** The members with a new value. */
 function changedMembers<Of extends object>(
   before: Of,
   after: Partial<Of> = {},
@@ -166,7 +166,7 @@ function changedMembers<Of extends object>(
   );
 }
 
-/** Records never change: one that is another object is new. */
+/** Records are immutable, so another object is a new record. */
 function dialogueChange(
   before: Services,
   { services }: PoiMemory,
@@ -183,13 +183,13 @@ function applyTo(services: Services, { put = [], gone = [] }: DialogueChange): v
   for (const key of gone) services.delete(key);
   for (const record of put) {
     const key = keyOf(record);
-    // Forgotten and used again at once: it is the youngest now.
+    // Removed and used again: the record becomes the newest.
     if (services.get(key)?.at !== record.at) services.delete(key);
     services.set(key, record);
   }
 }
 
-/** What was begun or is over now. */
+/** Work that began or ended with this change. */
 function pendingChange(memory: TerminalState, changes: PendingMembers): PendingChange {
   const isNew = (name: keyof PendingMembers) => name in changes && changes[name] !== memory[name];
   return Object.fromEntries(
@@ -218,7 +218,7 @@ function changeLine(
   }) as Line | undefined;
 }
 
-/** Puts together what the lines of a file tell, one after the other. */
+/** Applies the lines of a file in order. */
 function replay(lines: readonly Line[]): { memory: TerminalState; services: Services } {
   let memory: TerminalState = emptyState;
   let { loggedIn } = emptyState.dialogue;
@@ -245,14 +245,14 @@ function replay(lines: readonly Line[]): { memory: TerminalState; services: Serv
   };
 }
 
-/** The service of which something may be done that has no answer yet. */
+/** The service that may have had an effect and has no answer yet. */
 export function findInterruptedService(
   memory: TerminalState,
 ): Pick<PendingAnswer, 'header'> | undefined {
   return memory.pending ?? memory.operation ?? memory.answerDue ?? memory.batch;
 }
 
-/** Its end, which belongs into the line that keeps its answer. */
+/** Ends the pending work; written in the same line as its answer. */
 export const nothingPending = {
   pending: undefined,
   operation: undefined,
@@ -261,8 +261,8 @@ export const nothingPending = {
 };
 
 /**
- * Opens the memory of a terminal; one terminal each. A killed terminal finds all that was kept, and at
- * most the beginning of what was not.
+ * Opens the store of a terminal, for one terminal only. After a kill it has all completed updates; an incomplete
+ * last line is ignored.
  *
  * @throws Error where it cannot be read or written
  */
