@@ -1,5 +1,5 @@
 /** Card numbers: check digit, masking, and finding them in text. */
-import { schemeOf } from './schemes.ts';
+import { schemeOf } from './card-schemes.ts';
 
 /**
  * The shortest card number, in digits.

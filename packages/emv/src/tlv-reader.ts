@@ -1,6 +1,7 @@
 /** Finds the data objects in bytes: where each stands, before anything is cut out of them. */
+
+import { tagFacts } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
-import { tagFacts } from './tags.ts';
 
 /** A data object by its places in the bytes; `children` where it was read into. */
 export type TlvPlace = {

@@ -2,10 +2,10 @@
 import { type BitmapWordCodec, binaryBitmapWords, hexBitmapWords } from './bitmap.ts';
 import { permittedCodes } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import type { DialectTable } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
 import { compileField, type FieldCodec } from './field-codec.ts';
 import type { Fields, Message } from './message.ts';
-import type { DialectTable } from './table.ts';
 import { bcdCodec, textCodec, type ValueCodec } from './value-codec.ts';
 
 /** A compiled dialect. It holds no state between calls; share one per table. */

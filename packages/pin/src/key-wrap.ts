@@ -1,6 +1,6 @@
 /** Keys under keys: how a zone key travels between two parties that share a zone master key. */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { tdesDecrypt, tdesEncrypt } from './ciphers.ts';
+import { tdesDecrypt, tdesEncrypt } from './block-ciphers.ts';
 import { PinError } from './errors.ts';
 
 const aesWraps: Readonly<Record<number, string>> = {

@@ -1,10 +1,15 @@
 /** Merchant-presented codes: the text behind the image that a consumer scans. */
 import { defined } from '../defined.ts';
 import { EmvError } from '../errors.ts';
-import { crc16 } from './check-sum.ts';
-import { type CodeObject, readObjects, writeObject, writeObjects } from './objects.ts';
+import { crc16 } from './crc16.ts';
+import {
+  type CodeObject,
+  readObjects,
+  writeObject,
+  writeObjects,
+} from './merchant-code-objects.ts';
 
-export type { CodeObject } from './objects.ts';
+export type { CodeObject } from './merchant-code-objects.ts';
 
 /**
  * Where a payment by this code goes: a scheme's own object (`02` to `25`), or a template (`26` to

@@ -25,7 +25,7 @@ const patterns: Readonly<Record<Wallet, RegExp>> = {
  * @example
  * walletOf('134567890123456789'); // 'WeChat'
  */
-export function walletOf(text: string): Wallet | undefined {
+export function walletOfCode(text: string): Wallet | undefined {
   const found = Object.entries(patterns).find(([, pattern]) => pattern.test(text));
   return found?.[0] as Wallet | undefined;
 }

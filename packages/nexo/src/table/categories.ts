@@ -1,6 +1,6 @@
 /** The 27 categories: who sends which body, and how the dialogue rules see it. */
 import { type StructureName, structures } from './structures.ts';
-import { type Category, type ClosedValue, closedSets, type MessageType } from './values.ts';
+import { type Category, type ClosedValue, closedSets, type MessageType } from './value-sets.ts';
 
 type Facts = {
   readonly class: ClosedValue<'MessageClass'>;
@@ -192,7 +192,8 @@ export const categories = {
  * @example
  * const type: TypeOf<'Event'> = 'Notification';
  */
-export type TypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'] & MessageType;
+export type MessageTypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'] &
+  MessageType;
 
 /**
  * The facts of a category, in one shape for all.
@@ -204,7 +205,7 @@ export type TypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'
  * @example
  * factsOf('Abort').besides; // true
  */
-export function factsOf(category: Category): Facts {
+export function categoryRules(category: Category): Facts {
   return categories[category];
 }
 
@@ -234,7 +235,7 @@ export function isCategory(value: unknown): value is Category {
  * bodyNameOf('Event', 'Notification'); // 'EventNotification'
  */
 export function bodyNameOf(category: Category, type: MessageType): StructureName | undefined {
-  return factsOf(category).bodies[type];
+  return categoryRules(category).bodies[type];
 }
 
 /** Every message there is: category, type and body. */

@@ -28,7 +28,10 @@ test('it explains itself, and refuses what it does not know', () => {
   assert.match(help.stdout, /qr-provider serve --data DIR/);
   const wrong: [string[], RegExp][] = [
     [['serve', '--data', 'x'], /use either --platform or --for-check/],
-    [['serve', '--data', 'x', '--for-check', '--broken', 'none'], /--broken is none of the ways/],
+    [
+      ['serve', '--data', 'x', '--for-check', '--broken', 'none'],
+      /--broken is none of the fault modes/,
+    ],
     [['ledger'], /--data is missing/],
   ];
   for (const [args, says] of wrong) {

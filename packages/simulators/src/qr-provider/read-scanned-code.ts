@@ -1,6 +1,6 @@
 // Reads the code that a consumer presented: an EMVCo code, a wallet bar code, or another code. It is card data:
 // the provider never stores, returns or logs it.
-import { EmvError, maskPan, readConsumerCode, walletOf } from '@switchyard/emv';
+import { EmvError, maskPan, readConsumerCode, walletOfCode } from '@switchyard/emv';
 import type { ProviderFailure, ProviderPayer } from '@switchyard/sdk-provider';
 
 /** The result of reading a scanned code. */
@@ -38,7 +38,7 @@ function cardOf(text: string): string | undefined {
 /** @example readScanned(payment.scannedPaymentId).isReadable; */
 export function readScannedCode(text: string): ScannedCode {
   if (!consumerCode.test(text)) {
-    const wallet = walletOf(text);
+    const wallet = walletOfCode(text);
     const maskedId = wallet === undefined ? masked(text) : `${wallet} ${masked(text)}`;
     return { isReadable: true, payer: { maskedId } };
   }

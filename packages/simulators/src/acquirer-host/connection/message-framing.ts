@@ -1,9 +1,9 @@
 // The bytes of a connection: frames with TPDU, messages of the host's dialect, and message authentication codes.
 import {
+  type CompiledHost,
   createDeframer,
   encodeFrame,
   type Frame,
-  type Host,
   type Message,
 } from '@switchyard/iso8583';
 import { computeMac, type KeyRing } from './exchange-keys.ts';
@@ -40,7 +40,7 @@ export function createMessageFraming({
   host,
   ring,
 }: {
-  host: Host;
+  host: CompiledHost;
   ring: KeyRing;
 }): MessageFraming {
   const { framing, table } = host;
@@ -52,8 +52,8 @@ export function createMessageFraming({
     push: deframer.push,
     read(payload) {
       if (algorithm === undefined) return host.decode(payload);
-      const { message, over, code } = host.opened(payload);
-      if (!host.wantsMac(message.mti)) return message;
+      const { message, over, code } = host.decodeWithMac(payload);
+      if (!host.requiresMac(message.mti)) return message;
       const isAuthentic = ring
         .keysFor('M')
         .some((key) => code?.equals(computeMac(algorithm, key, over)) === true);
@@ -64,10 +64,10 @@ export function createMessageFraming({
       return message;
     },
     write(message) {
-      if (algorithm === undefined || !host.wantsMac(message.mti)) return host.encode(message);
+      if (algorithm === undefined || !host.requiresMac(message.mti)) return host.encode(message);
       const [key] = ring.keysFor('M');
       if (key === undefined) throw new MacError('no key for message authentication is configured');
-      const { over, seal } = host.unsealed(message);
+      const { over, seal } = host.encodeWithoutMac(message);
       return seal(computeMac(algorithm, key, over));
     },
     frame(payload, tpdu) {

@@ -55,8 +55,8 @@ export function sampleLines(table: HostTable): string {
   const tpdu = Buffer.from(table.framing.tpdu ?? '', 'hex');
   const extra = (framing.tpduBytes ?? 0) === 0 ? {} : { tpdu };
   const bytesOf = (message: Message): Buffer => {
-    if (table.mac === undefined || !host.wantsMac(message.mti)) return host.encode(message);
-    const { over, seal } = host.unsealed(message);
+    if (table.mac === undefined || !host.requiresMac(message.mti)) return host.encode(message);
+    const { over, seal } = host.encodeWithoutMac(message);
     return seal(computeMac(table.mac.algorithm, sampleKey, over));
   };
   const lines = Object.entries(samples).map(([name, message]) => {
