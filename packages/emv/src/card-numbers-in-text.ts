@@ -15,10 +15,10 @@ const dashedDigits = /\d(?:-?\d)+/g;
 const signs: ReadonlySet<number> = new Set(Buffer.from(' \t\n\v\f\r._:/-'));
 
 /**
- * Whether a card number stands in a text, also in groups and in other scripts.
+ * Whether a text contains a card number, also in groups and in other scripts.
  *
- * @param text - free text of somebody else, such as the description of an order
- * @returns true where a whole card number of 14 digits or more stands in it
+ * @param text - free text of another party, such as the description of an order
+ * @returns true where it contains a card number of 14 digits or more
  * @example
  * if (holdsCardNumber(order.orderDescription)) refuse();
  */

@@ -1,4 +1,4 @@
-/** What a chip sale carries: the card, what goes to the acquirer, what a receipt prints. */
+/** The chip data of a sale: the card, the data for the acquirer, the data for the receipt. */
 
 import {
   type ChipObjects,
@@ -34,7 +34,7 @@ export type ChipReceipt = {
 };
 
 /**
- * The codes of {@link checkChipData}: what differs.
+ * The codes of {@link checkChipData}: the value that differs.
  *
  * @example
  * const mismatch: ChipMismatch = 'emv_amount_mismatch';
@@ -48,7 +48,7 @@ export type ChipMismatch =
   | 'emv_expiry_mismatch';
 
 /**
- * What was read from the data of a chip. `pan` and `track2` are card data: never stored or logged
+ * Data that was read from a chip. `pan` and `track2` are card data: never stored or logged
  * in clear; `forDe55` and `receipt` hold none.
  *
  * @example
@@ -216,7 +216,7 @@ function withoutUndefined<Type extends object>(record: Type): Present<Type> {
 
 /**
  * Reads the data of a chip sale. The card comes from tag 57 or 5A, the expiry from 57 or 5F24.
- * Templates are read into; a tag that stands twice is an error; tags that are not in the table are
+ * Templates are read into; a repeated tag is an error; tags that are not in the table are
  * left out of everything.
  *
  * @param hex - BER-TLV in hexadecimal, at most 4096 bytes
@@ -265,7 +265,7 @@ export function parseChipData(hex: string, presentedTrack?: Track2): ChipData {
 }
 
 /**
- * What a chip said when the issuer's answer had come to it. It may name the card or leave it out.
+ * The chip data after the issuer's answer. It may name the card or leave it out.
  *
  * @example
  * const { cryptogramKind }: ChipOutcome = parseChipOutcome(emvData); // 'AAC': the chip declined

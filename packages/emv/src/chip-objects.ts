@@ -1,4 +1,4 @@
-/** The primitive objects of chip data by their tags; nothing is cut out before it is asked for. */
+/** The primitive objects of chip data by their tags; a value is copied only when it is read. */
 
 import { type TagFacts, tagTable } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
@@ -14,7 +14,7 @@ export const tagRows: ReadonlyMap<string, TagRow> = new Map(
   Object.entries(tagTable).map(([tag, facts], index) => [tag, { ...facts, index }]),
 );
 
-/** The primitive objects of the data; a value is cut out of the text where it is asked for. */
+/** The primitive objects of the data; a value is copied only when it is read. */
 export type ChipObjects = {
   /** All of the data, upper-case hexadecimal. */
   readonly text: string;
@@ -25,7 +25,7 @@ export type ChipObjects = {
 
 const rules: ReaderRules = { opaque: new Set(), repeatable: new Set() };
 
-/** Those inside of templates too; a tag that stands in two of them is an error. */
+/** Those inside of templates too; a tag in two templates is an error. */
 function primitivesOf(found: readonly TlvPlace[]): readonly TlvPlace[] {
   if (!found.some(({ children }) => children !== undefined)) return found;
   const primitives: TlvPlace[] = [];

@@ -113,7 +113,7 @@ const tagsTo = (destination: TagDestination): ReadonlySet<string> =>
   new Set(Object.keys(tagTable).filter((tag) => tagTable[tag]?.destination === destination));
 
 /**
- * The tags that may go into data element 55. What is not in it is left out.
+ * The tags that may go into data element 55; other tags are left out.
  *
  * @example
  * de55Tags.has('9F26'); // true

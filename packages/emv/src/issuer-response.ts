@@ -1,4 +1,4 @@
-/** What an issuer answers to a chip: authentication data, scripts and codes. */
+/** The issuer's answer to a chip: authentication data, scripts and codes. */
 import { defined } from './defined.ts';
 import { responseTags } from './emv-tags.ts';
 import { EmvError } from './errors.ts';

@@ -49,7 +49,7 @@ export function hexBitmapWords(charset: Charset): BitmapWordCodec {
 
 /**
  * The data elements that a bitmap names, in order. Bit 1 of a 16-byte bitmap (the second bitmap
- * follows) is left out; in an 8-byte one it stands for itself.
+ * follows) is left out; in an 8-byte one it is an ordinary field.
  *
  * @param hex the bitmap in hex, 8 or 16 bytes
  * @throws Iso8583Error `bitmap_invalid` for anything else

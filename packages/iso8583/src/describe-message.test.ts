@@ -1,11 +1,11 @@
 // A described message shows nothing of the card.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describe, maskPan } from './index.ts';
+import { describeMessage, maskPan } from './index.ts';
 
-describe('describe', () => {
+describe('describeMessage', () => {
   it('masks the card number and hides what may hold card data', () => {
-    const line = describe({
+    const line = describeMessage({
       mti: '0200',
       fields: {
         2: '5413330089010012',

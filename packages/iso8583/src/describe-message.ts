@@ -3,7 +3,7 @@ import type { Message } from './message.ts';
 
 const PAN_FIELD = 2;
 
-// What is not on this list may hold card data, or be used by some host to carry it.
+// Other fields may contain card data.
 const SHOWN = new Set([
   3, 4, 5, 6, 7, 11, 12, 13, 15, 18, 22, 23, 24, 25, 32, 33, 37, 38, 39, 41, 42, 43, 49, 50, 51, 70,
   90, 95,
@@ -32,10 +32,10 @@ export function maskPan(pan: string): string {
  * @returns for example `0200 2=541333******0012 4=000000001234 35=<37> 55=<120>`
  * @example
  * ```ts
- * log.debug(describe(dialect.decode(bytes)));
+ * log.debug(describeMessage(dialect.decode(bytes)));
  * ```
  */
-export function describe(message: Message): string {
+export function describeMessage(message: Message): string {
   const parts = [message.mti];
   for (const [key, value] of Object.entries(message.fields)) {
     const field = Number(key);

@@ -1,7 +1,7 @@
 // The vocabulary in which a dialect of ISO 8583 is written down as data.
 
 /**
- * What a value consists of (ISO 8583:1987, clause 4, attribute notation).
+ * The content class of a value (ISO 8583:1987, clause 4, attribute notation).
  *
  * - `n` digits · `an` letters, digits, space · `ans` printable characters
  * - `z` track 2: digits and the separator (`=`; `D` in BCD)
@@ -16,10 +16,10 @@ export type FieldSize = 'fixed' | 'LL' | 'LLL' | 'LLLL' | 'LLLLLL';
 /** How characters stand on the wire; EBCDIC is code page 037. */
 export type Charset = 'ascii' | 'ebcdic';
 
-/** How a value stands on the wire: as characters, packed decimal, plain bytes, or hex text. */
+/** The encoding of a value: as characters, packed decimal, plain bytes, or hex text. */
 export type ValueEncoding = Charset | 'bcd' | 'raw' | 'hex';
 
-/** How a length indicator stands on the wire. */
+/** The encoding of a length indicator. */
 export type LengthEncoding = Charset | 'bcd' | 'binary';
 
 /** One data element of a dialect. */
@@ -34,7 +34,7 @@ export type FieldFormat = {
   readonly encoding?: ValueEncoding;
   /** Overrides the table's length encoding. */
   readonly lengthEncoding?: LengthEncoding;
-  /** Where an odd number of BCD digits stands; default `right` when fixed, `left` when variable. */
+  /** The alignment of an odd number of BCD digits; default `right` when fixed, `left` when variable. */
   readonly justify?: 'left' | 'right';
   /** The filler nibble of an odd number of BCD digits; default `0`. */
   readonly pad?: '0' | 'F';

@@ -22,7 +22,7 @@ export type Dialect = {
   /**
    * Reads a message that fills `bytes` entirely; the values are copies.
    *
-   * @throws Iso8583Error with field and offset, and never any other error, whatever the bytes are
+   * @throws Iso8583Error with field and offset, and no other error, for any bytes
    */
   decode(bytes: Buffer): Message;
 };

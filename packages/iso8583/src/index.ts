@@ -1,7 +1,7 @@
-// The door of the package.
+// The public interface of the package.
 export { fieldsOfBitmap } from './bitmap.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
-export { describe, maskPan } from './describe-message.ts';
+export { describeMessage, maskPan } from './describe-message.ts';
 export { compileDialect, type Dialect } from './dialect.ts';
 export type {
   Charset,

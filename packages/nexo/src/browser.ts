@@ -1,5 +1,5 @@
 /**
- * What of Nexo Retailer runs in a browser, too: all of it but the protection of messages, for which a
+ * The part of Nexo Retailer that also runs in a browser: all of it but the protection of messages, for which a
  * page would have to hold the key.
  */
 export * from './decimal-amounts.ts';

@@ -27,7 +27,7 @@ const algorithms = {
 } as const;
 
 /**
- * What a working key is for.
+ * The purpose of a working key.
  *
  * @example
  * const purpose: AesPurpose = 'dataEncrypt';
@@ -35,7 +35,7 @@ const algorithms = {
 export type AesPurpose = Exclude<keyof typeof usages, 'initial' | 'derivation'>;
 
 /**
- * What a working key is used with.
+ * The algorithm of a working key.
  *
  * @example
  * const algorithm: WorkingAlgorithm = 'aes128';

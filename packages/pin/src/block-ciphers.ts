@@ -36,7 +36,7 @@ export const aesDecrypt = (key: Uint8Array, data: Uint8Array): Buffer =>
 const blockBytes = { tdes: 8, aes: 16 } as const;
 const cbc = (name: string | undefined): string | undefined => name?.replace(/ecb$/, 'cbc');
 
-/** CBC with an initialisation vector of zeros: what is encrypted once under a key of its own. */
+/** CBC with an initialisation vector of zeros: for data that is encrypted once with its own key. */
 function runCbc(
   make: typeof createCipheriv | typeof createDecipheriv,
   algorithm: keyof typeof blockBytes,

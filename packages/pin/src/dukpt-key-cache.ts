@@ -1,4 +1,4 @@
-/** Keys of devices that come again: what their last transaction derived is not derived once more. */
+/** A cache of derived keys for devices that send transactions repeatedly. */
 import {
   aesInitialKey,
   aesKeyVariant,

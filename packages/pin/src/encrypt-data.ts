@@ -54,7 +54,7 @@ export function encryptDukptData(request: DukptData): Buffer {
 }
 
 /**
- * Decrypts what a terminal encrypted. Nothing tells whether the key was the right one: the caller
+ * Decrypts data of a terminal. A wrong key is not detected: the caller
  * looks at what comes out.
  *
  * @returns the clear bytes with their fill, for the caller to overwrite

@@ -10,7 +10,7 @@ const shownBytes = 3;
  * of sixteen, each time the first three bytes (ANSI X9.24-1:2017 7.7.2).
  *
  * @param key - 16 or 24 bytes for TDES; 16, 24 or 32 for AES
- * @param algorithm - what the key is for, since the length alone does not tell
+ * @param algorithm - the algorithm of the key, which the length does not show
  * @returns six hexadecimal digits in upper case
  * @throws PinError `key_invalid`
  * @example

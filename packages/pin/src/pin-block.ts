@@ -133,7 +133,7 @@ const fitsFill: Readonly<Record<PinBlockFormat, (nibble: number) => boolean>> = 
 
 /**
  * Reads the digits of a clear block. Every fault is the same one, found after all of the block was
- * looked at: which check failed would tell an attacker something about the PIN.
+ * looked at: the failed check would give an attacker information about the PIN.
  *
  * @param format - what the block is said to be
  * @param block - 8 bytes, of format 4 16

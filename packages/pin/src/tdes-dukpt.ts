@@ -18,7 +18,7 @@ const masks = {
 } as const;
 
 /**
- * What a transaction key is for.
+ * The purpose of a transaction key.
  *
  * @example
  * const purpose: TdesPurpose = 'pin';

@@ -16,7 +16,7 @@ import {
 import { tdesWorkingKey } from './tdes-dukpt.ts';
 
 /**
- * What a block is encrypted under: the one-time key of a terminal, or a key that two parties share.
+ * The key that encrypts a block: the one-time key of a terminal, or a key that two parties share.
  *
  * @example
  * const from: PinKey = { scheme: 'Dukpt', baseKey, ksn: 'FFFF9876543210E00001' };
@@ -103,7 +103,7 @@ function withOpeningKey<Result>(
  *
  * @returns the block under the zone key: 8 bytes, of format 4 16
  * @throws PinError `format_not_allowed` before anything is decrypted; `ksn_invalid`, `key_invalid`,
- *   `pan_invalid`; `pin_block_invalid` for whatever is wrong with the block
+ *   `pan_invalid`; `pin_block_invalid` for every fault of the block
  * @example
  * const de52 = translatePin({
  *   block: Buffer.from('1B9C1845EB993A7A', 'hex'),

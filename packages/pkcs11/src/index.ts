@@ -37,7 +37,7 @@ export class Pkcs11RejectedError extends Error {
 
 /** AES-256-GCM under the key of the module. */
 export type Pkcs11Wrapper = {
-  /** Tells this key from another one of the same label. */
+  /** Distinguishes keys with the same label. */
   readonly checkValue: string;
   /** `boundTo` names the place: opened anywhere else, the seal is broken. */
   seal(bytes: Buffer, boundTo: string): Buffer;

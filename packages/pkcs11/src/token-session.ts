@@ -1,7 +1,7 @@
 // One token of a module: a session that is logged in, opened again where the module has lost it.
 import type { Handle, Module, Pkcs11Library } from './load-pkcs11js.ts';
 
-/** Which token of which module, and who asks it. */
+/** The module, the token and the login. */
 export type TokenOptions = {
   /** The library of the module. */
   readonly module: string;
@@ -10,7 +10,7 @@ export type TokenOptions = {
   readonly pin: string;
 };
 
-/** What the module says where a session is gone, or the device was away. */
+/** Errors of the module for a lost session or device. */
 const lostSession =
   /CKR_(?:SESSION_(?:HANDLE_INVALID|CLOSED)|USER_NOT_LOGGED_IN|DEVICE_(?:ERROR|REMOVED)|TOKEN_NOT_PRESENT|KEY_HANDLE_INVALID|OBJECT_HANDLE_INVALID|CRYPTOKI_NOT_INITIALIZED)/;
 

@@ -23,7 +23,7 @@ export type MerchantAccount =
   | { readonly id: string; readonly objects: readonly CodeObject[] };
 
 /**
- * What a merchant-presented code says. Amounts are decimal text in the currency's units, as the
+ * The content of a merchant-presented code. Amounts are decimal text in the currency's units, as the
  * code itself has them.
  *
  * @example
@@ -118,7 +118,7 @@ function judge({ id, value }: CodeObject): void {
   demand(rules[id]?.test(value) ?? true, id);
 }
 
-/** A template that is needed to read the code; a private one may hold whatever its owner likes. */
+/** A template that is needed to read the code; the content of a private one is not checked. */
 function openTemplate(object: CodeObject): CodeObject {
   if (!isTemplate(object.id)) return object;
   return { ...object, objects: readObjects([...object.value], object.id) };

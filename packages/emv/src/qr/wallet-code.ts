@@ -1,7 +1,7 @@
 /** Bar codes of wallets: plain digits that a consumer shows, good for one payment and for a minute. */
 
 /**
- * A wallet whose bar codes are told by their digits.
+ * A wallet that is recognized by the first digits of its bar codes.
  *
  * @example
  * const wallet: Wallet = 'WeChat';
@@ -15,7 +15,7 @@ const patterns: Readonly<Record<Wallet, RegExp>> = {
 };
 
 /**
- * Tells whose bar code was scanned.
+ * The wallet of a scanned bar code.
  *
  * Source: WeChat Pay, Quick Pay: 18 digits that begin with 10 to 15; Alipay, in-store payment: 16 to
  * 24 digits that begin with 25 to 30.

@@ -32,7 +32,7 @@ function isDay(text: string): boolean {
 
 const bitsOfDigit = 4;
 
-/** What a schema cannot say of a key; `name` is RID and index, joined by a hyphen. */
+/** Faults of a key that a schema cannot express; `name` is RID and index, joined by a hyphen. */
 export function caKeyFaults(
   name: string,
   key: Readonly<Record<string, unknown>>,

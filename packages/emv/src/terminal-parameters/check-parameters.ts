@@ -1,4 +1,4 @@
-/** What a schema cannot say of EMV terminal parameters: how their values fit together. */
+/** Rules of EMV terminal parameters that a schema cannot express. */
 import { caKeyFaults } from './check-ca-key.ts';
 
 /**
@@ -128,7 +128,7 @@ const coBrands: Rule = ({ coBrandRules, applications, terminal }) => {
 const rules: readonly Rule[] = [wholeBytes, keys, limits, priorities, verification, coBrands];
 
 /**
- * What is wrong with values that fit the schema. Values of another form have no fault here: they
+ * The faults of values that match the schema. Values of another form have no fault here: they
  * have one of the schema.
  *
  * @param values - the effective values, as they are merged

@@ -8,7 +8,7 @@ import type { HostTable, MacFieldFormat } from './host-table.ts';
 
 /** A message that waits for its authentication code. */
 export type MessageWithoutMac = {
-  /** What the code is computed over. */
+  /** The bytes that the code covers. */
   over: Buffer;
   /** The message with the code, of which the first eight bytes count. */
   seal(code: Uint8Array): Buffer;
@@ -18,7 +18,7 @@ export type MessageWithoutMac = {
 export type MessageWithMac = {
   /** In the canonical way, without the code. */
   message: Message;
-  /** What the code has to be computed over. */
+  /** The bytes that the code must cover. */
   over: Buffer;
   /** Undefined where there is none. */
   code: Buffer | undefined;
@@ -96,7 +96,7 @@ function sealing(table: HostTable, mac: MacFieldFormat, dialect: Dialect) {
  * Compiles the table of a host.
  *
  * @param table the host as data
- * @param deps `now` tells the time, as milliseconds since 1970
+ * @param deps `now` returns the time in milliseconds since 1970
  * @throws Iso8583Error `table_invalid` with the field whose line contradicts itself
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import type { Fields, Message } from '../message.ts';
 import type { HostTable, NetworkFunction } from './host-table.ts';
 import { compileLayout, type Layout } from './value-layout.ts';
 
-/** Tells the time, as milliseconds since 1970: DE12 of 1993 needs the year. */
+/** The time in milliseconds since 1970: DE12 of 1993 needs the year. */
 export type Now = () => number;
 
 export type Converter = {
@@ -65,7 +65,7 @@ function yearOf(monthDay: string, now: number): string {
 
 type CodesFor = (mti: string) => Codes;
 
-/** What says yes to a reversal or a network message is none to a sale: each has codes of its own first. */
+/** An approval code of a reversal or network message is not one of a sale: each has its own codes first. */
 function responseMaps({
   responseCodes,
 }: HostTable): { said: CodesFor; meant: CodesFor } | undefined {
@@ -197,7 +197,7 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
     const remaining = amountIs === 'Remaining' ? Number(amount) : Number(parts['remaining']);
     if (!Number.isSafeInteger(remaining)) return;
     if (amountIs === 'Remaining' && !Number.isSafeInteger(before)) {
-      // Nothing tells what was taken back: the answer is as one that repeats DE4 alone.
+      // The reversed amount is unknown: the answer is as one that repeats DE4 alone.
       if (isAnswer(mti)) delete fields[field];
       return;
     }

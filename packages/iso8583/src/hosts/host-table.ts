@@ -6,7 +6,7 @@ import type { FrameFormat } from '../frame.ts';
 /** A function of network management (DE70 in 1987). */
 export type NetworkFunction = 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'keyRequest';
 
-/** Where message authentication stands, and what it covers. */
+/** The field of the message authentication code, and the bytes that it covers. */
 export type MacFieldFormat = {
   readonly algorithm: 'AesCmac' | 'Iso9797Alg3';
   /** `Last`: DE128 where the message has a second bitmap, else DE64. */
@@ -72,7 +72,7 @@ export type HostTable = {
     readonly time: 'Transmission' | 'Local';
   };
   /**
-   * What a partial reversal leaves. Parts `remaining before zeros`; with `amountIs: "Remaining"`
+   * The remaining amount of a partial reversal. Parts `remaining before zeros`; with `amountIs: "Remaining"`
    * DE4 holds what remains, else what is taken back.
    */
   readonly replacement: {

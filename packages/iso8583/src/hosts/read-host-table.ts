@@ -7,7 +7,7 @@ import { compileHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
 import { compileLayout } from './value-layout.ts';
 
-/** What is wrong with a table that a person wrote: where, and in what way. */
+/** A fault in a host table: its place and the problem. */
 export class HostTableError extends Error {
   override readonly name = 'HostTableError';
   /** A JSON pointer. */

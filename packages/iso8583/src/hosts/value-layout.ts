@@ -34,7 +34,7 @@ function writePart({ name, length }: Part, parts: Parts): string {
   if (length === 'LL' || length === 'LLL') {
     return String(value.length).padStart(length.length, '0') + value;
   }
-  // Numbers fill up on the left; what is too long keeps its last characters, as counters do.
+  // Numbers fill up on the left; a longer value keeps its last characters, as counters do.
   return value.padStart(length, '0').slice(-length);
 }
 

@@ -1,14 +1,14 @@
-/** What results, error conditions and events mean for whoever asked. */
+/** The meaning of results, error conditions and events for the sale system. */
 import type { AnyMessage } from '../messages/message.ts';
 import type { Structure } from '../table/structures.ts';
 import type { openSets } from '../table/value-sets.ts';
 
 /**
- * What the sale system knows of the money after an answer, and what it does next.
+ * Whether money may have moved after an answer, and the next action of the sale system.
  *
- * - `advice`: `New` start anew when the cause is gone, `Later` the same again after a while, `Ask` the
- *   outcome is open and has to be asked for, `Never` not again with this card or content, `Login`
- *   first, `Call` somebody has to look at terminal or configuration
+ * - `advice`: `New` send a new request when the cause is gone, `Later` the same again after a while, `Ask` the
+ *   outcome is open and must be requested, `Never` not again with this card or content, `Login`
+ *   first, `Call` a person must check the terminal or configuration
  *
  * Source: nexo Sale to POI 3.0, `ErrorConditionType`; the advice is ADR 0049.
  *
@@ -39,7 +39,7 @@ export const errorConditions: Readonly<Record<KnownCondition, ConditionFacts>> =
     meaning: 'a device of the terminal does not work, such as its printer',
     advice: 'Call',
   },
-  InProgress: { meaning: 'the transaction that was asked for is not over', advice: 'Ask' },
+  InProgress: { meaning: 'the requested transaction has not ended', advice: 'Ask' },
   InsertedCard: { meaning: 'a card was left in the reader', advice: 'New' },
   InvalidCard: { meaning: 'the card cannot be used here', advice: 'Never' },
   LoggedOut: { meaning: 'the sale system has to log in', advice: 'Login' },
@@ -102,12 +102,12 @@ const availability: Readonly<Record<string, boolean>> = {
 };
 
 /**
- * What an event says of the terminal.
+ * The availability of the terminal after an event.
  *
  * Source: nexo Sale to POI 3.0, `EventToNotifyType`.
  *
  * @param event - an `EventToNotify`, known or not
- * @returns whether services can be asked for now; undefined where the event says nothing of it
+ * @returns whether the terminal accepts services now; undefined where the event does not show it
  * @example
  * availabilityOf('BeginMaintenance'); // false
  * availabilityOf('CardInserted'); // undefined

@@ -6,7 +6,7 @@ import { base64Of } from '../messages/text-bytes.ts';
 import type { OpenValue } from '../table/value-sets.ts';
 
 /**
- * What an event tells besides its name.
+ * Further data of an event.
  *
  * Source: nexo Sale to POI 3.0, `EventNotification`.
  *
@@ -27,8 +27,8 @@ export type EventFacts = {
  * Source: nexo Sale to POI 3.0, `EventNotification`.
  *
  * @param event - an `EventToNotify` other than `Reject`
- * @param address - between whom; the identification of the service where the event belongs to one
- * @param facts - the time, and what is told besides
+ * @param address - sender and receiver; the identification of the service where the event belongs to one
+ * @param facts - the time, and further data
  * @returns a message to {@link writeMessage}
  * @example
  * eventOf('BeginMaintenance', address, { at: clock() });
@@ -58,7 +58,7 @@ const rejectedBytesMax = 65_536;
  * Source: nexo Sale to POI 3.0, `EventNotification`: RejectedMessage with Reject alone, and always.
  *
  * @param rejected - the message as it came
- * @param address - between whom
+ * @param address - sender and receiver
  * @param facts - the time, and why, for the log of the sale system
  * @returns a message to {@link writeMessage}
  * @example

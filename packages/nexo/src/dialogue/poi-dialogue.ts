@@ -1,4 +1,4 @@
-/** The terminal's side of the dialogue: what is done with each message that comes. */
+/** The terminal side of the dialogue: decides how to process each received message. */
 import { defined } from '../defined.ts';
 import { failureTo } from '../messages/build-message.ts';
 import { type AnyMessage, type Header, isMessage } from '../messages/message.ts';
@@ -11,7 +11,7 @@ import { createServices, type PoiMemory } from './poi-service-records.ts';
 import { dialogueKeyOf, statusAnswer } from './transaction-status.ts';
 
 /**
- * What a terminal does next.
+ * The next action of a terminal.
  *
  * - `Run`: do it, and hand the answer to `finish`
  * - `Answer`: send this answer; nothing else is to be done
@@ -33,7 +33,7 @@ export type PoiDecision =
   | { readonly do: 'Ignore'; readonly reason: string };
 
 /**
- * What the terminal's side needs.
+ * The parameters of the terminal side.
  *
  * Source: ADR 0049.
  *
@@ -46,7 +46,7 @@ export type PoiDeps = {
   readonly now: () => number;
   /** Whether services need a login first; default no. */
   readonly loginRequired?: boolean;
-  /** What `memory()` gave before a restart. */
+  /** The result of `memory()` before a restart. */
   readonly memory?: PoiMemory;
 };
 
@@ -68,13 +68,13 @@ export type PoiDialogue = {
   readonly reject: (reading: Reading, source: string | Uint8Array, details: string) => PoiDecision;
   /** Ends what `Run` began: the answer is kept, to be repeated. Give it the answer before it is sent. */
   readonly finish: (answer: AnyMessage) => void;
-  /** The event that tells that an abort came too late. */
+  /** The event for an abort that came too late. */
   readonly cannotAbort: (abort: AnyMessage) => AnyMessage;
   /** Writes down a device request of the terminal's own, so that its answer is taken. */
   readonly ask: (request: AnyMessage) => void;
   /** The service that runs, if one does. */
   readonly running: () => Header | undefined;
-  /** What to keep over a restart: keep it before an answer is sent. */
+  /** The state to store before an answer is sent, so that it survives a restart. */
   readonly memory: () => PoiMemory;
 };
 
@@ -92,7 +92,7 @@ const saleSystemsMax = 1_000;
  *   event tells, which nobody can take for the answer of the first.
  * - TransactionStatus is answered from memory: `InProgress`, the repeated answer, or `NotFound`, which
  *   is said only of what was never here.
- * - An abort has no answer of its own: the aborted service answers; `Completed` tells that it was over.
+ * - An abort has no answer of its own: the aborted service answers; `Completed` reports that it had ended.
  * - Who has not logged in, where that is wanted, is answered `LoggedOut`; another terminal's messages
  *   `UnavailableDevice`; what is not understood `MessageFormat`.
  * - A `Reject` event reports every request to which no valid response exists: its class does not fit its

@@ -1,11 +1,11 @@
-/** What a terminal remembers of services: which were there, and what was answered. */
+/** The service records of a terminal: received services and their answers. */
 import { defined } from '../defined.ts';
 import { answersKeptMax, serviceIdKeptMs, servicesKeptMax } from '../limits.ts';
 import type { AnyMessage, Header } from '../messages/message.ts';
 import type { Category } from '../table/value-sets.ts';
 
 /**
- * One service that a terminal was asked for.
+ * One service that a terminal received.
  *
  * Source: ADR 0049.
  *
@@ -16,9 +16,9 @@ export type ServiceRecord = {
   readonly saleId: string;
   readonly serviceId: string;
   readonly category: Category;
-  /** When it was asked for, epoch milliseconds. */
+  /** Time of the request, epoch milliseconds. */
   readonly at: number;
-  /** What was answered, as long as it is kept; absent while the outcome is open. */
+  /** The answer while it is stored; absent while the outcome is open. */
   readonly answer?: AnyMessage;
   /** It was answered without having been begun, as with `Busy`. */
   readonly refused?: true;

@@ -22,7 +22,7 @@ import { dialogueKeyOf, isRepeatOf, referenceTo, repeatedBy } from './transactio
  * - `Answered`: by the terminal, at once or repeated; `message` has the result
  * - `Faulty`: by an answer that is at fault but for its result; no amounts are known
  * - `NotProcessed`: the terminal never had it
- * - `Unknown`: nobody could tell; somebody has to look at the terminal
+ * - `Unknown`: the outcome could not be found; a person must check the terminal
  *
  * Source: ADR 0049.
  *
@@ -35,13 +35,13 @@ export type SaleOutcome =
   | { readonly outcome: 'NotProcessed' | 'Unknown' };
 
 /**
- * What the sale system does next.
+ * The next action of the sale system.
  *
  * - `Send`: keep `journal()`, then send this
  * - `Finish`: the service is over
- * - `Event`: the terminal tells something; nothing is answered
+ * - `Event`: the terminal sends an event, which has no answer
  * - `Serve`: the terminal asks for a screen, a key, a print; answer it
- * - `Late`: the answer of a service that had been given up; whatever it did must be undone
+ * - `Late`: the answer of a service that had been given up; its effect must be undone
  * - `Wait`: nothing now; call `tick` at `due()`
  * - `Ignore`, `Refuse`: nothing is done, for this reason
  *
@@ -80,12 +80,12 @@ export type SaleTimes = {
   readonly answerMs: number;
   /** Between two questions for the outcome; default 5 s. */
   readonly statusEveryMs: number;
-  /** How long the outcome is asked for; default 150 s. */
+  /** Time limit for requesting the outcome; default 150 s. */
   readonly statusForMs: number;
 };
 
 /**
- * What the sale system's side needs.
+ * The parameters of the sale system side.
  *
  * Source: ADR 0049.
  *
@@ -100,7 +100,7 @@ export type SaleDeps = {
   /** A new identification: {@link createServiceIds}. */
   readonly nextServiceId: () => string;
   readonly times?: Partial<SaleTimes>;
-  /** What `journal()` gave before a restart: the outcome is asked for first of all. */
+  /** The result of `journal()` before a restart: the dialogue first requests the outcome. */
   readonly journal?: SaleJournal;
 };
 
@@ -122,7 +122,7 @@ export type SaleDialogue = {
     body: Body<Of, 'Request' & MessageTypeOf<Of>>,
     held?: 'Held',
   ) => SaleStep;
-  /** What was held is sent now, and its time begins. */
+  /** The delayed request is sent now, and its time limit starts. */
   readonly sending: () => void;
   /** Asks for the end of the running service, whose own answer then has to be awaited all the same. */
   readonly abort: (reason: string) => SaleStep;
@@ -133,16 +133,16 @@ export type SaleDialogue = {
   readonly notSent: () => SaleStep;
   /** A service that another dialogue has asked about ended so: where it was given up, its answer is late here. */
   readonly over: (request: Header, outcome: SaleOutcome['outcome']) => void;
-  /** Nobody waits for the answer of a question that went besides a service: it makes room for another. */
+  /** Gives up a request beside a service, so that another one can be sent. */
   readonly drop: (question: Header) => void;
   /** When `tick` is to be called, epoch milliseconds; again and again while that is not later than now. */
   readonly due: () => number | undefined;
   readonly tick: () => SaleStep;
-  /** What to keep before anything is sent; nothing while no service runs. */
+  /** The state to store before sending; undefined while no service runs. */
   readonly journal: () => SaleJournal | undefined;
 };
 
-/** A request that goes besides a service; nobody asks for its answer again. */
+/** A request beside a service; a lost answer is not requested again. */
 type Question = { readonly header: Header; until: number };
 
 type Current = {
@@ -150,7 +150,7 @@ type Current = {
   readonly at: number;
   /** Nothing of it has been sent. */
   readonly isHeld: boolean;
-  /** Set once the outcome has to be asked for. */
+  /** Set once the outcome must be requested. */
   recovery?: { until: number; nextAt: number; notFound: number; asked: Set<string> };
 };
 
@@ -249,7 +249,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     return recover();
   }
 
-  /** From now on the outcome is asked for. */
+  /** From now on the dialogue requests the outcome. */
   function recover(): SaleStep {
     const running = sent();
     if (running === undefined) return tick();
@@ -286,7 +286,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   function receive(reading: Exclude<Reading, ProtectedReading>): SaleStep {
     if (reading.kind === 'Unreadable') return { do: 'Ignore', reason: 'cannot be read' };
     const header = reading.kind === 'Message' ? reading.message.header : reading.header;
-    // A terminal that could not read a header names nobody in its event.
+    // The event of a terminal that could not read the header has no SaleID.
     const isEvent = header.MessageClass === 'Event';
     if (!isEvent && (header.SaleID !== saleId || header.POIID !== poiId)) {
       return { do: 'Ignore', reason: 'for somebody else' };
@@ -329,7 +329,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     return response === undefined ? recover() : finish({ outcome: 'Faulty', response });
   }
 
-  /** An event ends nothing; a rejected request is asked for, instead of waiting for its answer. */
+  /** An event ends no service; after a Reject the dialogue requests the outcome instead of waiting. */
   function event(message: Message<'Event', 'Notification'>): SaleStep {
     const { EventToNotify, RejectedMessage } = message.body;
     if (EventToNotify !== 'Reject' || current?.recovery !== undefined) {
@@ -360,7 +360,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     return finish({ outcome: isRemembered(current.at) ? 'NotProcessed' : 'Unknown' });
   }
 
-  /** A clock that was put back tells no age. */
+  /** After a clock change the age is unknown. */
   function isRemembered(at: number): boolean {
     const age = now() - at;
     return age >= 0 && age < serviceIdKeptMs;

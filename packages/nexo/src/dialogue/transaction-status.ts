@@ -100,8 +100,8 @@ export function repeatedBy({
 }
 
 /**
- * What a response repeats of its request: two headers of one pair have this in common. The pair of a
- * service is its ServiceID, whatever DeviceID a terminal adds.
+ * The key of a request and its response: equal for both headers. The pair of a
+ * service is its ServiceID; a DeviceID that a terminal adds is ignored.
  */
 export function dialogueKeyOf(header: Header): string {
   const { MessageCategory, MessageClass, SaleID, POIID, ServiceID = '', DeviceID = '' } = header;
@@ -109,7 +109,7 @@ export function dialogueKeyOf(header: Header): string {
   return [MessageCategory, SaleID, POIID, ServiceID, device].join('\n');
 }
 
-/** What is repeated must be the answer of this very service, not of the last one. */
+/** The repeated answer must belong to this service, not to the last one. */
 export function isRepeatOf(asked: Header, repeated: Header): boolean {
   return (
     asked.MessageCategory === repeated.MessageCategory &&

@@ -7,7 +7,7 @@ import { additionalResponse, type RefusalReason } from './additional-response.ts
 import { type AnyMessage, type Body, type Header, isMessage, type Message } from './message.ts';
 
 /**
- * Between whom a message goes, and which pair it belongs to.
+ * Sender, receiver and service of a message.
  *
  * Source: nexo Sale to POI 3.0, message header and body.
  *
@@ -33,7 +33,7 @@ type Asking<Of extends Category> = Exclude<MessageTypeOf<Of>, 'Response'>;
  * Source: nexo Sale to POI 3.0, `MessageHeader`: ServiceID with services, DeviceID with device messages.
  *
  * @param category - a category
- * @param address - between whom, and the pair
+ * @param address - sender, receiver and service
  * @param body - the body of that category
  * @returns a message to {@link writeMessage}
  * @example
@@ -94,7 +94,7 @@ export function answerTo<Of extends Exclude<Category, 'Abort' | 'Event' | 'Input
 }
 
 /**
- * What a failure tells besides its condition.
+ * Further data of a failure.
  *
  * Source: nexo Sale to POI 3.0, `Response` and the bodies that hold it.
  *
@@ -116,13 +116,13 @@ const withPoiData: readonly Category[] = ['Payment', 'CardAcquisition', 'Loyalty
 
 /**
  * The answer `Failure` to any request, with what its category needs to be well formed: the sale's data
- * echoed, a result for each output that was asked for. Of a faulty request its header is enough.
+ * echoed, a result for each requested output. Of a faulty request its header is enough.
  *
  * Source: nexo Sale to POI 3.0, `Response` and the bodies that hold it.
  *
  * @param request - the message, or its header alone
  * @param condition - an `ErrorCondition`
- * @param facts - the time, and what is told besides
+ * @param facts - the time, and further data
  * @returns the answer; undefined for abort requests and notifications, which have none
  * @example
  * failureTo(request, 'Busy', { at: clock() });

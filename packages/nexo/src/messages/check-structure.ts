@@ -22,11 +22,11 @@ import { type Json, type JsonObject, memberOf } from './parse-json.ts';
 export type Fault = {
   /** A JSON pointer into the message. */
   readonly pointer: string;
-  /** What is wrong there; never the value. */
+  /** The problem; never the value. */
   readonly problem: string;
 };
 
-/** What a check writes down. */
+/** The findings of a check. */
 export type CheckNotes = {
   readonly faults: Fault[];
   readonly unknown: string[];
@@ -53,7 +53,7 @@ export function noteUnknown(notes: CheckNotes, pointer: string): void {
   if (notes.unknown.length < unknownMax) notes.unknown.push(pointer);
 }
 
-/** Tells whether a JSON value is an object. */
+/** Returns whether a JSON value is an object. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

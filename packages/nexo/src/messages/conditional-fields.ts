@@ -1,8 +1,8 @@
-/** What must go together in a message that is written; a reading forgives its absence. */
+/** Fields that depend on each other in a written message; reading does not require them. */
 import type { StructureName } from '../table/structures.ts';
 import type { JsonObject } from './parse-json.ts';
 
-/** A rule tells what is wrong with a structure, or nothing. */
+/** A rule returns the fault of a structure, or undefined. */
 type Rule = (value: JsonObject) => string | undefined;
 
 const contentOf: Readonly<Record<string, string>> = {

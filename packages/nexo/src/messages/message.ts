@@ -46,7 +46,7 @@ export type Message<
 };
 
 /**
- * A message of any kind; {@link isMessage} tells which.
+ * A message of any kind; {@link isMessage} narrows it.
  *
  * Source: nexo Sale to POI 3.0, message header and body.
  *
@@ -61,7 +61,7 @@ export type AnyMessage = {
 };
 
 /**
- * Tells whether a message is of one kind, so that its body has its type.
+ * Returns whether a message is of one kind, so that its body has its type.
  *
  * Source: nexo Sale to POI 3.0, message header and body.
  *
@@ -89,7 +89,7 @@ export function envelopeOf(type: MessageType): EnvelopeName {
   return type === 'Response' ? 'SaleToPOIResponse' : 'SaleToPOIRequest';
 }
 
-/** The member of the body; the table was asked before whether there is one. */
+/** The member of the body; the caller has checked that it exists. */
 export function bodyMemberOf({ MessageCategory, MessageType }: Header): string {
   return bodyNameOf(MessageCategory, MessageType) ?? `${MessageCategory}${MessageType}`;
 }

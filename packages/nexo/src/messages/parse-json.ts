@@ -1,4 +1,4 @@
-/** Reads JSON within limits, and tells of what `JSON.parse` would pass over in silence. */
+/** Reads JSON within limits and reports what `JSON.parse` ignores. */
 import { amountDigitsMax, depthMax, messageBytesMax, valuesMax } from '../limits.ts';
 import { isLongerThan } from './text-bytes.ts';
 
@@ -32,7 +32,7 @@ const words: readonly (readonly [string, Json])[] = [
   ['null', null],
 ];
 
-/** Where the reader stands, and what it has seen. */
+/** Position and counters of the reader. */
 type Cursor = { text: string; at: number; values: number; inexact: Set<string> };
 
 /** The pointer of a member. */
@@ -101,7 +101,7 @@ function readObject(cursor: Cursor, pointer: string, depth: number): JsonObject 
     const member = readText(cursor, pointer);
     const at = memberOf(pointer, member);
     if (member === '__proto__') throw new JsonError(at, 'is a name that is not read');
-    if (Object.hasOwn(object, member)) throw new JsonError(at, 'stands there twice');
+    if (Object.hasOwn(object, member)) throw new JsonError(at, 'occurs twice');
     expect(cursor, ':', pointer);
     object[member] = readValue(cursor, at, depth + 1);
   } while (skips(cursor, ','));

@@ -1,4 +1,4 @@
-/** Reads messages tolerantly: what is understood is checked, what is unknown is kept. */
+/** Reads messages tolerantly: it checks known members and keeps unknown ones. */
 import { defined } from '../defined.ts';
 import { bodyNameOf, categoryRules } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
@@ -39,14 +39,14 @@ export type ProtectedReading = {
 };
 
 /**
- * What a text turned out to be.
+ * The result of reading a text.
  *
  * - `Message`: understood. `unknown` points at members and values that the table does not have: they
- *   are kept where they stood, and nothing acts upon them.
+ *   are kept in their place and ignored.
  * - `Protected`: to be opened first.
  * - `Faulty`: header understood, body not. A request is answered `MessageFormat`. Of a response whose
  *   outcome could be read all the same, `response` holds it.
- * - `Unreadable`: no header, hence nobody to answer; a terminal tells by a `Reject` event.
+ * - `Unreadable`: no header, so no answer is possible; a terminal sends a `Reject` event.
  *
  * Source: ADR 0049.
  *
@@ -148,7 +148,7 @@ function readProtected(
   return { kind: 'Faulty', header, faults: [{ pointer, problem: 'has another form' }] };
 }
 
-/** What the members of a header have to do with each other. */
+/** Dependencies between the members of a header. */
 function checkHeader(
   header: Header,
   envelope: EnvelopeName,
@@ -209,7 +209,7 @@ function held<Name extends string>(
   return { [name]: members } as Record<Name, JsonObject>;
 }
 
-/** The outcome in a response whose other members are at fault: it may tell of money that was taken. */
+/** The outcome in a response whose other members are at fault: it may report a captured amount. */
 function soundResponse(header: Header, body: Json | undefined): Structure<'Response'> | undefined {
   if (header.MessageType !== 'Response' || !isObject(body)) return undefined;
   const value = body['Response'];

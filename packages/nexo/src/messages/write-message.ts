@@ -29,7 +29,7 @@ export function writeMessage(message: AnyMessage): string {
 }
 
 /**
- * What is wrong with a message that is to be written.
+ * The faults of a message before it is written.
  *
  * Source: ADR 0049.
  *

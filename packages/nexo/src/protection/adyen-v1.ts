@@ -18,7 +18,7 @@ import {
  * Why a protected message was not opened.
  *
  * - `UnknownKey`: no key of that identifier and version, or another version of the protection
- * - `NotAuthentic`: it does not open under that key; why is not told
+ * - `NotAuthentic`: decryption with that key fails; the reason is not reported
  * - `HeaderDiffers`: the header in clear is not the one inside
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
@@ -29,7 +29,7 @@ import {
 export type ProtectionRefusal = 'UnknownKey' | 'NotAuthentic' | 'HeaderDiffers';
 
 /**
- * What a protected message turned out to be: a reading of what was inside, or the refusal to open it.
+ * The result of opening a protected message: the reading of its content, or the refusal.
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
  *
@@ -41,7 +41,7 @@ export type DecryptedReading =
   | { readonly kind: 'Refused'; readonly header: Header; readonly refusal: ProtectionRefusal };
 
 /**
- * What a protection needs.
+ * The parameters of a protection.
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
  *

@@ -1,4 +1,4 @@
-/** Keys of the message protection: what a pass phrase stands for. */
+/** Keys of the message protection, derived from a pass phrase. */
 import { pbkdf2Sync } from 'node:crypto';
 import { NexoError } from '../errors.ts';
 
@@ -18,7 +18,7 @@ export type SharedKey = {
   readonly passphrase: string;
 };
 
-/** What a pass phrase stands for.
+/** The keys that are derived from a pass phrase.
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
  *

@@ -1,4 +1,4 @@
-/** Seals and opens bytes: AES-256 in CBC, and an HMAC over the clear text. */
+/** Encrypts and decrypts bytes: AES-256 in CBC, and an HMAC over the clear text. */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import type { DerivedKeys } from './derive-keys.ts';
 
@@ -6,7 +6,7 @@ import type { DerivedKeys } from './derive-keys.ts';
 export const nonceBytes = 16;
 const macBytes = 32;
 
-/** What came over the wire, as bytes. */
+/** The received bytes. */
 export type EncryptedMessage = {
   readonly blob: Uint8Array;
   readonly nonce: Uint8Array;

@@ -1,10 +1,10 @@
-/** The 27 categories: who sends which body, and how the dialogue rules see it. */
+/** The 27 categories: the sender and body of each, and its dialogue rules. */
 import { type StructureName, structures } from './structures.ts';
 import { type Category, type ClosedValue, closedSets, type MessageType } from './value-sets.ts';
 
 type Facts = {
   readonly class: ClosedValue<'MessageClass'>;
-  /** Who asks or notifies first. */
+  /** The side that sends the request or notification. */
   readonly from: 'Sale' | 'POI' | 'Both';
   readonly bodies: Partial<Readonly<Record<MessageType, StructureName>>>;
   /** May be sent while another service of the terminal runs, and is answered at once. */
@@ -210,7 +210,7 @@ export function categoryRules(category: Category): Facts {
 }
 
 /**
- * Tells whether a text names a category.
+ * Returns whether a text names a category.
  *
  * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *

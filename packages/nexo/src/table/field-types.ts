@@ -1,4 +1,4 @@
-/** The values of which structures are made: what a text or number must look like. */
+/** The values of which structures are made: the format of a text or number. */
 import { defined } from '../defined.ts';
 
 /** A text: a pattern, and how many characters. Numbers are read as texts where a text is due. */
@@ -14,7 +14,7 @@ export type NumberFieldType = {
 };
 type FlagLeaf = { readonly of: 'flag' };
 type OpaqueLeaf = { readonly of: 'opaque' };
-/** What the table says of a leaf. */
+/** The format of a field type. */
 export type FieldType = TextFieldType | NumberFieldType | FlagLeaf | OpaqueLeaf;
 
 const text = (pattern?: RegExp, max?: number): TextFieldType => ({
@@ -50,7 +50,7 @@ export const fieldTypes = {
 /** The name of a leaf. */
 export type FieldTypeName = keyof typeof fieldTypes;
 
-/** What a leaf is in a program. */
+/** The TypeScript type of a field type. */
 export type FieldTypeValue<Name extends FieldTypeName> = (typeof fieldTypes)[Name] extends {
   of: 'text';
 }

@@ -9,7 +9,7 @@ import { sessionRows } from './session.ts';
 import type { ClosedValue, closedSets, OpenValue, openSets } from './value-sets.ts';
 
 /**
- * Every structure of the protocol: members, what they are, how often they stand there. Types,
+ * Every structure of the protocol: members, their types, how often they may occur. Types,
  * validators and JSON Schemas are all made of this. What is mandatory here is what a message cannot be
  * understood without; where public models differ, both forms have their line.
  *

@@ -115,7 +115,7 @@ export const closedSets = {
 } as const satisfies Record<string, readonly string[]>;
 
 /**
- * Values that tell about something. A maker's addition is kept as it came, and means nothing more
+ * Informative values. A maker's addition is kept as it came, and means nothing more
  * than "something else".
  *
  * Source: as {@link closedSets}; `NetworkConnected`, `NetworkDisconnected` and `ScanBarcodeResult` are
