@@ -1,6 +1,6 @@
 // The public interface of the acquirer host.
 
-export type { Clock } from '../shared/clock.ts';
+export type { Clock } from '../clock.ts';
 export type { HostKey, HostKeys, KeyUse } from './connection/exchange-keys.ts';
 export {
   type AmountRule,

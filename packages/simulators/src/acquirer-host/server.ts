@@ -9,7 +9,7 @@ import {
   type HostTable,
   type Message,
 } from '@switchyard/iso8583';
-import { type Clock, systemClock } from '../shared/clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { watchClearingFolders } from './clearing/clearing-folders.ts';
 import { createClearingProcessor } from './clearing/process-clearing-file.ts';
 import {

@@ -25,7 +25,7 @@ import {
   type OriginalTransaction,
   type RecordedAnswer,
 } from '../acquirer-host/ledger/ledger-entries.ts';
-import type { Clock } from '../shared/clock.ts';
+import type { Clock } from '../clock.ts';
 
 type FollowUpMessage = SpiCapture | SpiRefund | SpiReversal;
 

@@ -1,11 +1,6 @@
 // The command `http-acquirer` runs the reference acquirer. `acquirer-host ledger` reads its ledger.
 import { parseArgs } from 'node:util';
-import {
-  EXIT_FAILED,
-  EXIT_WRONG_USAGE,
-  parseWholeNumber,
-  UsageError,
-} from '../shared/usage-error.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
 import { loadSigningKey } from './message-signatures.ts';
 import { startHttpAcquirer } from './server.ts';
 

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
 import { Compile } from 'typebox/compile';
 import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger/ledger.ts';
-import { type Clock, systemClock } from '../shared/clock.ts';
-import { createTwoGenerationCache } from '../shared/two-generation-cache.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { createTwoGenerationCache } from '../two-generation-cache.ts';
 import { createSpiDecider, type SpiDecision, type SpiRequest } from './decide-message.ts';
 import { createSignatureVerifier, loadSigningKey, signAnswer } from './message-signatures.ts';
 

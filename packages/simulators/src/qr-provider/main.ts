@@ -2,12 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import {
-  EXIT_FAILED,
-  EXIT_WRONG_USAGE,
-  parseWholeNumber,
-  UsageError,
-} from '../shared/usage-error.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
 import { brokenModes, isBrokenMode } from './fault-modes.ts';
 import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';

@@ -10,7 +10,7 @@ import {
   type QrProvider,
   type RefundQrPayment,
 } from '@switchyard/sdk-provider';
-import type { Clock } from '../shared/clock.ts';
+import type { Clock } from '../clock.ts';
 import type { IsBroken } from './fault-modes.ts';
 import type { PaymentJournal } from './payment-journal.ts';
 import {

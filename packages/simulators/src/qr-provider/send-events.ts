@@ -9,7 +9,7 @@ import {
   type ProviderEvent,
   type SendResult,
 } from '@switchyard/sdk-provider';
-import type { Clock } from '../shared/clock.ts';
+import type { Clock } from '../clock.ts';
 import type { IsBroken } from './fault-modes.ts';
 import type { PaymentJournal } from './payment-journal.ts';
 import type { Payment } from './payment-record.ts';

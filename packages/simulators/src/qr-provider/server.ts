@@ -10,7 +10,7 @@ import {
   providerPaths,
   type QrDisplay,
 } from '@switchyard/sdk-provider';
-import { type Clock, systemClock } from '../shared/clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import {
   type BrokenMode,
   changeIncomingCall,

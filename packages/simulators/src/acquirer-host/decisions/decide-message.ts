@@ -1,7 +1,7 @@
 // Decides how a message changes the ledger and how the host answers it. Sockets are elsewhere.
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
-import type { Clock } from '../../shared/clock.ts';
+import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {
   entryEffect,

@@ -1,5 +1,5 @@
 // Ledger entries, and the totals of a merchant and currency.
-import { createTwoGenerationCache } from '../../shared/two-generation-cache.ts';
+import { createTwoGenerationCache } from '../../two-generation-cache.ts';
 
 /**
  * A hold (0100) or a sale (0200), approved or declined, with its captures, refunds and reversals. Always
