@@ -47,13 +47,13 @@ function approving() {
   const answered = (body: object) =>
     Promise.resolve({ outcome: 'Answered', transaction: transaction(body) } as never);
   const platform: TerminalPlatform = {
-    sell: ({ clientTransactionId }) => answered({ clientTransactionId }),
+    processSale: ({ clientTransactionId }) => answered({ clientTransactionId }),
     operate(id, verb, { amount }) {
       refunds.push({ id, verb, amount });
       return answered({ operation: { status: 'Succeeded', kind: verb, amount, createdAt: at } });
     },
-    find: () => answered({}),
-    takesBack: () => Promise.resolve('refund'),
+    findTransaction: () => answered({}),
+    findUndoOperation: () => Promise.resolve('refund'),
     isAvailable: () => Promise.resolve(true),
     merchant: () => Promise.resolve('m-1'),
     close: () => undefined,
@@ -69,7 +69,7 @@ test('a refund that names its original is made, in part', async () => {
     dataDir: directory,
     platform,
     now: Date.now,
-    times: { step: 1 },
+    times: { stepMs: 1 },
     keys: { baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210', ksn: 'FFFF9876543210E00001' },
     random: (size) => randomBytes(size),
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkChipData, parseChipData, parseChipOutcome } from './chip.ts';
+import { checkChipData, parseChipData, parseChipOutcome } from './chip-data.ts';
 import { EmvError } from './errors.ts';
 
 const pan = '5413330089010012';

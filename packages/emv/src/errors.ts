@@ -36,7 +36,7 @@ export const emvErrorCodes = [
 export type EmvErrorCode = (typeof emvErrorCodes)[number];
 
 /**
- * Chip or track data that cannot be read. Code, tag and offset tell where; no value is ever in it.
+ * Chip or track data that cannot be read. It contains code, tag and offset, and never a value.
  *
  * @param code - a code of {@link emvErrorCodes}
  * @param place - the tag in upper-case hexadecimal, and the offset in bytes where it is known

@@ -1,7 +1,7 @@
-/** What an issuer answers to a chip: authentication data, scripts and codes. */
+/** The issuer's answer to a chip: authentication data, scripts and codes. */
 import { defined } from './defined.ts';
+import { responseTags } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
-import { responseTags } from './tags.ts';
 import { bytesOf } from './tlv.ts';
 import { findObjects, objectText, type ReaderRules, valueText } from './tlv-reader.ts';
 

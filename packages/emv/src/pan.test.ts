@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { type Scheme, schemeOf } from './card-schemes.ts';
 import { findPans, isValidPan, looksLikePan, maskPan, passesLuhn, redactPans } from './pan.ts';
-import { type Scheme, schemeOf } from './schemes.ts';
 
 /** Public test numbers of the schemes and of payment companies. */
 const testPans: Readonly<Partial<Record<Scheme, readonly string[]>>> = {

@@ -1,5 +1,5 @@
 /** Card numbers: check digit, masking, and finding them in text. */
-import { schemeOf } from './schemes.ts';
+import { schemeOf } from './card-schemes.ts';
 
 /**
  * The shortest card number, in digits.
@@ -22,7 +22,7 @@ export const panDigitsMin = 12;
 export const panDigitsMax = 19;
 
 /**
- * Tells whether a row of digits ends in the right check digit.
+ * Returns whether a row of digits ends in the right check digit.
  *
  * Source: ISO/IEC 7812-1, annex B (the Luhn formula).
  *
@@ -43,7 +43,7 @@ export function passesLuhn(digits: string): boolean {
 }
 
 /**
- * Tells whether a text is a card number: 12 to 19 digits with the right check digit.
+ * Returns whether a text is a card number: 12 to 19 digits with the right check digit.
  *
  * @param pan - the text
  * @returns true for a card number
@@ -75,7 +75,7 @@ export function maskPan(pan: string): string {
 }
 
 /**
- * A place in a text where a card number stands.
+ * The position of a card number in a text.
  *
  * @example
  * const [span] = findPans('card 4111 1111 1111 1111'); // { start: 5, end: 24 }
@@ -95,7 +95,7 @@ function panLengthAt(digits: string, start: number): number {
   return 0;
 }
 
-/** A whole run that passes the check digit counts whatever its scheme, but for times of day. */
+/** A whole run that passes the check digit counts for every scheme, except times of day. */
 function isWholePan(digits: string): boolean {
   if (digits.length < 13 || digits.length > panDigitsMax || !passesLuhn(digits)) return false;
   // Epoch milliseconds, microseconds and nanoseconds begin with 1; so do cards of 15 digits alone.
@@ -139,7 +139,7 @@ export function findPans(text: string): TextSpan[] {
 }
 
 /**
- * Tells whether a card number stands in a text.
+ * Returns whether a card number stands in a text.
  *
  * @param text - any text
  * @returns true where {@link findPans} finds one
@@ -167,6 +167,6 @@ export function redactPans(text: string): string {
     redacted += text.slice(done, start) + maskPan(text.slice(start, end).replace(/\D/g, ''));
     done = end;
   }
-  // What is left of one may be another together with the digits behind it.
+  // The rest of a run may form another card number with the following digits.
   return redactPans(redacted + text.slice(done));
 }

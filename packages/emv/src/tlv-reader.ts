@@ -1,6 +1,7 @@
-/** Finds the data objects in bytes: where each stands, before anything is cut out of them. */
+/** Finds the data objects in bytes: the position of each, without copying values. */
+
+import { tagFacts } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
-import { tagFacts } from './tags.ts';
 
 /** A data object by its places in the bytes; `children` where it was read into. */
 export type TlvPlace = {
@@ -76,7 +77,7 @@ function readHeader(bytes: Buffer, offset: number, end: number): void {
 }
 
 /**
- * The offset behind one byte FF that stands where an object may begin. FF pads, and it also leads
+ * The offset behind one byte FF at a position where an object may begin. FF pads, and it also leads
  * the private tags of terminal makers (FF8105): it is padding when another padding byte or the end
  * follows, or an object of the table with a length of the table; else it begins a private tag.
  */

@@ -125,7 +125,7 @@ export function tlvHex(objects: readonly TlvObject[]): string {
  *
  * @param objects - the objects
  * @returns tag to value, in the order of the input
- * @throws EmvError `tlv_duplicate_tag` where one tag stands in two templates
+ * @throws EmvError `tlv_duplicate_tag` where two templates contain one tag
  * @example
  * leavesOf(decodeTlv(bytesOf('77049F270180'))).get('9F27'); // <Buffer 80>
  */

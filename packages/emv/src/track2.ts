@@ -2,7 +2,7 @@
 import { EmvError } from './errors.ts';
 
 /**
- * What track 2 says. `text` is the whole track in the form of data element 35: `=` as separator,
+ * The content of track 2. `text` is the whole track in the form of data element 35: `=` as separator,
  * no sentinels, no padding. It is sensitive: never stored after the authorisation.
  *
  * @example

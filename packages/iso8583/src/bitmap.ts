@@ -1,8 +1,8 @@
 // Bitmaps as 32-bit words: which data elements a message holds.
 import { fromLatin1, toLatin1 } from './characters.ts';
-import { type Cursor, take } from './cursor.ts';
+import { type Cursor, readBytes } from './cursor.ts';
+import type { Charset } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
-import type { Charset } from './table.ts';
 
 /** Reads and writes four bytes of a bitmap, that is 32 bits, first bit highest. */
 export type BitmapWordCodec = {
@@ -15,7 +15,7 @@ const BITMAP_FIELD = 1;
 
 export const binaryBitmapWords: BitmapWordCodec = {
   wireBytes: 4,
-  read: (cursor) => cursor.bytes.readUInt32BE(take(cursor, 4, BITMAP_FIELD)),
+  read: (cursor) => cursor.bytes.readUInt32BE(readBytes(cursor, 4, BITMAP_FIELD)),
   write(cursor, word) {
     cursor.offset = cursor.bytes.writeUInt32BE(word >>> 0, cursor.offset);
   },
@@ -30,7 +30,7 @@ export function hexBitmapWords(charset: Charset): BitmapWordCodec {
     wireBytes: 8,
     read(cursor) {
       let word = 0;
-      for (let at = take(cursor, 8, BITMAP_FIELD); at < cursor.offset; at++) {
+      for (let at = readBytes(cursor, 8, BITMAP_FIELD); at < cursor.offset; at++) {
         const code = inward[cursor.bytes[at] as number] as number;
         const digit = HEX.indexOf(String.fromCharCode(code).toUpperCase());
         if (digit < 0) throw new Iso8583Error('bitmap_invalid', BITMAP_FIELD, at);
@@ -49,7 +49,7 @@ export function hexBitmapWords(charset: Charset): BitmapWordCodec {
 
 /**
  * The data elements that a bitmap names, in order. Bit 1 of a 16-byte bitmap (the second bitmap
- * follows) is left out; in an 8-byte one it stands for itself.
+ * follows) is left out; in an 8-byte one it is an ordinary field.
  *
  * @param hex the bitmap in hex, 8 or 16 bytes
  * @throws Iso8583Error `bitmap_invalid` for anything else

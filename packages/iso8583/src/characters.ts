@@ -1,5 +1,5 @@
 // Character sets and content classes as 256-entry tables, looked up byte by byte.
-import type { Charset, Content } from './table.ts';
+import type { Charset, Content } from './dialect-table.ts';
 
 // IBM code page 037, the usual EBCDIC of card hosts: index = wire byte, value = Latin-1 code.
 const CODE_PAGE_037 = Buffer.from(

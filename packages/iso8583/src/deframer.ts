@@ -1,4 +1,4 @@
-// Cuts a byte stream into frames, whatever the chunks are.
+// Cuts a byte stream into frames; chunks may end anywhere.
 import { Iso8583Error } from './errors.ts';
 import {
   type Frame,

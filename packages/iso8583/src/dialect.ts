@@ -2,10 +2,10 @@
 import { type BitmapWordCodec, binaryBitmapWords, hexBitmapWords } from './bitmap.ts';
 import { permittedCodes } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import type { DialectTable } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
 import { compileField, type FieldCodec } from './field-codec.ts';
 import type { Fields, Message } from './message.ts';
-import type { DialectTable } from './table.ts';
 import { bcdCodec, textCodec, type ValueCodec } from './value-codec.ts';
 
 /** A compiled dialect. It holds no state between calls; share one per table. */
@@ -22,7 +22,7 @@ export type Dialect = {
   /**
    * Reads a message that fills `bytes` entirely; the values are copies.
    *
-   * @throws Iso8583Error with field and offset, and never any other error, whatever the bytes are
+   * @throws Iso8583Error with field and offset, and no other error, for any bytes
    */
   decode(bytes: Buffer): Message;
 };

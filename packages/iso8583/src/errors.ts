@@ -52,7 +52,7 @@ export type Iso8583ErrorCode = (typeof iso8583ErrorCodes)[number];
  */
 export class Iso8583Error extends Error {
   override readonly name = 'Iso8583Error';
-  /** What is wrong. */
+  /** The kind of fault. */
   readonly code: Iso8583ErrorCode;
   /** The data element: 0 the message type, 1 the bitmap, `undefined` outside of any. */
   readonly field: number | undefined;

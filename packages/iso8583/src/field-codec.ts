@@ -1,9 +1,9 @@
 // Compiles one line of a dialect table into the reader and writer of that field.
 import { permittedCodes } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import type { DialectTable, FieldFormat, ValueEncoding } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
 import { lengthCodec } from './length-codec.ts';
-import type { DialectTable, FieldFormat, ValueEncoding } from './table.ts';
 import type { ValueCodec } from './value-codec.ts';
 import { bcdCodec, hexTextCodec, rawCodec, signedCodec, textCodec } from './value-codec.ts';
 

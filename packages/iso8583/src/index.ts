@@ -1,17 +1,8 @@
-// The door of the package.
+// The public interface of the package.
 export { fieldsOfBitmap } from './bitmap.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
-export { describe, maskPan } from './describe.ts';
+export { describeMessage, maskPan } from './describe-message.ts';
 export { compileDialect, type Dialect } from './dialect.ts';
-export { iso1987Ascii, iso1987Binary, iso1987BinaryEmv } from './dialects/iso1987.ts';
-export { iso1993Ascii } from './dialects/iso1993.ts';
-export { Iso8583Error, type Iso8583ErrorCode, iso8583ErrorCodes } from './errors.ts';
-export { encodeFrame, type Frame, type FrameFormat } from './frame.ts';
-export { builtInHostNames, builtInHosts } from './hosts/built-in.ts';
-export { compileHost, type Host, type Opened, type Unsealed } from './hosts/compile.ts';
-export { HostTableError, readHostTable } from './hosts/read.ts';
-export type { HostTable, MacPlace, NetworkFunction, ResponseCodes } from './hosts/table.ts';
-export type { Fields, Message } from './message.ts';
 export type {
   Charset,
   Content,
@@ -20,4 +11,23 @@ export type {
   FieldSize,
   LengthEncoding,
   ValueEncoding,
-} from './table.ts';
+} from './dialect-table.ts';
+export { iso1987Ascii, iso1987Binary, iso1987BinaryEmv } from './dialects/iso1987.ts';
+export { iso1993Ascii } from './dialects/iso1993.ts';
+export { Iso8583Error, type Iso8583ErrorCode, iso8583ErrorCodes } from './errors.ts';
+export { encodeFrame, type Frame, type FrameFormat } from './frame.ts';
+export { builtInHostNames, builtInHosts } from './hosts/built-in.ts';
+export {
+  type CompiledHost,
+  compileHost,
+  type MessageWithMac,
+  type MessageWithoutMac,
+} from './hosts/compile-host.ts';
+export type {
+  HostResponseCodes,
+  HostTable,
+  MacFieldFormat,
+  NetworkFunction,
+} from './hosts/host-table.ts';
+export { HostTableError, readHostTable } from './hosts/read-host-table.ts';
+export type { Fields, Message } from './message.ts';

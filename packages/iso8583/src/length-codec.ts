@@ -1,8 +1,8 @@
 // Readers and writers of the length indicator in front of a variable value.
 import { fromLatin1, toLatin1 } from './characters.ts';
-import { type Cursor, take } from './cursor.ts';
+import { type Cursor, readBytes } from './cursor.ts';
+import type { Charset, LengthEncoding } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
-import type { Charset, LengthEncoding } from './table.ts';
 
 export type LengthCodec = {
   /** The highest length that the indicator can carry. */
@@ -22,7 +22,7 @@ function textLength(field: number, digits: number, charset: Charset): LengthCode
     wireBytes: digits,
     read(cursor) {
       let length = 0;
-      for (let at = take(cursor, digits, field); at < cursor.offset; at++) {
+      for (let at = readBytes(cursor, digits, field); at < cursor.offset; at++) {
         const digit = (inward[cursor.bytes[at] as number] as number) - ZERO;
         if (digit < 0 || digit > 9) throw new Iso8583Error('length_invalid', field, at);
         length = length * 10 + digit;
@@ -47,7 +47,7 @@ function bcdLength(field: number, digits: number): LengthCodec {
     wireBytes,
     read(cursor) {
       let length = 0;
-      for (let at = take(cursor, wireBytes, field); at < cursor.offset; at++) {
+      for (let at = readBytes(cursor, wireBytes, field); at < cursor.offset; at++) {
         const byte = cursor.bytes[at] as number;
         if (byte >> 4 > 9 || (byte & 0xf) > 9) throw new Iso8583Error('length_invalid', field, at);
         length = length * 100 + (byte >> 4) * 10 + (byte & 0xf);
@@ -72,7 +72,7 @@ function binaryLength(field: number, digits: number): LengthCodec {
     max: 256 ** wireBytes - 1,
     wireBytes,
     read(cursor) {
-      return cursor.bytes.readUIntBE(take(cursor, wireBytes, field), wireBytes);
+      return cursor.bytes.readUIntBE(readBytes(cursor, wireBytes, field), wireBytes);
     },
     write(cursor, length) {
       cursor.offset = cursor.bytes.writeUIntBE(length, cursor.offset, wireBytes);

@@ -1,8 +1,8 @@
 // Readers and writers of values, one per way that a value can stand on the wire.
 import { fromLatin1, permittedCodes, signCodes, toLatin1 } from './characters.ts';
-import { type Cursor, take } from './cursor.ts';
+import { type Cursor, readBytes } from './cursor.ts';
+import type { Charset } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
-import type { Charset } from './table.ts';
 
 /**
  * `units` are what lengths count: characters, digits or bytes. A writer is handed a value whose
@@ -31,7 +31,7 @@ export function textCodec(field: number, permitted: CodeTable, charset: Charset)
     wireBytes: (units) => units,
     read(cursor, units) {
       const { bytes } = cursor;
-      const start = take(cursor, units, field);
+      const start = readBytes(cursor, units, field);
       for (let at = start; at < cursor.offset; at++) {
         if (permitted[inward[bytes[at] as number] as number] !== 1) {
           throw new Iso8583Error('content_invalid', field, at);
@@ -69,7 +69,7 @@ export function bcdCodec(field: number, layout: BcdLayout): ValueCodec {
     wireBytes,
     read(cursor, units) {
       const { bytes } = cursor;
-      const start = take(cursor, wireBytes(units), field);
+      const start = readBytes(cursor, wireBytes(units), field);
       const odd = (units & 1) === 1;
       const padAt = !odd ? -1 : left ? units : 0;
       let separators = 0;
@@ -145,7 +145,7 @@ export function rawCodec(field: number): ValueCodec {
     units: (value) => (value.length % 2 === 0 ? value.length / 2 : Number.NaN),
     wireBytes: (units) => units,
     read(cursor, units) {
-      const start = take(cursor, units, field);
+      const start = readBytes(cursor, units, field);
       return cursor.bytes.toString('hex', start, cursor.offset).toUpperCase();
     },
     write(cursor, value) {

@@ -3,7 +3,7 @@ import { exponentOf } from './currencies.ts';
 import { amountMax, amountMin } from './limits.ts';
 
 /**
- * Tells whether a value is an amount that a payment can have.
+ * Returns whether a value is an amount that a payment can have.
  *
  * @param value - any value
  * @returns true for an integer from {@link amountMin} to {@link amountMax}

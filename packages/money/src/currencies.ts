@@ -31,11 +31,11 @@ function factsOf(alpha: string): readonly [numeric: string, exponent: number, ..
 }
 
 /**
- * Tells whether payments can be made in a currency.
+ * Returns whether payments can be made in a currency.
  *
  * Precious metals (XAU, XAG, XPD, XPT), bond market and settlement units (XBA to XBD, XDR, XSU,
  * XUA), the codes for testing and for no currency (XTS, XXX) and funds codes (BOV, CHE, CHW, CLF,
- * COU, MXV, USN, UYI, UYW) stand in ISO 4217 and are refused: nobody pays at a till in them.
+ * COU, MXV, USN, UYI, UYW) stand in ISO 4217 and are refused: they are not used for payments.
  *
  * Source: ISO 4217, list one, and its amendments up to the one that withdrew BGN.
  *
@@ -65,7 +65,7 @@ export function activeCurrencies(): string[] {
 }
 
 /**
- * The exponent of a currency: how many decimals its minor unit stands for.
+ * The exponent of a currency: the number of decimals of its minor unit.
  *
  * The exponent is ISO's, also where a card scheme or an acquirer uses another one; such an acquirer
  * is served by its adapter.
@@ -94,7 +94,7 @@ export function numericOf(alpha: string): string {
 }
 
 /**
- * The alphabetic code that a numeric code stands for; the active one where two share a number.
+ * The alphabetic code of a numeric code; the active one where two share a number.
  *
  * @param numeric - three digits; the four digits of tag 5F2A without their leading zero
  * @returns the alphabetic code, or undefined where payments are not made in that currency

@@ -1,24 +1,23 @@
 /**
- * What of Nexo Retailer runs in a browser, too: all of it but the protection of messages, for which a
+ * The part of Nexo Retailer that also runs in a browser: all of it but the protection of messages, for which a
  * page would have to hold the key.
  */
 export * from './decimal-amounts.ts';
-export { type EventFacts, eventOf, rejectOf } from './dialogue/event.ts';
 export {
   availabilityOf,
   type ConditionFacts,
   conditionFacts,
   errorConditions,
   resultOf,
-} from './dialogue/outcome.ts';
+} from './dialogue/error-conditions.ts';
+export { type EventFacts, eventOf, rejectOf } from './dialogue/event-notifications.ts';
 export {
   createPoiDialogue,
   type PoiDecision,
   type PoiDeps,
   type PoiDialogue,
-} from './dialogue/poi.ts';
-export type { PoiMemory, ServiceRecord } from './dialogue/poi-memory.ts';
-export { referenceTo, repeatedBy } from './dialogue/repeat.ts';
+} from './dialogue/poi-dialogue.ts';
+export type { PoiMemory, ServiceRecord } from './dialogue/poi-service-records.ts';
 export {
   createSaleDialogue,
   type SaleDeps,
@@ -27,13 +26,14 @@ export {
   type SaleOutcome,
   type SaleStep,
   type SaleTimes,
-} from './dialogue/sale.ts';
+} from './dialogue/sale-dialogue.ts';
 export { createServiceIds, type ServiceIdDeps } from './dialogue/service-ids.ts';
+export { referenceTo, repeatedBy } from './dialogue/transaction-status.ts';
 export * from './errors.ts';
 export * from './limits.ts';
 export * from './messages/additional-response.ts';
-export * from './messages/build.ts';
-export type { Fault } from './messages/check.ts';
+export * from './messages/build-message.ts';
+export type { Fault } from './messages/check-structure.ts';
 export {
   type AnyMessage,
   type Body,
@@ -41,15 +41,15 @@ export {
   isMessage,
   type Message,
 } from './messages/message.ts';
-export { type ProtectedReading, type Reading, readMessage } from './messages/read.ts';
-export { faultsOf, writeMessage } from './messages/write.ts';
+export { type ProtectedReading, type Reading, readMessage } from './messages/read-message.ts';
+export { findFaults, writeMessage } from './messages/write-message.ts';
 export {
   bodyNameOf,
   categories,
-  factsOf,
+  categoryRules,
   isCategory,
-  type TypeOf,
+  type MessageTypeOf,
 } from './table/categories.ts';
-export { type JsonSchema, schemaOf } from './table/schema.ts';
+export { type JsonSchema, schemaOf } from './table/json-schema.ts';
 export { type Structure, type StructureName, structures } from './table/structures.ts';
-export * from './table/values.ts';
+export * from './table/value-sets.ts';

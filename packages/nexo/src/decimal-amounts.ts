@@ -31,7 +31,7 @@ export function decimalText(minor: number, currency: string): string {
 }
 
 /**
- * The minor units that a decimal text of major units stands for.
+ * The minor units of a decimal text in major units.
  *
  * Source: nexo Sale to POI 3.0, `SimpleAmountType`; ISO 4217 for the decimals.
  *
@@ -57,7 +57,7 @@ export function minorUnitsOf(text: string, currency: string): number {
 }
 
 /**
- * The number that stands in a message for an amount in minor units.
+ * The number in a message for an amount in minor units.
  *
  * Source: nexo Sale to POI 3.0, `SimpleAmountType`; ISO 4217 for the decimals.
  *

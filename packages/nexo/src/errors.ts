@@ -33,8 +33,8 @@ export const nexoErrorCodes = [
 export type NexoErrorCode = (typeof nexoErrorCodes)[number];
 
 /**
- * What the functions of this package throw when their caller is wrong. Whatever comes from the other
- * side is never thrown at: it is told as a value. The message holds the code, a place and a problem,
+ * The error of this package for wrong parameters of the caller. Data from the other
+ * side never causes it: the functions return a value. The message holds the code, a place and a problem,
  * and never a value out of a message.
  *
  * Source: ADR 0049.

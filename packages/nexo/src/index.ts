@@ -2,9 +2,9 @@
 export * from './browser.ts';
 export {
   createProtection,
-  type Opened,
+  type DecryptedReading,
   type Protection,
   type ProtectionDeps,
   type ProtectionRefusal,
 } from './protection/adyen-v1.ts';
-export { type DerivedKeys, deriveKeys, type SharedKey } from './protection/keys.ts';
+export { type DerivedKeys, deriveKeys, type SharedKey } from './protection/derive-keys.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as library from '@adyen/api-library';
 import { ObjectSerializer } from '@adyen/api-library/lib/src/typings/tapi/objectSerializer.js';
 import fc from 'fast-check';
-import { anyMessageOf, wireOf } from '../test/any-message.ts';
+import { anyMessageOf, wireOf } from '../test/random-messages.ts';
 import {
   type AnyMessage,
   answerTo,

@@ -1,7 +1,7 @@
 /** Limits of what is read, kept and written. */
 
 /**
- * The largest message that is read or written, in bytes of UTF-8: what the connector carries too.
+ * The largest message that is read or written, in bytes of UTF-8; the connector has the same limit.
  *
  * Source: ADR 0049.
  *

@@ -1,5 +1,5 @@
 /** Keys of AES DUKPT (ANSI X9.24-3:2017): one derivation function for every key. */
-import { aesEncrypt } from './ciphers.ts';
+import { aesEncrypt } from './block-ciphers.ts';
 import { PinError } from './errors.ts';
 import type { KeySerialNumber } from './ksn.ts';
 
@@ -27,7 +27,7 @@ const algorithms = {
 } as const;
 
 /**
- * What a working key is for.
+ * The purpose of a working key.
  *
  * @example
  * const purpose: AesPurpose = 'dataEncrypt';
@@ -35,7 +35,7 @@ const algorithms = {
 export type AesPurpose = Exclude<keyof typeof usages, 'initial' | 'derivation'>;
 
 /**
- * What a working key is used with.
+ * The algorithm of a working key.
  *
  * @example
  * const algorithm: WorkingAlgorithm = 'aes128';
@@ -167,14 +167,14 @@ export function aesWorkingKey(
   const working = workingAlgorithmOf(baseKey, 'DukptAes', algorithm);
   const initial = aesInitialKey(baseKey, ksn);
   const transaction = aesTransactionKey(initial, ksn);
-  const key = aesVaried(transaction, ksn, purpose, working);
+  const key = aesKeyVariant(transaction, ksn, purpose, working);
   initial.fill(0);
   transaction.fill(0);
   return key;
 }
 
 /** The key for one purpose out of the key of a transaction. */
-export function aesVaried(
+export function aesKeyVariant(
   transaction: Uint8Array,
   ksn: KeySerialNumber,
   purpose: AesPurpose,

@@ -7,8 +7,8 @@
  * - `ksn_invalid`: the key serial number has a wrong length, or a counter no device produces
  * - `pan_invalid`: the format binds the card number, and there is none of 8 to 19 digits
  * - `pin_invalid`: a PIN to encode is not 4 to 12 digits
- * - `pin_block_invalid`: the block does not open to a PIN; why is not told (PCI PIN, an oracle else)
- * - `data_invalid`: what is to be encrypted or decrypted is not made of whole blocks
+ * - `pin_block_invalid`: the block contains no valid PIN; the reason is not reported (PCI PIN, an oracle else)
+ * - `data_invalid`: the data does not consist of whole blocks
  * - `format_not_allowed`: PCI PIN Security 3.1, requirement 3-3, or the cipher forbids the change
  *
  * @example
@@ -33,7 +33,7 @@ export const pinErrorCodes = [
 export type PinErrorCode = (typeof pinErrorCodes)[number];
 
 /**
- * What every function of this package throws. The message is the code alone: neither a PIN, nor a
+ * The error of every function of this package. The message is the code alone: neither a PIN, nor a
  * key, nor a block is ever in it.
  *
  * @param code - a code of {@link pinErrorCodes}

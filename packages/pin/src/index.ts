@@ -7,18 +7,18 @@ export {
   type WorkingAlgorithm,
   workingAlgorithmOf,
 } from './aes-dukpt.ts';
-export * from './block.ts';
-export * from './check-value.ts';
-export * from './data.ts';
-export * from './derived-keys.ts';
+export * from './dukpt-key-cache.ts';
+export * from './encrypt-data.ts';
 export * from './errors.ts';
+export * from './key-check-value.ts';
 export * from './key-wrap.ts';
 export * from './ksn.ts';
 export * from './mac.ts';
+export * from './pin-block.ts';
 export {
   type TdesPurpose,
   tdesInitialKey,
   tdesTransactionKey,
   tdesWorkingKey,
 } from './tdes-dukpt.ts';
-export * from './translate.ts';
+export * from './translate-pin.ts';

@@ -1,6 +1,6 @@
 /** Keys under keys: how a zone key travels between two parties that share a zone master key. */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { tdesDecrypt, tdesEncrypt } from './ciphers.ts';
+import { tdesDecrypt, tdesEncrypt } from './block-ciphers.ts';
 import { PinError } from './errors.ts';
 
 const aesWraps: Readonly<Record<number, string>> = {
@@ -13,7 +13,7 @@ const initialValue = Buffer.alloc(8, 0xa6);
 const lengths = { Tdes: [16, 24], Aes: [16, 24, 32] } as const;
 
 /**
- * What the wrapping key is for: TDES wraps block by block, as acquirer hosts do it in data element
+ * The algorithm of the wrapping key: TDES wraps block by block, as acquirer hosts do it in data element
  * 48 or 96; AES wraps after RFC 3394.
  *
  * @example
@@ -47,7 +47,7 @@ export function wrapKey(wrapping: Uint8Array, key: Uint8Array, algorithm: WrapAl
 }
 
 /**
- * Unwraps a key. Under TDES nothing tells a wrong key: compare the check value.
+ * Unwraps a key. TDES does not detect a wrong key: compare the check value.
  *
  * @param wrapping - the zone master key
  * @param wrapped - what {@link wrapKey} made

@@ -18,7 +18,7 @@ export type KeySerialNumber = {
 };
 
 const tdesCounterBits = 0x1f_ffff;
-/** What a device produces at most; a counter with more ones was made by something else. */
+/** Limit of one bits in a counter of a device. */
 const onesMost = { DukptTdes: 10, DukptAes: 16 } as const;
 
 function onesOf(counter: number): number {

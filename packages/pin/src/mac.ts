@@ -1,5 +1,5 @@
 /** Message authentication codes of acquirer links: CMAC with AES, and the retail MAC with DES. */
-import { aesEncrypt, desEncrypt, encryptCbc, tdesDecrypt, xor } from './ciphers.ts';
+import { aesEncrypt, desEncrypt, encryptCbc, tdesDecrypt, xor } from './block-ciphers.ts';
 import { PinError } from './errors.ts';
 
 const aesBlock = 16;

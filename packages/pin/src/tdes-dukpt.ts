@@ -1,5 +1,5 @@
 /** Keys of TDES DUKPT (ANSI X9.24-1:2009): from the base key to the key of one transaction. */
-import { desEncrypt, tdesEncrypt, xor } from './ciphers.ts';
+import { desEncrypt, tdesEncrypt, xor } from './block-ciphers.ts';
 import { PinError } from './errors.ts';
 import type { KeySerialNumber } from './ksn.ts';
 
@@ -18,7 +18,7 @@ const masks = {
 } as const;
 
 /**
- * What a transaction key is for.
+ * The purpose of a transaction key.
  *
  * @example
  * const purpose: TdesPurpose = 'pin';

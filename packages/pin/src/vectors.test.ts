@@ -8,7 +8,7 @@ import {
   aesTransactionKey,
   aesWorkingKey,
   buildPinBlock,
-  mayTranslate,
+  isTranslationAllowed,
   openPinBlock,
   type PinBlockFormat,
   PinError,
@@ -200,7 +200,7 @@ describe('published PIN vectors', () => {
   it('PIN-X05: what binds the card number does not become what does not', () => {
     const formats = ['ISO0', 'ISO1', 'ISO3', 'ISO4'] as const;
     const refusedPairs = formats.flatMap((from) =>
-      formats.filter((to) => !mayTranslate(from, to)).map((to) => `${from} ${to}`),
+      formats.filter((to) => !isTranslationAllowed(from, to)).map((to) => `${from} ${to}`),
     );
     assert.deepEqual(refusedPairs, ['ISO0 ISO1', 'ISO3 ISO1', 'ISO4 ISO1']);
   });

@@ -6,7 +6,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { loadNative, makePkcs11Key, type Native, openPkcs11, SealRefused } from './index.ts';
+import {
+  loadPkcs11Library,
+  makePkcs11Key,
+  openPkcs11,
+  type Pkcs11Library,
+  Pkcs11RejectedError,
+} from './index.ts';
 
 const places = [
   '/usr/lib/softhsm/libsofthsm2.so',
@@ -15,11 +21,11 @@ const places = [
 ];
 const module = places.find((path) => existsSync(path));
 
-function nativeOf(): Native | undefined {
+function nativeOf(): Pkcs11Library | undefined {
   // Another place to look in, such as a machine whose checkout must stay as it is.
   const elsewhere = process.env['PKCS11JS_FROM'];
   try {
-    return elsewhere === undefined ? loadNative() : loadNative(elsewhere);
+    return elsewhere === undefined ? loadPkcs11Library() : loadPkcs11Library(elsewhere);
   } catch {
     return undefined;
   }
@@ -33,14 +39,14 @@ const lacking =
 
 test('says how to install what is lacking', () => {
   const nowhere = `file://${join(tmpdir(), 'nowhere', 'x.js')}`;
-  assert.throws(() => loadNative(nowhere), /npm install --prefix packages\/pkcs11/);
+  assert.throws(() => loadPkcs11Library(nowhere), /npm install --prefix packages\/pkcs11/);
 });
 
 describe('a key in a PKCS#11 module', { skip: lacking }, () => {
   let home = '';
   const pin = '246813';
   const options = { module: module ?? '', token: 'vault', key: 'cards', pin };
-  const at = native as Native;
+  const at = native as Pkcs11Library;
   const standing = process.env['SOFTHSM2_CONF'];
 
   before(() => {
@@ -75,13 +81,13 @@ describe('a key in a PKCS#11 module', { skip: lacking }, () => {
     const sealed = wrapper.seal(key, 'place|1');
     assert.equal(sealed.includes(key), false);
     assert.deepEqual(wrapper.open(sealed, 'place|1'), key);
-    assert.throws(() => wrapper.open(sealed, 'place|2'), SealRefused);
+    assert.throws(() => wrapper.open(sealed, 'place|2'), Pkcs11RejectedError);
     for (const byte of [1, 14, sealed.length - 1]) {
       const changed = Buffer.from(sealed);
       changed[byte] = (changed[byte] ?? 0) ^ 1;
-      assert.throws(() => wrapper.open(changed, 'place|1'), SealRefused, `byte ${byte}`);
+      assert.throws(() => wrapper.open(changed, 'place|1'), Pkcs11RejectedError, `byte ${byte}`);
     }
-    assert.throws(() => wrapper.open(Buffer.alloc(10), 'place|1'), SealRefused);
+    assert.throws(() => wrapper.open(Buffer.alloc(10), 'place|1'), Pkcs11RejectedError);
     // It works on after a refusal.
     assert.deepEqual(wrapper.open(sealed, 'place|1'), key);
     wrapper.close();
@@ -99,7 +105,7 @@ describe('a key in a PKCS#11 module', { skip: lacking }, () => {
     makePkcs11Key({ ...options, key: 'other' }, at);
     const other = openPkcs11({ ...options, key: 'other' }, at);
     assert.notEqual(other.checkValue, checkValue);
-    assert.throws(() => other.open(sealed, 'place'), SealRefused);
+    assert.throws(() => other.open(sealed, 'place'), Pkcs11RejectedError);
     other.close();
   });
 

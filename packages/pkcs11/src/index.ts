@@ -1,10 +1,16 @@
 // Seals small things under an AES-256 key that never leaves a PKCS#11 module.
 import { randomBytes } from 'node:crypto';
-import { type Handle, loadNative, type Mechanism, type Module, type Native } from './native.ts';
-import { openToken, type Token, type TokenOptions } from './token.ts';
+import {
+  type Handle,
+  loadPkcs11Library,
+  type Mechanism,
+  type Module,
+  type Pkcs11Library,
+} from './load-pkcs11js.ts';
+import { openToken, type Token, type TokenOptions } from './token-session.ts';
 
-export { loadNative, type Native } from './native.ts';
-export type { TokenOptions } from './token.ts';
+export { loadPkcs11Library, type Pkcs11Library } from './load-pkcs11js.ts';
+export type { TokenOptions } from './token-session.ts';
 
 const version = 1;
 const ivBytes = 12;
@@ -25,13 +31,13 @@ const brokenSeal =
 export type Pkcs11Options = TokenOptions & { /** The label of the key. */ readonly key: string };
 
 /** The bytes were changed, or belong elsewhere. */
-export class SealRefused extends Error {
+export class Pkcs11RejectedError extends Error {
   override name = 'SealRefused';
 }
 
 /** AES-256-GCM under the key of the module. */
 export type Pkcs11Wrapper = {
-  /** Tells this key from another one of the same label. */
+  /** Distinguishes keys with the same label. */
   readonly checkValue: string;
   /** `boundTo` names the place: opened anywhere else, the seal is broken. */
   seal(bytes: Buffer, boundTo: string): Buffer;
@@ -41,7 +47,7 @@ export type Pkcs11Wrapper = {
 };
 
 /** Looked for each time: a module that was away may give the key another handle. */
-function findKey(native: Native, session: Handle, module: Module, label: string): Handle {
+function findKey(native: Pkcs11Library, session: Handle, module: Module, label: string): Handle {
   module.C_FindObjectsInit(session, [
     { type: native.CKA_CLASS, value: native.CKO_SECRET_KEY },
     { type: native.CKA_KEY_TYPE, value: native.CKK_AES },
@@ -54,7 +60,7 @@ function findKey(native: Native, session: Handle, module: Module, label: string)
   return key;
 }
 
-const gcm = (native: Native, iv: Buffer, boundTo: string): Mechanism => ({
+const gcm = (native: Pkcs11Library, iv: Buffer, boundTo: string): Mechanism => ({
   mechanism: native.CKM_AES_GCM,
   parameter: {
     type: native.CK_PARAMS_AES_GCM,
@@ -65,7 +71,7 @@ const gcm = (native: Native, iv: Buffer, boundTo: string): Mechanism => ({
   },
 });
 
-function checkValueOf(native: Native, token: Token, label: string): string {
+function checkValueOf(native: Pkcs11Library, token: Token, label: string): string {
   const block = token.within((session, module) => {
     const key = findKey(native, session, module, label);
     module.C_EncryptInit(session, { mechanism: native.CKM_AES_ECB }, key);
@@ -75,7 +81,7 @@ function checkValueOf(native: Native, token: Token, label: string): string {
 }
 
 function decrypted(
-  native: Native,
+  native: Pkcs11Library,
   { session, module, key }: { session: Handle; module: Module; key: Handle },
   sealed: Buffer,
   boundTo: string,
@@ -85,7 +91,9 @@ function decrypted(
     return module.C_Decrypt(session, sealed.subarray(textStart), Buffer.alloc(sealed.length));
   } catch (error) {
     if (!brokenSeal.test(String(error))) throw error;
-    throw new SealRefused('the seal is broken: bytes, key or place do not fit', { cause: error });
+    throw new Pkcs11RejectedError('the seal is broken: bytes, key or place do not fit', {
+      cause: error,
+    });
   }
 }
 
@@ -96,7 +104,10 @@ function decrypted(
  * @throws Error where module, token or key is not there, or the PIN is wrong
  * @example const { seal } = openPkcs11({ module: '/usr/lib/softhsm/libsofthsm2.so', token: 'vault', key: 'cards', pin });
  */
-export function openPkcs11(options: Pkcs11Options, native: Native = loadNative()): Pkcs11Wrapper {
+export function openPkcs11(
+  options: Pkcs11Options,
+  native: Pkcs11Library = loadPkcs11Library(),
+): Pkcs11Wrapper {
   const token = openToken(native, options);
   try {
     return {
@@ -112,9 +123,9 @@ export function openPkcs11(options: Pkcs11Options, native: Native = loadNative()
       },
       open(sealed, boundTo) {
         if (sealed[0] !== version || sealed.length <= textStart + tagBytes) {
-          throw new SealRefused('these are no sealed bytes');
+          throw new Pkcs11RejectedError('these are no sealed bytes');
         }
-        if (sealed.length > sealedMax) throw new SealRefused('these are too many bytes');
+        if (sealed.length > sealedMax) throw new Pkcs11RejectedError('these are too many bytes');
         return token.within((session, module) => {
           const key = findKey(native, session, module, options.key);
           return decrypted(native, { session, module, key }, sealed, boundTo);
@@ -134,7 +145,10 @@ export function openPkcs11(options: Pkcs11Options, native: Native = loadNative()
  * @throws Error where there is one of this label already
  * @example makePkcs11Key({ module, token: 'vault', key: 'cards', pin });
  */
-export function makePkcs11Key(options: Pkcs11Options, native: Native = loadNative()): void {
+export function makePkcs11Key(
+  options: Pkcs11Options,
+  native: Pkcs11Library = loadPkcs11Library(),
+): void {
   const token = openToken(native, options);
   try {
     const exists = token.within((session, module) => {

@@ -4,8 +4,8 @@ import {
   type AnyMessage,
   answerTo,
   type Category,
+  categoryRules,
   createSaleDialogue,
-  factsOf,
   failureTo,
   type Header,
   isMessage,
@@ -108,7 +108,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   async function deliver(message: AnyMessage): Promise<void> {
     const { MessageCategory, MessageType } = message.header;
     const delivery = await link.send(write(message));
-    const isAnswered = factsOf(MessageCategory).bodies.Response !== undefined;
+    const isAnswered = categoryRules(MessageCategory).bodies.Response !== undefined;
     if (delivery === 'Sent' || MessageType !== 'Request' || !isAnswered) return;
     throw new PosError('Transport', 'the terminal took it and answered nothing', {
       code: 'answer_empty',

@@ -2,8 +2,8 @@
 import {
   type AnyMessage,
   answerTo,
+  categoryRules,
   createPoiDialogue,
-  factsOf,
   failureTo,
   isMessage,
   type PoiDialogue,
@@ -28,7 +28,7 @@ export type TestPoi = {
   readonly say: Say;
 };
 
-const isBeside = ({ header }: AnyMessage) => factsOf(header.MessageCategory).besides === true;
+const isBeside = ({ header }: AnyMessage) => categoryRules(header.MessageCategory).besides === true;
 const at = '2026-03-01T10:00:00.000Z';
 const paid = (request: AnyMessage): AnyMessage => {
   if (!isMessage(request, 'Payment', 'Request')) {

@@ -6,9 +6,9 @@ import type {
   ConditionFacts,
   categories,
   Message,
+  MessageTypeOf,
   SaleTimes,
   SharedKey,
-  TypeOf,
 } from '@switchyard/nexo';
 import type { Clock } from './clock.ts';
 import type { PosError } from './errors.ts';
@@ -34,7 +34,7 @@ export type Asked = {
  * @example
  * const body: RequestBody<'Admin'> = { ServiceIdentification: 'reprint' };
  */
-export type RequestBody<Of extends Category> = Body<Of, 'Request' & TypeOf<Of>>;
+export type RequestBody<Of extends Category> = Body<Of, 'Request' & MessageTypeOf<Of>>;
 
 /**
  * The body of an answer.
@@ -42,7 +42,7 @@ export type RequestBody<Of extends Category> = Body<Of, 'Request' & TypeOf<Of>>;
  * @example
  * const body: ResponseBody<'Admin'> = { Response: { Result: 'Success' } };
  */
-export type ResponseBody<Of extends Category> = Body<Of, 'Response' & TypeOf<Of>>;
+export type ResponseBody<Of extends Category> = Body<Of, 'Response' & MessageTypeOf<Of>>;
 
 /**
  * What the terminal answered. A refusal is an answer too: `result` is `Failure`, `condition` says why,
@@ -57,7 +57,7 @@ export type Answer<Of extends Category> = {
   readonly advice?: ConditionFacts['advice'] | undefined;
   /** Names the service in the store, and to a TransactionStatus. */
   readonly serviceId: string;
-  readonly message: Message<Of, 'Response' & TypeOf<Of>>;
+  readonly message: Message<Of, 'Response' & MessageTypeOf<Of>>;
 };
 
 /** Device messages that a terminal may ask a till to serve. */

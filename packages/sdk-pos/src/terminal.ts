@@ -4,10 +4,10 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import {
   type Category,
+  categoryRules,
   conditionFacts,
   createProtection,
   createServiceIds,
-  factsOf,
   type Header,
   resultOf,
   serviceIdKeptMs,
@@ -220,7 +220,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     const before = clock.now() - serviceIdKeptMs;
     for (const { serviceId, at, outcome, header } of [...services.values()]) {
       if (at >= before) return;
-      const canBeAsked = factsOf(header.MessageCategory).repeated === true;
+      const canBeAsked = categoryRules(header.MessageCategory).repeated === true;
       if (outcome === undefined || (outcome === 'Unknown' && canBeAsked)) continue;
       services.delete(serviceId);
       await store.remove(serviceId);
@@ -374,7 +374,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     { signal }: RequestOptions = {},
   ): Promise<Answer<Of>> {
     const through = opened();
-    const facts = factsOf(category);
+    const facts = categoryRules(category);
     if (facts.class === 'Service' && facts.besides !== true) {
       return inTurn(() => service(category, body, signal), signal);
     }

@@ -1,4 +1,4 @@
-// The door of the package.
+// The public interface of the package.
 export * from './acquirer-host/index.ts';
 export * from './http-acquirer/index.ts';
 export * from './qr-provider/index.ts';

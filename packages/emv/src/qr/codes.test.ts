@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { EmvError } from '../errors.ts';
-import { crc16 } from './check-sum.ts';
 import { readConsumerCode } from './consumer-code.ts';
+import { crc16 } from './crc16.ts';
 import {
   type MerchantCode,
   readMerchantCode,
   readMerchantObjects,
   writeMerchantCode,
 } from './merchant-code.ts';
-import { walletOf } from './wallet-code.ts';
+import { walletOfCode } from './wallet-code.ts';
 
 /** The sample of the specification, merchant-presented mode, with its check sum over UTF-8. */
 const published =
@@ -260,14 +260,14 @@ describe('consumer-presented codes', () => {
 
 describe('bar codes of wallets', () => {
   it('are told by their digits', () => {
-    for (const start of ['10', '15']) assert.equal(walletOf(start.padEnd(18, '7')), 'WeChat');
+    for (const start of ['10', '15']) assert.equal(walletOfCode(start.padEnd(18, '7')), 'WeChat');
     for (const start of ['25', '30']) {
-      assert.equal(walletOf(start.padEnd(16, '7')), 'Alipay');
-      assert.equal(walletOf(start.padEnd(24, '7')), 'Alipay');
+      assert.equal(walletOfCode(start.padEnd(16, '7')), 'Alipay');
+      assert.equal(walletOfCode(start.padEnd(24, '7')), 'Alipay');
     }
     const others = ['16'.padEnd(18, '7'), '10'.padEnd(17, '7'), '31'.padEnd(18, '7')];
     for (const other of [...others, '25'.padEnd(25, '7'), '1345678901234567a9', '']) {
-      assert.equal(walletOf(other), undefined, other);
+      assert.equal(walletOfCode(other), undefined, other);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Consumer-presented codes: what a till scans from the consumer's screen. Card data: never logged. */
+/** Consumer-presented codes, which a till scans from the consumer's screen. Card data: never logged. */
 import { defined } from '../defined.ts';
 import { EmvError } from '../errors.ts';
 import { decodeTlv, type TlvObject } from '../tlv.ts';
@@ -18,7 +18,7 @@ export type ConsumerApplication = {
 };
 
 /**
- * What a consumer-presented code says.
+ * The content of a consumer-presented code.
  *
  * @example
  * const { applications } = readConsumerCode(scanned);

@@ -1,10 +1,15 @@
 /** Merchant-presented codes: the text behind the image that a consumer scans. */
 import { defined } from '../defined.ts';
 import { EmvError } from '../errors.ts';
-import { crc16 } from './check-sum.ts';
-import { type CodeObject, readObjects, writeObject, writeObjects } from './objects.ts';
+import { crc16 } from './crc16.ts';
+import {
+  type CodeObject,
+  readObjects,
+  writeObject,
+  writeObjects,
+} from './merchant-code-objects.ts';
 
-export type { CodeObject } from './objects.ts';
+export type { CodeObject } from './merchant-code-objects.ts';
 
 /**
  * Where a payment by this code goes: a scheme's own object (`02` to `25`), or a template (`26` to
@@ -18,7 +23,7 @@ export type MerchantAccount =
   | { readonly id: string; readonly objects: readonly CodeObject[] };
 
 /**
- * What a merchant-presented code says. Amounts are decimal text in the currency's units, as the
+ * The content of a merchant-presented code. Amounts are decimal text in the currency's units, as the
  * code itself has them.
  *
  * @example
@@ -113,7 +118,7 @@ function judge({ id, value }: CodeObject): void {
   demand(rules[id]?.test(value) ?? true, id);
 }
 
-/** A template that is needed to read the code; a private one may hold whatever its owner likes. */
+/** A template that is needed to read the code; the content of a private one is not checked. */
 function openTemplate(object: CodeObject): CodeObject {
   if (!isTemplate(object.id)) return object;
   return { ...object, objects: readObjects([...object.value], object.id) };

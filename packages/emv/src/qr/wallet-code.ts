@@ -1,7 +1,7 @@
 /** Bar codes of wallets: plain digits that a consumer shows, good for one payment and for a minute. */
 
 /**
- * A wallet whose bar codes are told by their digits.
+ * A wallet that is recognized by the first digits of its bar codes.
  *
  * @example
  * const wallet: Wallet = 'WeChat';
@@ -15,7 +15,7 @@ const patterns: Readonly<Record<Wallet, RegExp>> = {
 };
 
 /**
- * Tells whose bar code was scanned.
+ * The wallet of a scanned bar code.
  *
  * Source: WeChat Pay, Quick Pay: 18 digits that begin with 10 to 15; Alipay, in-store payment: 16 to
  * 24 digits that begin with 25 to 30.
@@ -25,7 +25,7 @@ const patterns: Readonly<Record<Wallet, RegExp>> = {
  * @example
  * walletOf('134567890123456789'); // 'WeChat'
  */
-export function walletOf(text: string): Wallet | undefined {
+export function walletOfCode(text: string): Wallet | undefined {
   const found = Object.entries(patterns).find(([, pattern]) => pattern.test(text));
   return found?.[0] as Wallet | undefined;
 }

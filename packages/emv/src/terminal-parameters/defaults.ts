@@ -14,7 +14,7 @@ export const terminalParameterDomain = 'emvTerminalParameters';
 
 const everyMethod = ['OnlinePin', 'OfflineEncipheredPin', 'OfflinePlaintextPin', 'Signature'];
 
-/** Unpredictable number; what the schemes ask for where a card has no list of its own. */
+/** Unpredictable number; the default of the schemes where a card has no own list. */
 const dataObjects = { defaultDdol: '9F3704', defaultTdol: '9F02065F2A029A039C0195059F3704' };
 
 const contact = {

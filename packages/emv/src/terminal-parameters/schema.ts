@@ -102,7 +102,7 @@ const terminal = object(
       '^[0-9]{4}$',
       4,
       'Merchant category code',
-      'Tag 9F15. Left out, devices are told the category of the merchant.',
+      'Tag 9F15. Left out, devices get the category of the merchant.',
     ),
     isFallbackAllowed: flag(
       'Fallback allowed',
@@ -151,7 +151,10 @@ const contactless = object(
       description: 'The number of the EMV Contactless Book C whose kernel runs it.',
     },
     floorLimitMinor: amount('Contactless floor limit', 'From here on transactions go online.'),
-    transactionLimitMinor: amount('Contactless limit', 'From here on the contact chip is asked.'),
+    transactionLimitMinor: amount(
+      'Contactless limit',
+      'From this amount on the terminal uses the contact chip.',
+    ),
     transactionLimitOnDeviceMinor: amount(
       'Contactless limit with verification on the device',
       'The same where the phone or watch has verified its holder.',
@@ -282,7 +285,7 @@ const coBrandRule = object(
 );
 
 /**
- * What can be configured; rules beyond it are {@link terminalParameterFaults}.
+ * The schema of the configuration; further rules are {@link terminalParameterFaults}.
  *
  * @example
  * const declaration = { name: 'EMV', domain: 'emvTerminalParameters', parameterSchema: terminalParameterSchema };

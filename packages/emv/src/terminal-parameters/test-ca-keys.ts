@@ -18,7 +18,7 @@ export type TestCaKey = {
 };
 
 /**
- * What test cards are signed with. Everybody who makes test cards has the private halves: a terminal
+ * The keys that sign test cards. All makers of test cards have the private keys: a terminal
  * in production that holds one of these keys takes a test card for a real one.
  *
  * @example

@@ -1,6 +1,6 @@
 // The dialects of ISO 8583:1987 that are spoken here.
-import type { DialectTable, FieldFormat } from '../table.ts';
-import { each, fixed, variable } from './field-lines.ts';
+import type { DialectTable, FieldFormat } from '../dialect-table.ts';
+import { fixed, sameForFields, variable } from './field-formats.ts';
 
 // Track 3, track 1 and the additional data are wider than the standard's letters: the public
 // sample messages put free text there.
@@ -58,9 +58,9 @@ const fields: { readonly [field: number]: FieldFormat } = {
   52: fixed('b', 8, 'Personal identification number data'),
   53: fixed('n', 16, 'Security related control information'),
   54: variable('LLL', 'ans', 120, 'Additional amounts'),
-  ...each(55, 56, variable('LLL', 'ans', 999, 'Reserved, ISO')),
-  ...each(57, 59, variable('LLL', 'ans', 999, 'Reserved, national')),
-  ...each(60, 63, variable('LLL', 'ans', 999, 'Reserved, private')),
+  ...sameForFields(55, 56, variable('LLL', 'ans', 999, 'Reserved, ISO')),
+  ...sameForFields(57, 59, variable('LLL', 'ans', 999, 'Reserved, national')),
+  ...sameForFields(60, 63, variable('LLL', 'ans', 999, 'Reserved, private')),
   64: fixed('b', 8, 'Message authentication code'),
   66: fixed('n', 1, 'Settlement code'),
   67: fixed('n', 2, 'Extended payment code'),
@@ -101,9 +101,9 @@ const fields: { readonly [field: number]: FieldFormat } = {
   102: variable('LL', 'ans', 28, 'Account identification 1'),
   103: variable('LL', 'ans', 28, 'Account identification 2'),
   104: variable('LLL', 'ans', 100, 'Transaction description'),
-  ...each(105, 111, variable('LLL', 'ans', 999, 'Reserved, ISO')),
-  ...each(112, 119, variable('LLL', 'ans', 999, 'Reserved, national')),
-  ...each(120, 127, variable('LLL', 'ans', 999, 'Reserved, private')),
+  ...sameForFields(105, 111, variable('LLL', 'ans', 999, 'Reserved, ISO')),
+  ...sameForFields(112, 119, variable('LLL', 'ans', 999, 'Reserved, national')),
+  ...sameForFields(120, 127, variable('LLL', 'ans', 999, 'Reserved, private')),
   128: fixed('b', 8, 'Message authentication code 2'),
 };
 

@@ -1,6 +1,6 @@
 // The dialect of ISO 8583:1993 that is spoken here.
-import type { DialectTable, FieldFormat } from '../table.ts';
-import { each, fixed, variable } from './field-lines.ts';
+import type { DialectTable, FieldFormat } from '../dialect-table.ts';
+import { fixed, sameForFields, variable } from './field-formats.ts';
 
 // Track 3, track 1 and DE56 are wider than the standard's letters: the public sample message
 // puts free text there.
@@ -63,8 +63,8 @@ const fields: { readonly [field: number]: FieldFormat } = {
   57: fixed('n', 3, 'Authorization life cycle code'),
   58: variable('LL', 'n', 11, 'Authorizing agent institution identification code'),
   59: variable('LLL', 'ans', 999, 'Transport data'),
-  ...each(60, 61, variable('LLL', 'ans', 999, 'Reserved, national')),
-  ...each(62, 63, variable('LLL', 'ans', 999, 'Reserved, private')),
+  ...sameForFields(60, 61, variable('LLL', 'ans', 999, 'Reserved, national')),
+  ...sameForFields(62, 63, variable('LLL', 'ans', 999, 'Reserved, private')),
   64: fixed('b', 8, 'Message authentication code'),
   66: variable('LLL', 'ans', 204, 'Amounts, original fees'),
   67: fixed('n', 2, 'Extended payment data'),
@@ -74,8 +74,8 @@ const fields: { readonly [field: number]: FieldFormat } = {
   71: fixed('n', 8, 'Message number'),
   72: variable('LLL', 'ans', 999, 'Data record'),
   73: fixed('n', 6, 'Date, action'),
-  ...each(74, 85, fixed('n', 10, 'Reconciliation number')),
-  ...each(86, 89, fixed('n', 16, 'Reconciliation amount')),
+  ...sameForFields(74, 85, fixed('n', 10, 'Reconciliation number')),
+  ...sameForFields(86, 89, fixed('n', 16, 'Reconciliation amount')),
   90: fixed('n', 10, 'Authorizations, reversal number'),
   91: fixed('n', 3, 'Country code, transaction destination institution'),
   92: fixed('n', 3, 'Country code, transaction originator institution'),
@@ -91,12 +91,12 @@ const fields: { readonly [field: number]: FieldFormat } = {
   102: variable('LL', 'ans', 28, 'Account identification 1'),
   103: variable('LL', 'ans', 28, 'Account identification 2'),
   104: variable('LLL', 'ans', 100, 'Transaction description'),
-  ...each(105, 106, fixed('n', 16, 'Chargeback amount')),
-  ...each(107, 108, fixed('n', 10, 'Chargeback number')),
-  ...each(109, 110, variable('LL', 'ans', 84, 'Fee amounts')),
-  ...each(111, 115, variable('LLL', 'ans', 999, 'Reserved, ISO')),
-  ...each(116, 122, variable('LLL', 'ans', 999, 'Reserved, national')),
-  ...each(123, 127, variable('LLL', 'ans', 999, 'Reserved, private')),
+  ...sameForFields(105, 106, fixed('n', 16, 'Chargeback amount')),
+  ...sameForFields(107, 108, fixed('n', 10, 'Chargeback number')),
+  ...sameForFields(109, 110, variable('LL', 'ans', 84, 'Fee amounts')),
+  ...sameForFields(111, 115, variable('LLL', 'ans', 999, 'Reserved, ISO')),
+  ...sameForFields(116, 122, variable('LLL', 'ans', 999, 'Reserved, national')),
+  ...sameForFields(123, 127, variable('LLL', 'ans', 999, 'Reserved, private')),
   128: fixed('b', 8, 'Message authentication code 2'),
 };
 

@@ -1,10 +1,10 @@
 // The hosts that need no table of one's own: 1987 packed and in characters, 1993 with action codes.
 
-import { variable } from '../dialects/field-lines.ts';
+import type { DialectTable } from '../dialect-table.ts';
+import { variable } from '../dialects/field-formats.ts';
 import { iso1987Ascii, iso1987BinaryEmv } from '../dialects/iso1987.ts';
 import { iso1993Ascii } from '../dialects/iso1993.ts';
-import type { DialectTable } from '../table.ts';
-import type { HostTable } from './table.ts';
+import type { HostTable } from './host-table.ts';
 
 /** How it is done in 1987, and the canonical way of everything. */
 const iso1987 = {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Message } from '../message.ts';
 import { builtInHostNames, builtInHosts } from './built-in.ts';
-import { compileHost } from './compile.ts';
-import { HostTableError, readHostTable } from './read.ts';
-import type { HostTable } from './table.ts';
+import { compileHost } from './compile-host.ts';
+import type { HostTable } from './host-table.ts';
+import { HostTableError, readHostTable } from './read-host-table.ts';
 
 const now = () => Date.UTC(2026, 10, 22, 2, 0, 0);
 const hostOf = (table: HostTable) => compileHost(table, { now });
@@ -210,18 +210,18 @@ describe('message authentication', () => {
     } as const;
     const host = hostOf(table);
     for (const message of [sale, { mti: '0420', fields: { ...reversal.fields, 25: '00' } }]) {
-      const { over, seal } = host.unsealed(message);
+      const { over, seal } = host.encodeWithoutMac(message);
       const bytes = seal(code);
       assert.equal(bytes.subarray(-8).toString('hex'), 'a1a2a3a4a5a6a7a8');
       assert.deepEqual(bytes.subarray(0, -8), over);
-      const opened = host.opened(bytes);
+      const opened = host.decodeWithMac(bytes);
       assert.deepEqual(opened.message, message);
       assert.deepEqual(opened.over, over);
       assert.equal(opened.code?.toString('hex'), 'a1a2a3a4a5a6a7a8');
     }
-    assert.equal(host.wantsMac('0200'), true);
-    assert.equal(host.wantsMac('0800'), false);
-    assert.equal(host.opened(host.encode(sale)).code, undefined);
+    assert.equal(host.requiresMac('0200'), true);
+    assert.equal(host.requiresMac('0800'), false);
+    assert.equal(host.decodeWithMac(host.encode(sale)).code, undefined);
   });
 
   it('stands in DE64 of a longer message, and covers all with zeros in its place', () => {
@@ -231,12 +231,12 @@ describe('message authentication', () => {
     } as const;
     const host = hostOf(table);
     const plain = { mti: '0420', fields: { ...reversal.fields, 25: '00' } };
-    const { over, seal } = host.unsealed(plain);
+    const { over, seal } = host.encodeWithoutMac(plain);
     const bytes = seal(code);
     assert.equal(bytes.length, over.length);
     assert.ok(over.includes('0'.repeat(16)));
     assert.ok(bytes.includes('A1A2A3A4A5A6A7A8'));
-    const opened = host.opened(bytes);
+    const opened = host.decodeWithMac(bytes);
     assert.deepEqual(opened.over, over);
     assert.deepEqual(opened.message, plain);
   });

@@ -4,7 +4,7 @@ const perMs = 1024;
 const length = 10;
 
 /**
- * What a source of identifications needs.
+ * The parameters of a source of ServiceIDs.
  *
  * Source: ADR 0049.
  *

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { openSets } from '../table/values.ts';
+import { openSets } from '../table/value-sets.ts';
 import {
   additionalResponse,
   readAdditionalResponse,

@@ -54,7 +54,7 @@ export const refusalReasons = {
   not_confirmed_reversed: 'The sale was not confirmed; it is reversed.',
   not_found: 'The transaction was not found.',
   not_sent: 'Nothing was sent to the platform.',
-  original_lookup_failed: 'The platform could not be asked for the original.',
+  original_lookup_failed: 'The platform could not be reached to look up the original.',
   original_missing: 'The request must name its original.',
   original_not_uploaded: 'The offline original is not at the platform yet.',
   outcome_unknown: 'The outcome of the operation is unknown.',

@@ -1,7 +1,7 @@
 /** Messages as a program has them: a header, a body, and what else came in the envelope. */
-import { bodyNameOf, type TypeOf } from '../table/categories.ts';
+import { bodyNameOf, type MessageTypeOf } from '../table/categories.ts';
 import type { Structure, StructureName } from '../table/structures.ts';
-import type { Category, MessageType } from '../table/values.ts';
+import type { Category, MessageType } from '../table/value-sets.ts';
 import type { BodyName } from './body-name.ts';
 
 /**
@@ -22,7 +22,7 @@ export type Header = Structure<'MessageHeader'>;
  * @example
  * function pay(body: Body<'Payment', 'Request'>): string { return body.PaymentTransaction.AmountsReq.Currency; }
  */
-export type Body<Of extends Category, Type extends TypeOf<Of>> =
+export type Body<Of extends Category, Type extends MessageTypeOf<Of>> =
   BodyName<Of, Type> extends infer Name extends StructureName ? Structure<Name> : never;
 
 /**
@@ -35,7 +35,10 @@ export type Body<Of extends Category, Type extends TypeOf<Of>> =
  * @example
  * const message: Message<'Admin', 'Request'> = { header, body: { ServiceIdentification: 'reprint' } };
  */
-export type Message<Of extends Category = Category, Type extends TypeOf<Of> = TypeOf<Of>> = {
+export type Message<
+  Of extends Category = Category,
+  Type extends MessageTypeOf<Of> = MessageTypeOf<Of>,
+> = {
   readonly header: Header & { readonly MessageCategory: Of; readonly MessageType: Type };
   readonly body: Body<Of, Type>;
   readonly more?: Readonly<Record<string, unknown>>;
@@ -43,7 +46,7 @@ export type Message<Of extends Category = Category, Type extends TypeOf<Of> = Ty
 };
 
 /**
- * A message of any kind; {@link isMessage} tells which.
+ * A message of any kind; {@link isMessage} narrows it.
  *
  * Source: nexo Sale to POI 3.0, message header and body.
  *
@@ -58,7 +61,7 @@ export type AnyMessage = {
 };
 
 /**
- * Tells whether a message is of one kind, so that its body has its type.
+ * Returns whether a message is of one kind, so that its body has its type.
  *
  * Source: nexo Sale to POI 3.0, message header and body.
  *
@@ -69,7 +72,7 @@ export type AnyMessage = {
  * @example
  * if (isMessage(message, 'Payment', 'Response')) show(message.body.Response.Result);
  */
-export function isMessage<Of extends Category, Type extends TypeOf<Of>>(
+export function isMessage<Of extends Category, Type extends MessageTypeOf<Of>>(
   message: AnyMessage,
   category: Of,
   type: Type,
@@ -86,7 +89,7 @@ export function envelopeOf(type: MessageType): EnvelopeName {
   return type === 'Response' ? 'SaleToPOIResponse' : 'SaleToPOIRequest';
 }
 
-/** The member of the body; the table was asked before whether there is one. */
+/** The member of the body; the caller has checked that it exists. */
 export function bodyMemberOf({ MessageCategory, MessageType }: Header): string {
   return bodyNameOf(MessageCategory, MessageType) ?? `${MessageCategory}${MessageType}`;
 }

@@ -3,17 +3,22 @@ import { isDeepStrictEqual } from 'node:util';
 import { NexoError } from '../errors.ts';
 import { messageBytesMax } from '../limits.ts';
 import { type AnyMessage, envelopeOf, type Header } from '../messages/message.ts';
-import { type ProtectedReading, type Reading, readMessage } from '../messages/read.ts';
-import { writeMessage } from '../messages/write.ts';
+import { type ProtectedReading, type Reading, readMessage } from '../messages/read-message.ts';
+import { writeMessage } from '../messages/write-message.ts';
 import { structures } from '../table/structures.ts';
-import { nonceBytes, open, type Sealed, seal } from './cipher.ts';
-import { checkKey, type DerivedKeys, deriveKeys, type SharedKey } from './keys.ts';
+import { checkKey, type DerivedKeys, deriveKeys, type SharedKey } from './derive-keys.ts';
+import {
+  decryptMessage,
+  type EncryptedMessage,
+  encryptMessage,
+  nonceBytes,
+} from './encrypt-message.ts';
 
 /**
  * Why a protected message was not opened.
  *
  * - `UnknownKey`: no key of that identifier and version, or another version of the protection
- * - `NotAuthentic`: it does not open under that key; why is not told
+ * - `NotAuthentic`: decryption with that key fails; the reason is not reported
  * - `HeaderDiffers`: the header in clear is not the one inside
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
@@ -24,19 +29,19 @@ import { checkKey, type DerivedKeys, deriveKeys, type SharedKey } from './keys.t
 export type ProtectionRefusal = 'UnknownKey' | 'NotAuthentic' | 'HeaderDiffers';
 
 /**
- * What a protected message turned out to be: a reading of what was inside, or the refusal to open it.
+ * The result of opening a protected message: the reading of its content, or the refusal.
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
  *
  * @example
  * if (opened.kind === 'Refused') log(opened.refusal);
  */
-export type Opened =
+export type DecryptedReading =
   | Exclude<Reading, ProtectedReading>
   | { readonly kind: 'Refused'; readonly header: Header; readonly refusal: ProtectionRefusal };
 
 /**
- * What a protection needs.
+ * The parameters of a protection.
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
  *
@@ -62,7 +67,7 @@ export type Protection = {
   /** The text of a message, encrypted whole under the first key. Throws as {@link writeMessage} does. */
   readonly protect: (message: AnyMessage) => string;
   /** Opens what {@link readMessage} found to be protected. Never throws. */
-  readonly open: (reading: ProtectedReading) => Opened;
+  readonly open: (reading: ProtectedReading) => DecryptedReading;
 };
 
 type Ring = { readonly key: SharedKey; readonly derived: DerivedKeys }[];
@@ -100,17 +105,21 @@ export function createProtection({ keys, randomBytes }: ProtectionDeps): Protect
     const text = Buffer.from(writeMessage(message));
     const nonce = randomBytes(nonceBytes);
     if (first === undefined || nonce.length !== nonceBytes) throw new NexoError('key_invalid');
-    const written = securedText(message, first.key, seal(text, first.derived, nonce));
+    const written = securedText(message, first.key, encryptMessage(text, first.derived, nonce));
     if (Buffer.byteLength(written) > messageBytesMax) throw new NexoError('message_too_large');
     return written;
   }
 
-  function openReading(reading: ProtectedReading): Opened {
+  function openReading(reading: ProtectedReading): DecryptedReading {
     const { header, envelope } = reading;
-    const refused = (refusal: ProtectionRefusal): Opened => ({ kind: 'Refused', header, refusal });
+    const refused = (refusal: ProtectionRefusal): DecryptedReading => ({
+      kind: 'Refused',
+      header,
+      refusal,
+    });
     const key = ring.find((each) => isNamed(each.key, reading.trailer));
     if (key === undefined) return refused('UnknownKey');
-    const text = open(bytesOf(reading), key.derived);
+    const text = decryptMessage(bytesOf(reading), key.derived);
     if (text === undefined) return refused('NotAuthentic');
     const inner = readMessage(text);
     if (inner.kind === 'Unreadable') return inner;
@@ -132,7 +141,7 @@ export function createProtection({ keys, randomBytes }: ProtectionDeps): Protect
 function securedText(
   { header }: AnyMessage,
   { identifier, version }: SharedKey,
-  { blob, nonce, hmac }: Sealed,
+  { blob, nonce, hmac }: EncryptedMessage,
 ): string {
   return JSON.stringify({
     [envelopeOf(header.MessageType)]: {
@@ -160,7 +169,7 @@ function isNamed(
   );
 }
 
-function bytesOf({ blob, trailer }: ProtectedReading): Sealed {
+function bytesOf({ blob, trailer }: ProtectedReading): EncryptedMessage {
   return {
     blob: base64(blob),
     nonce: base64(trailer['Nonce']),

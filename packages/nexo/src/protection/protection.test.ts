@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import NexoCrypto from '@adyen/api-library/lib/src/security/nexoCrypto.js';
 import fc from 'fast-check';
 import { NexoError } from '../errors.ts';
-import { requestOf } from '../messages/build.ts';
+import { requestOf } from '../messages/build-message.ts';
 import type { AnyMessage } from '../messages/message.ts';
-import { type ProtectedReading, readMessage } from '../messages/read.ts';
-import { writeMessage } from '../messages/write.ts';
-import { createProtection, type Opened } from './adyen-v1.ts';
-import { open, seal } from './cipher.ts';
-import { deriveKeys, type SharedKey } from './keys.ts';
+import { type ProtectedReading, readMessage } from '../messages/read-message.ts';
+import { writeMessage } from '../messages/write-message.ts';
+import { createProtection, type DecryptedReading } from './adyen-v1.ts';
+import { deriveKeys, type SharedKey } from './derive-keys.ts';
+import { decryptMessage, encryptMessage } from './encrypt-message.ts';
 
 type Vector = {
   name: string;
@@ -46,7 +46,7 @@ function protectedReading(text: string): ProtectedReading {
   return reading as ProtectedReading;
 }
 
-function refusalOf(opened: Opened): string {
+function refusalOf(opened: DecryptedReading): string {
   return opened.kind === 'Refused' ? opened.refusal : opened.kind;
 }
 
@@ -65,10 +65,14 @@ test('vectors made with other programs: keys, cipher and code', () => {
     assert.equal(hex(keys.cipherKey), vector.cipherKey, vector.name);
     assert.equal(hex(keys.iv), vector.iv, vector.name);
     const nonce = Buffer.from(vector.nonce, 'base64');
-    const sealed = seal(Buffer.from(vector.text), keys, nonce);
+    const sealed = encryptMessage(Buffer.from(vector.text), keys, nonce);
     assert.equal(Buffer.from(sealed.blob).toString('base64'), vector.blob, vector.name);
     assert.equal(Buffer.from(sealed.hmac).toString('base64'), vector.hmac, vector.name);
-    assert.equal(Buffer.from(open(sealed, keys) ?? '').toString(), vector.text, vector.name);
+    assert.equal(
+      Buffer.from(decryptMessage(sealed, keys) ?? '').toString(),
+      vector.text,
+      vector.name,
+    );
   }
 });
 
@@ -182,15 +186,15 @@ test('parts of another length or form are refused alike', () => {
 test('bad padding and a bad code are one refusal', () => {
   const keys = deriveKeys(key.passphrase);
   const nonce = Buffer.alloc(16, 7);
-  const sealed = seal(Buffer.alloc(64, 'a'), keys, nonce);
+  const sealed = encryptMessage(Buffer.alloc(64, 'a'), keys, nonce);
   for (let value = 0; value < 256; value += 1) {
     // The last byte of the block before turns into the padding: the classic oracle's question.
     const blob = Buffer.from(sealed.blob);
     blob[blob.length - 17] = value;
     if (blob.equals(sealed.blob)) continue;
-    assert.equal(open({ ...sealed, blob }, keys), undefined, String(value));
+    assert.equal(decryptMessage({ ...sealed, blob }, keys), undefined, String(value));
   }
-  assert.equal(open({ ...sealed, hmac: Buffer.alloc(32) }, keys), undefined);
+  assert.equal(decryptMessage({ ...sealed, hmac: Buffer.alloc(32) }, keys), undefined);
 });
 
 test('the header in clear must be the one inside, and so must the way', () => {
@@ -226,7 +230,7 @@ test('a body in clear beside the blob is never looked at', () => {
 function sealedText(text: string): ProtectedReading {
   const reading = protectedReading(protection.protect(message));
   const nonce = randomBytes(16);
-  const { blob, hmac } = seal(Buffer.from(text), deriveKeys(key.passphrase), nonce);
+  const { blob, hmac } = encryptMessage(Buffer.from(text), deriveKeys(key.passphrase), nonce);
   const trailer = {
     ...reading.trailer,
     Nonce: nonce.toString('base64'),

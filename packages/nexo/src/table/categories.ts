@@ -1,10 +1,10 @@
-/** The 27 categories: who sends which body, and how the dialogue rules see it. */
+/** The 27 categories: the sender and body of each, and its dialogue rules. */
 import { type StructureName, structures } from './structures.ts';
-import { type Category, type ClosedValue, closedSets, type MessageType } from './values.ts';
+import { type Category, type ClosedValue, closedSets, type MessageType } from './value-sets.ts';
 
 type Facts = {
   readonly class: ClosedValue<'MessageClass'>;
-  /** Who asks or notifies first. */
+  /** The side that sends the request or notification. */
   readonly from: 'Sale' | 'POI' | 'Both';
   readonly bodies: Partial<Readonly<Record<MessageType, StructureName>>>;
   /** May be sent while another service of the terminal runs, and is answered at once. */
@@ -192,7 +192,8 @@ export const categories = {
  * @example
  * const type: TypeOf<'Event'> = 'Notification';
  */
-export type TypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'] & MessageType;
+export type MessageTypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'] &
+  MessageType;
 
 /**
  * The facts of a category, in one shape for all.
@@ -204,12 +205,12 @@ export type TypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'
  * @example
  * factsOf('Abort').besides; // true
  */
-export function factsOf(category: Category): Facts {
+export function categoryRules(category: Category): Facts {
   return categories[category];
 }
 
 /**
- * Tells whether a text names a category.
+ * Returns whether a text names a category.
  *
  * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
@@ -234,7 +235,7 @@ export function isCategory(value: unknown): value is Category {
  * bodyNameOf('Event', 'Notification'); // 'EventNotification'
  */
 export function bodyNameOf(category: Category, type: MessageType): StructureName | undefined {
-  return factsOf(category).bodies[type];
+  return categoryRules(category).bodies[type];
 }
 
 /** Every message there is: category, type and body. */

@@ -1,5 +1,5 @@
 /** Structures of device messages: screens, keys, printers, sounds, readers, PINs. */
-import type { Rows } from './row.ts';
+import type { StructureDefinitions } from './structure-definition.ts';
 
 export const deviceRows = {
   DisplayRequest: { DisplayOutput: 'DisplayOutput+' },
@@ -161,4 +161,4 @@ export const deviceRows = {
   CardReaderAPDUResponse: { Response: 'Response', APDUData: 'Bytes?', CardStatusWords: 'Bytes?' },
   CardReaderPowerOffRequest: { MaxWaitingTime: 'Count?', DisplayOutput: 'DisplayOutput?' },
   CardReaderPowerOffResponse: { Response: 'Response' },
-} as const satisfies Rows;
+} as const satisfies StructureDefinitions;

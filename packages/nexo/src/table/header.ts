@@ -1,5 +1,5 @@
 /** Structures of the envelope: header, reference, response. */
-import type { Rows } from './row.ts';
+import type { StructureDefinitions } from './structure-definition.ts';
 
 export const headerRows = {
   MessageHeader: {
@@ -25,4 +25,4 @@ export const headerRows = {
     AdditionalResponse: 'Text?',
   },
   TransactionIdentification: { TransactionID: 'Text', TimeStamp: 'DateTime' },
-} as const satisfies Rows;
+} as const satisfies StructureDefinitions;

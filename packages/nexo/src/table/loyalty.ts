@@ -1,5 +1,5 @@
 /** Structures of loyalty and stored value. */
-import type { Rows } from './row.ts';
+import type { StructureDefinitions } from './structure-definition.ts';
 
 export const loyaltyRows = {
   LoyaltyRequest: {
@@ -118,4 +118,4 @@ export const loyaltyRows = {
     StoredValueID: 'Text?',
     Value: 'Text?',
   },
-} as const satisfies Rows;
+} as const satisfies StructureDefinitions;

@@ -1,5 +1,5 @@
 /** Structures of payments, reversals and card acquisitions. */
-import type { Rows } from './row.ts';
+import type { StructureDefinitions } from './structure-definition.ts';
 
 export const paymentRows = {
   PaymentRequest: {
@@ -210,4 +210,4 @@ export const paymentRows = {
     RequiredSignatureFlag: 'Flag?',
     OutputContent: 'OutputContent',
   },
-} as const satisfies Rows;
+} as const satisfies StructureDefinitions;

@@ -1,5 +1,5 @@
 /** Structures of sessions, states, totals and events. */
-import type { Rows } from './row.ts';
+import type { StructureDefinitions } from './structure-definition.ts';
 
 export const sessionRows = {
   LoginRequest: {
@@ -177,4 +177,4 @@ export const sessionRows = {
     TransactionCount: 'Count',
     TransactionAmount: 'Balance',
   },
-} as const satisfies Rows;
+} as const satisfies StructureDefinitions;

@@ -1,15 +1,15 @@
 /** The one table of structures, and the types that follow from it. */
 import { deviceRows } from './device.ts';
+import type { FieldTypeName, FieldTypeValue } from './field-types.ts';
 import { headerRows } from './header.ts';
-import { instrumentRows } from './instrument.ts';
-import type { LeafName, LeafValue } from './leaves.ts';
 import { loyaltyRows } from './loyalty.ts';
 import { paymentRows } from './payment.ts';
+import { instrumentRows } from './payment-instruments.ts';
 import { sessionRows } from './session.ts';
-import type { ClosedValue, closedSets, OpenValue, openSets } from './values.ts';
+import type { ClosedValue, closedSets, OpenValue, openSets } from './value-sets.ts';
 
 /**
- * Every structure of the protocol: members, what they are, how often they stand there. Types,
+ * Every structure of the protocol: members, their types, how often they may occur. Types,
  * validators and JSON Schemas are all made of this. What is mandatory here is what a message cannot be
  * understood without; where public models differ, both forms have their line.
  *
@@ -38,8 +38,8 @@ export const structures = {
  */
 export type StructureName = keyof typeof structures;
 
-type Named<Name extends string> = Name extends LeafName
-  ? LeafValue<Name>
+type Named<Name extends string> = Name extends FieldTypeName
+  ? FieldTypeValue<Name>
   : Name extends keyof typeof closedSets
     ? ClosedValue<Name>
     : Name extends keyof typeof openSets

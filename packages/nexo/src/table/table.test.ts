@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as models from '@adyen/api-library/lib/src/typings/terminal/models.js';
-import { bodyNameOf, categories, factsOf, isCategory, messageKinds } from './categories.ts';
-import { leaves } from './leaves.ts';
+import { bodyNameOf, categories, categoryRules, isCategory, messageKinds } from './categories.ts';
+import { fieldTypes } from './field-types.ts';
 import { structures } from './structures.ts';
-import { closedSets, openSets } from './values.ts';
+import { closedSets, openSets } from './value-sets.ts';
 
 type Rows = Readonly<Record<string, Readonly<Record<string, string>>>>;
 const rows: Rows = structures;
 const sets: Readonly<Record<string, readonly string[]>> = { ...closedSets, ...openSets };
 
 test('every name in the table is a leaf, a set or a structure, and only one of them', () => {
-  const names = [...Object.keys(leaves), ...Object.keys(sets), ...Object.keys(rows)];
+  const names = [...Object.keys(fieldTypes), ...Object.keys(sets), ...Object.keys(rows)];
   assert.deepEqual(
     names.filter((name, at) => names.indexOf(name) !== at),
     [],
@@ -44,7 +44,7 @@ test('there are 27 categories, and 51 kinds of messages', () => {
   assert.equal(Object.keys(categories).length, 27);
   assert.deepEqual(Object.keys(categories).toSorted(), [...closedSets.MessageCategory].toSorted());
   const without = Object.keys(categories).filter(
-    (name) => isCategory(name) && factsOf(name).bodies.Response === undefined,
+    (name) => isCategory(name) && categoryRules(name).bodies.Response === undefined,
   );
   assert.deepEqual(without, ['Abort', 'Event', 'InputUpdate']);
   assert.equal(messageKinds.length, 51);
@@ -55,7 +55,7 @@ test('there are 27 categories, and 51 kinds of messages', () => {
 
 test('what can be repeated is what a TransactionStatus response can hold', () => {
   const repeated = Object.keys(categories).filter(
-    (name) => isCategory(name) && factsOf(name).repeated === true,
+    (name) => isCategory(name) && categoryRules(name).repeated === true,
   );
   const bodies = Object.keys(structures.RepeatedResponseMessageBody);
   assert.deepEqual(repeated.map((name) => `${name}Response`).toSorted(), bodies.toSorted());

@@ -57,7 +57,7 @@ describe('the simulated terminal', () => {
       key: await readFile(device.keyFile, 'utf8'),
       ca: await readFile(facts.caFile, 'utf8'),
       listen: { host: '127.0.0.1', port: 0 },
-      times: { step: 1, card: 100, late: 10, reboot: 50, enquiry: 50 },
+      times: { stepMs: 1, cardWaitMs: 100, lateAnswerMs: 10, rebootMs: 50, enquiryMs: 50 },
       onCloud: (state, error) => void clouds.push(`${state} ${error ?? ''}`.trim()),
     });
     certificate = await readFile(started.local?.certFile ?? '', 'utf8');
@@ -179,7 +179,7 @@ describe('the simulated terminal', () => {
     const partial = await post(pay(22, { PaymentData: { SplitPaymentFlag: true } }));
     assert.equal(conditionOf(partial), 'Success');
     await eventually('nothing is owed', () => {
-      const { reversals, uploads } = started.terminal.owed();
+      const { reversals, uploads } = started.terminal.pendingCounts();
       return reversals + uploads === 0;
     });
     // Approved, captured at once, and not wanted: the money is back, by a refund where by no reversal.

@@ -30,7 +30,8 @@ import { until } from '../support/wait-for-result.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const startLimitMs = 120_000;
-const read = (path: string) => readFile(new URL(`../../../../docs/${path}`, import.meta.url), 'utf8');
+const read = (path: string) =>
+  readFile(new URL(`../../../../docs/${path}`, import.meta.url), 'utf8');
 
 /** The table of the guide, by which operators set up their balancers: the paths by the role that opens them. */
 const guide = new Map(

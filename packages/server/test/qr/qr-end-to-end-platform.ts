@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
-import { differencesOf, readQrLedger } from '@switchyard/simulators';
+import { qrLedgerDifferences, readQrLedger } from '@switchyard/simulators';
 import { scanFolder, scanText } from '../support/card-data/leak-scan.ts';
 import { testCopyUrl } from '../support/database/test-database.ts';
 import { type HeardStream, listenTo } from '../support/event-stream-client.ts';
@@ -319,7 +319,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
         refunded: payment['refundedAmount'] ?? 0,
       }));
       const ledger = readQrLedger(provider.dataDir);
-      return [...ledger.faults, ...differencesOf(ledger, others)];
+      return [...ledger.faults, ...qrLedgerDifferences(ledger, others)];
     },
     async close() {
       for (const client of clients.values()) client.close();

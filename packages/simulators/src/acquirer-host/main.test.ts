@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connectSignedOn, createTill } from './wire-client.ts';
+import { connectAndSignOn, createTerminalMessages } from './iso8583-client.fixture.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -36,7 +36,7 @@ describe('acquirer-host on the command line', () => {
     assert.equal(help.status, 0);
     assert.match(help.stdout, /acquirer-host serve --data DIR/);
     const wrong: [string[], RegExp][] = [
-      [[], /serve, ledger or dialect\?/],
+      [[], /use one of the commands serve, ledger, dialect/],
       [['dialect', 'nothing'], /neither built in nor a file/],
       [['serve', '--data', 'x', '--mac-key', '00'], /--mac-key must be tdes:HEX or aes:HEX/],
       [['serve', '--data', 'x', '--keys', main], /--keys: .* cannot be read as JSON/],
@@ -66,15 +66,15 @@ describe('acquirer-host on the command line', () => {
   it('serves, keeps what it answered when killed, and prints it', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
     const first = await serve(directory);
-    const client = await connectSignedOn(first.port);
-    const till = createTill();
-    assert.equal((await client.ask(till.sale(1234))).fields[39], '00');
+    const client = await connectAndSignOn(first.port);
+    const till = createTerminalMessages();
+    assert.equal((await client.sendAndWait(till.sale(1234))).fields[39], '00');
     await end(first.child, 'SIGKILL');
     await client.close();
 
     const second = await serve(directory);
-    const again = await connectSignedOn(second.port);
-    assert.equal((await again.ask(till.sale(766))).fields[39], '00');
+    const again = await connectAndSignOn(second.port);
+    assert.equal((await again.sendAndWait(till.sale(766))).fields[39], '00');
     assert.deepEqual(await end(second.child, 'SIGTERM'), [0, null]);
     await again.close();
 

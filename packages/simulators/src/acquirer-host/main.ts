@@ -1,34 +1,34 @@
-// The acquirer host as a process: `serve` runs it, `ledger` prints what it holds.
+// The command `acquirer-host`: `serve` runs the host, `ledger` prints its ledger.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
-import { readLedger } from './audit.ts';
-import type { HostKey, HostKeys } from './keys.ts';
-import { printLedger } from './print.ts';
-import { sampleLines } from './samples.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
+import { sampleLines } from './connection/sample-messages.ts';
+import { formatLedger } from './ledger/format-ledger.ts';
+import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
 
 const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 
   acquirer-host serve --data DIR [--host ADDRESS] [--port N] [--late-ms N] [--slow-ms N]
       Runs until SIGINT or SIGTERM.
-      --data      where the ledger is kept
+      --data      directory of the ledger
       --host      address to listen on             (127.0.0.1)
       --port      port to listen on, 0 for any     (8583)
-      --late-ms   when the answer of rule 9092 comes (35000)
-      --slow-ms   when the answer of rule 9098 comes (8000)
-      --segment   entries of a file of the ledger; those of two are in memory (10000)
-      --dialect   how it speaks: ${Object.keys(builtInHosts).join(', ')},
-                  or the file of a table           (iso1987-binary)
+      --late-ms   delay of the answer to test amount 9092 (35000)
+      --slow-ms   delay of the answer to test amount 9098 (8000)
+      --segment   entries of one ledger file; two files are in memory (10000)
+      --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
+                  or a file with a host table      (iso1987-binary)
       --zone-pin-key, --mac-key, --zone-master-key
-                  keys shared with the other side, tdes:HEX or aes:HEX; arguments are
-                  for everybody on the machine to read
+                  keys shared with the other side, tdes:HEX or aes:HEX; all users of the
+                  machine can read arguments: prefer --keys
       --keys      a file with such keys, JSON: {"zone-pin-key": "tdes:…"}
 
   acquirer-host dialect NAME|FILE
-      Reads the table of a host, and shows how messages stand on the wire.
+      Reads a host table and prints the bytes of sample messages.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -38,8 +38,8 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
 `;
 
-/** The command line is right, and a file that it names is not: the usage would hide what is wrong. */
-class FileFault extends UsageFault {}
+/** A file of the command line is wrong; the command prints no usage, which would hide the error. */
+class FileError extends UsageError {}
 
 const options = {
   data: { type: 'string' },
@@ -62,120 +62,122 @@ function parse(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
 type Values = ReturnType<typeof parse>['values'];
 
-/** A table that is built in, or one in a file. */
-function tableOf(name: string): HostTable {
+/** A built-in host table, or one from a file. */
+function readTable(name: string): HostTable {
   if (name in builtInHosts) return builtInHosts[name as keyof typeof builtInHosts];
   let text: string;
   try {
     text = readFileSync(name, 'utf8');
   } catch {
-    throw new FileFault(`--dialect: ${name} is neither built in nor a file that can be read`);
+    throw new FileError(`--dialect: ${name} is neither built in nor a file that can be read`);
   }
   try {
     return readHostTable(JSON.parse(text));
   } catch (error) {
-    throw new FileFault(`${name}: ${error instanceof Error ? error.message : 'is no table'}`);
+    throw new FileError(
+      `${name}: ${error instanceof Error ? error.message : 'is not a host table'}`,
+    );
   }
 }
 
 const keyPattern = /^(tdes|aes):((?:[0-9A-Fa-f]{32}|[0-9A-Fa-f]{48}|[0-9A-Fa-f]{64}))$/;
 
-function keyOf(text: string, name: string): HostKey {
+function parseKey(text: string, name: string): HostKey {
   const [, algorithm, key] = keyPattern.exec(text) ?? [];
-  // Its value is never repeated.
-  if (key === undefined) throw new UsageFault(`--${name} must be tdes:HEX or aes:HEX`);
+  // The error message must not contain the key.
+  if (key === undefined) throw new UsageError(`--${name} must be tdes:HEX or aes:HEX`);
   return { algorithm: algorithm === 'aes' ? 'Aes' : 'Tdes', key: Buffer.from(key, 'hex') };
 }
 
-type GivenKeys = Partial<Record<'zone-pin-key' | 'mac-key' | 'zone-master-key', string>>;
+type KeyTexts = Partial<Record<'zone-pin-key' | 'mac-key' | 'zone-master-key', string>>;
 
-/** The keys of a file; nothing of it is repeated where it is none. */
-function keysInFile(file: string | undefined): GivenKeys {
+/** The keys in a file; an error message never contains the content of the file. */
+function readKeysFile(file: string | undefined): KeyTexts {
   if (file === undefined) return {};
   try {
     const keys: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = keys as GivenKeys;
+    const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = keys as KeyTexts;
     return defined({
       'zone-pin-key': pin === undefined ? undefined : String(pin),
       'mac-key': mac === undefined ? undefined : String(mac),
       'zone-master-key': master === undefined ? undefined : String(master),
     });
   } catch {
-    throw new FileFault(`--keys: ${file} cannot be read as JSON`);
+    throw new FileError(`--keys: ${file} cannot be read as JSON`);
   }
 }
 
-function keysOf(values: Values): HostKeys {
-  const given: GivenKeys = { ...keysInFile(values.keys), ...values };
-  const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = given;
+function parseKeys(values: Values): HostKeys {
+  const texts: KeyTexts = { ...readKeysFile(values.keys), ...values };
+  const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = texts;
   return defined({
-    zonePin: pin === undefined ? undefined : keyOf(pin, 'zone-pin-key'),
-    mac: mac === undefined ? undefined : keyOf(mac, 'mac-key'),
-    zoneMaster: master === undefined ? undefined : keyOf(master, 'zone-master-key'),
+    zonePin: pin === undefined ? undefined : parseKey(pin, 'zone-pin-key'),
+    mac: mac === undefined ? undefined : parseKey(mac, 'mac-key'),
+    zoneMaster: master === undefined ? undefined : parseKey(master, 'zone-master-key'),
   });
 }
 
 async function serve(values: Values, ledgerDir: string): Promise<void> {
   const host = await startAcquirerHost({
     host: values.host,
-    port: whole(values.port, 'port', 65_535),
+    port: parseWholeNumber(values.port, 'port', 65_535),
     ledgerDir,
-    lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
-    slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
-    segmentEntries: Math.max(1, whole(values.segment, 'segment', 100_000_000)),
-    dialect: tableOf(values.dialect),
-    keys: keysOf(values),
+    lateMs: parseWholeNumber(values['late-ms'], 'late-ms', 86_400_000),
+    slowMs: parseWholeNumber(values['slow-ms'], 'slow-ms', 86_400_000),
+    segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
+    dialect: readTable(values.dialect),
+    keys: parseKeys(values),
     log: { info() {}, warn: (_facts, message) => process.stderr.write(`${message}\n`) },
   });
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
-  // Whoever reads this may stop us at once.
+  // A test may send SIGTERM as soon as it reads this line, so the handlers exist already.
   process.stdout.write(`listening on ${values.host}:${host.port}\n`);
   await stopped;
   await host.stop();
 }
 
-function show(values: Values, ledgerDir: string): void {
-  const last = whole(values.last, 'last', 100_000);
+function printLedger(values: Values, ledgerDir: string): void {
+  const last = parseWholeNumber(values.last, 'last', 100_000);
   const report = readLedger(ledgerDir);
   process.stdout.write(
-    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : printLedger(report, last),
+    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : formatLedger(report, last),
   );
-  if (report.faults.length > 0) process.exitCode = FAILED;
+  if (report.faults.length > 0) process.exitCode = EXIT_FAILED;
 }
 
 async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
   if (command === 'dialect' && rest.length === 1) {
-    process.stdout.write(sampleLines(tableOf(rest[0] ?? '')));
+    process.stdout.write(sampleLines(readTable(rest[0] ?? '')));
     return;
   }
   if (values.help) {
     process.stdout.write(usage);
     return;
   }
-  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
+  if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
   if (command !== 'serve' && command !== 'ledger')
-    throw new UsageFault('serve, ledger or dialect?');
-  if (values.data === undefined) throw new UsageFault('--data is missing');
+    throw new UsageError('use one of the commands serve, ledger, dialect');
+  if (values.data === undefined) throw new UsageError('--data is missing');
   if (command === 'serve') await serve(values, values.data);
-  else show(values, values.data);
+  else printLedger(values, values.data);
 }
 
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageFault;
+  const wrongUsage = error instanceof UsageError;
   const message = error instanceof Error ? error.message : String(error);
-  const withUsage = wrongUsage && !(error instanceof FileFault);
+  const withUsage = wrongUsage && !(error instanceof FileError);
   process.stderr.write(withUsage ? `${message}\n\n${usage}` : `acquirer-host: ${message}\n`);
-  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
 }

@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { parseIssuerResponse } from '@switchyard/emv';
 import type { Fields, Message } from '@switchyard/iso8583';
-import { type AcquirerHost, readLedger, startAcquirerHost, type Totals } from './index.ts';
+import { type AcquirerHost, type LedgerTotals, readLedger, startAcquirerHost } from './index.ts';
 import {
+  connectAndSignOn,
   connectClient,
-  connectSignedOn,
-  createTill,
-  frameOf,
-  network,
-  repeatOf,
-  until,
-  type WireClient,
-} from './wire-client.ts';
+  createTerminalMessages,
+  encodeMessageFrame,
+  type Iso8583Client,
+  networkMessage,
+  repeatMessage,
+  waitUntil,
+} from './iso8583-client.fixture.ts';
 
 const lateMs = 60;
 const slowMs = 30;
@@ -29,7 +29,7 @@ describe('the acquirer host', () => {
   let ledgerDir: string;
   let host: AcquirerHost;
   let merchants = 0;
-  const clients: WireClient[] = [];
+  const clients: Iso8583Client[] = [];
 
   before(async () => {
     ledgerDir = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
@@ -45,8 +45,8 @@ describe('the acquirer host', () => {
     for (const client of clients.splice(0)) await client.close();
   });
 
-  async function signedOn(): Promise<WireClient> {
-    const client = await connectSignedOn(host.port);
+  async function signedOn(): Promise<Iso8583Client> {
+    const client = await connectAndSignOn(host.port);
     clients.push(client);
     return client;
   }
@@ -55,14 +55,14 @@ describe('the acquirer host', () => {
   function ownTill(terminal = 'TERM0001') {
     merchants++;
     const merchant = `SHOP${String(merchants).padStart(11, '0')}`;
-    const totals = (): Partial<Totals> =>
+    const totals = (): Partial<LedgerTotals> =>
       host.ledger().totals.find((row) => row.merchant === merchant) ?? {};
-    return { ...createTill(terminal, merchant), merchant, totals };
+    return { ...createTerminalMessages(terminal, merchant), merchant, totals };
   }
 
-  function assertTotals(actual: Partial<Totals>, expected: Partial<Totals>): void {
+  function assertTotals(actual: Partial<LedgerTotals>, expected: Partial<LedgerTotals>): void {
     for (const [name, amount] of Object.entries(expected)) {
-      assert.equal(actual[name as keyof Totals], amount, name);
+      assert.equal(actual[name as keyof LedgerTotals], amount, name);
     }
   }
 
@@ -70,13 +70,13 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await connectClient(host.port);
     clients.push(client);
-    assert.equal(codeOf(await client.ask(network('301', '000010'))), '00');
-    assert.equal(codeOf(await client.ask(till.sale(1000))), '58');
-    assert.equal(codeOf(await client.ask(network('001', '000011'))), '00');
-    assert.equal(codeOf(await client.ask(till.sale(1000))), '00');
-    assert.equal(codeOf(await client.ask(network('002', '000012'))), '00');
-    assert.equal(codeOf(await client.ask(till.sale(1000))), '58');
-    assert.equal(codeOf(await client.ask(network('161', '000013'))), '12');
+    assert.equal(codeOf(await client.sendAndWait(networkMessage('301', '000010'))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000))), '58');
+    assert.equal(codeOf(await client.sendAndWait(networkMessage('001', '000011'))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000))), '00');
+    assert.equal(codeOf(await client.sendAndWait(networkMessage('002', '000012'))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000))), '58');
+    assert.equal(codeOf(await client.sendAndWait(networkMessage('161', '000013'))), '12');
     assertTotals(till.totals(), { captured: 1000, approvals: 1 });
   });
 
@@ -84,7 +84,7 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     const request = till.sale(1234, { 55: '9F2608584FD385FA234BCC' });
-    const answer = await client.ask(request);
+    const answer = await client.sendAndWait(request);
     assert.equal(answer.mti, '0210');
     for (const field of [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49]) {
       assert.equal(answer.fields[field], request.fields[field], `DE${field}`);
@@ -93,23 +93,23 @@ describe('the acquirer host', () => {
     const { issuerAuthenticationData } = parseIssuerResponse(answer.fields[55] ?? '');
     assert.match(issuerAuthenticationData ?? '', /^[0-9A-F]{16}3030$/);
     assert.equal(answer.fields[2], undefined);
-    assert.equal((await client.ask(till.sale(1234))).fields[55], undefined);
-    assert.equal((await client.ask(till.hold(1))).mti, '0110');
-    assert.equal((await client.ask(network('301', '000020'))).mti, '0810');
+    assert.equal((await client.sendAndWait(till.sale(1234))).fields[55], undefined);
+    assert.equal((await client.sendAndWait(till.hold(1))).mti, '0110');
+    assert.equal((await client.sendAndWait(networkMessage('301', '000020'))).mti, '0810');
   });
 
   it('declines with the last two digits of 9000 to 9099', async () => {
     const till = ownTill();
     const client = await signedOn();
     for (const code of ['05', '51', '54', '55', '96']) {
-      const answer = await client.ask(till.sale(Number(`190${code}`)));
+      const answer = await client.sendAndWait(till.sale(Number(`190${code}`)));
       assert.equal(codeOf(answer), code);
       assert.equal(answer.fields[38], undefined);
     }
     for (const code of ['00', '08', '11']) {
-      assert.equal(codeOf(await client.ask(till.hold(Number(`90${code}`)))), code);
+      assert.equal(codeOf(await client.sendAndWait(till.hold(Number(`90${code}`)))), code);
     }
-    assert.equal(codeOf(await client.ask(till.sale(5100))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(5100))), '00');
     assertTotals(till.totals(), {
       captured: 5100,
       openHolds: 9000 + 9008 + 9011,
@@ -121,7 +121,7 @@ describe('the acquirer host', () => {
   it('approves half of 9010', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const answer = await client.ask(till.sale(29_010));
+    const answer = await client.sendAndWait(till.sale(29_010));
     assert.equal(codeOf(answer), '10');
     assert.equal(answer.fields[4], '000000014505');
     assertTotals(till.totals(), { captured: 14_505 });
@@ -132,10 +132,10 @@ describe('the acquirer host', () => {
     const client = await signedOn();
     const sale = till.sale(9091);
     client.send(sale);
-    assert.equal(codeOf(await client.ask(till.sale(1000))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000))), '00');
     assert.equal(client.answers.length, 2, 'sign-on and the second sale');
     assertTotals(till.totals(), { captured: 10_091 });
-    const repeated = await client.ask(repeatOf(sale));
+    const repeated = await client.sendAndWait(repeatMessage(sale));
     assert.equal(repeated.mti, '0210');
     assert.equal(codeOf(repeated), '00');
     assertTotals(till.totals(), { captured: 10_091, approvals: 2 });
@@ -147,8 +147,8 @@ describe('the acquirer host', () => {
     const late = till.sale(9092);
     const slow = till.sale(9098);
     const usual = till.sale(1000);
-    client.write(Buffer.concat([late, slow, usual].map(frameOf)));
-    await until(() => client.answers.length === 4, 'all answers');
+    client.write(Buffer.concat([late, slow, usual].map(encodeMessageFrame)));
+    await waitUntil(() => client.answers.length === 4, 'all answers');
     assertTotals(till.totals(), { captured: 19_190 });
     const order = client.answers.map((answer) => answer.fields[11]);
     assert.deepEqual(
@@ -162,11 +162,11 @@ describe('the acquirer host', () => {
     const client = await signedOn();
     const sale = till.sale(9093);
     client.send(sale);
-    await until(() => client.closed, 'the connection to close');
+    await waitUntil(() => client.closed, 'the connection to close');
     assert.equal(client.answers.length, 1);
     assertTotals(till.totals(), { captured: 9093 });
     const again = await signedOn();
-    assert.equal(codeOf(await again.ask(till.reversal(sale))), '00');
+    assert.equal(codeOf(await again.sendAndWait(till.reversal(sale))), '00');
     assertTotals(till.totals(), { captured: 0, reversed: 9093 });
   });
 
@@ -174,12 +174,12 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     client.send(till.sale(9094));
-    await until(() => client.answers.length === 3, 'both answers');
+    await waitUntil(() => client.answers.length === 3, 'both answers');
     assert.deepEqual(client.answers[1], client.answers[2]);
     const garbled = till.sale(9095);
     client.send(garbled);
-    await until(() => client.garbled === 1, 'a garbled answer');
-    assert.equal(codeOf(await client.ask(repeatOf(garbled))), '00');
+    await waitUntil(() => client.garbled === 1, 'a garbled answer');
+    assert.equal(codeOf(await client.sendAndWait(repeatMessage(garbled))), '00');
     assertTotals(till.totals(), { captured: 18_189, approvals: 2 });
   });
 
@@ -187,55 +187,55 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     const hold = till.hold(10_000);
-    const approval = (await client.ask(hold)).fields[38];
-    const first = await client.ask(till.capture(hold, 4000));
+    const approval = (await client.sendAndWait(hold)).fields[38];
+    const first = await client.sendAndWait(till.capture(hold, 4000));
     assert.equal(first.mti, '0230');
     assert.equal(first.fields[38], approval);
-    assert.equal(codeOf(await client.ask(till.capture(hold, 6001))), '61');
-    assert.equal(codeOf(await client.ask(till.capture(hold, 0))), '13');
-    assert.equal(codeOf(await client.ask(till.capture(hold, 1000, { 49: '840' }))), '12');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 6001))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 0))), '13');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 1000, { 49: '840' }))), '12');
     assertTotals(till.totals(), { openHolds: 6000, captured: 4000, captures: 1, declines: 3 });
-    assert.equal(codeOf(await client.ask(till.capture(hold, 6000))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 6000))), '00');
     assertTotals(till.totals(), { openHolds: 0, captured: 10_000, captures: 2 });
     const sale = till.sale(1000);
-    await client.ask(sale);
-    assert.equal(codeOf(await client.ask(till.capture(sale, 1000))), '12');
+    await client.sendAndWait(sale);
+    assert.equal(codeOf(await client.sendAndWait(till.capture(sale, 1000))), '12');
   });
 
   it('refunds what was captured, never more', async () => {
     const till = ownTill();
     const client = await signedOn();
     const sale = till.sale(10_000);
-    await client.ask(sale);
+    await client.sendAndWait(sale);
     const hold = till.hold(5000);
-    await client.ask(hold);
-    assert.equal(codeOf(await client.ask(till.refund(hold, 1))), '61');
+    await client.sendAndWait(hold);
+    assert.equal(codeOf(await client.sendAndWait(till.refund(hold, 1))), '61');
     const refund = till.refund(sale, 6000);
-    assert.equal(codeOf(await client.ask(refund)), '00');
-    assert.equal(codeOf(await client.ask(till.refund(sale, 6000))), '61');
-    const again = await client.ask(repeatOf(refund));
+    assert.equal(codeOf(await client.sendAndWait(refund)), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.refund(sale, 6000))), '61');
+    const again = await client.sendAndWait(repeatMessage(refund));
     assert.equal(again.mti, '0210');
     assert.equal(codeOf(again), '00');
     assertTotals(till.totals(), { captured: 10_000, refunded: 6000, net: 4000, refunds: 1 });
     const byReference: Fields = { 90: undefined, 37: sale.fields[37] };
-    assert.equal(codeOf(await client.ask(till.refund(sale, 4000, byReference))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.refund(sale, 4000, byReference))), '00');
     assertTotals(till.totals(), { refunded: 10_000, net: 0 });
-    assert.equal(codeOf(await client.ask(till.refund(sale, 9051))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.refund(sale, 9051))), '61');
   });
 
   it('applies the amount rules to captures and refunds', async () => {
     const till = ownTill();
     const client = await signedOn();
     const hold = till.hold(50_000);
-    await client.ask(hold);
-    assert.equal(codeOf(await client.ask(till.capture(hold, 9051))), '51');
-    assert.equal(codeOf(await client.ask(till.capture(hold, 9010))), '00');
+    await client.sendAndWait(hold);
+    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 9051))), '51');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 9010))), '00');
     const silent = till.capture(hold, 9091);
     client.send(silent);
-    assert.equal(codeOf(await client.ask(repeatOf(silent))), '00');
+    assert.equal(codeOf(await client.sendAndWait(repeatMessage(silent))), '00');
     const refund = till.refund(hold, 9091);
     client.send(refund);
-    assert.equal(codeOf(await client.ask(repeatOf(refund))), '00');
+    assert.equal(codeOf(await client.sendAndWait(repeatMessage(refund))), '00');
     assertTotals(till.totals(), { captured: 18_101, refunded: 9091, openHolds: 31_899 });
   });
 
@@ -243,18 +243,18 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     const hold = till.hold(10_000);
-    await client.ask(hold);
-    assert.equal(codeOf(await client.ask(till.reversal(hold, 7000))), '00');
+    await client.sendAndWait(hold);
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 7000))), '00');
     assertTotals(till.totals(), { openHolds: 7000, reversed: 3000 });
-    await client.ask(till.capture(hold, 5000));
-    assert.equal(codeOf(await client.ask(till.reversal(hold, 4999))), '61');
-    assert.equal(codeOf(await client.ask(till.reversal(hold, 7001))), '61');
-    assert.equal(codeOf(await client.ask(till.reversal(hold))), '61');
-    assert.equal(codeOf(await client.ask(till.reversal(hold, 5000))), '00');
+    await client.sendAndWait(till.capture(hold, 5000));
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 4999))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 7001))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 5000))), '00');
     assertTotals(till.totals(), { openHolds: 0, captured: 5000, reversed: 5000, reversals: 2 });
     const sale = till.sale(2000);
-    await client.ask(sale);
-    assert.equal(codeOf(await client.ask(till.reversal(sale))), '00');
+    await client.sendAndWait(sale);
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(sale))), '00');
     assertTotals(till.totals(), { captured: 5000, reversed: 7000 });
   });
 
@@ -262,19 +262,19 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     const hold = till.hold(3000);
-    await client.ask(hold);
+    await client.sendAndWait(hold);
     const reversal = till.reversal(hold);
-    for (const message of [reversal, repeatOf(reversal), reversal, till.reversal(hold)]) {
-      const answer = await client.ask(message);
+    for (const message of [reversal, repeatMessage(reversal), reversal, till.reversal(hold)]) {
+      const answer = await client.sendAndWait(message);
       assert.equal(answer.mti, '0430');
       assert.equal(codeOf(answer), '00');
     }
     assertTotals(till.totals(), { openHolds: 0, reversed: 3000 });
     const declined = till.sale(9051);
-    await client.ask(declined);
-    assert.equal(codeOf(await client.ask(till.reversal(declined))), '00');
+    await client.sendAndWait(declined);
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(declined))), '00');
     assertTotals(till.totals(), { captured: 0, reversed: 3000 });
-    assert.equal(codeOf(await client.ask({ ...till.reversal(hold), mti: '0400' })), '00');
+    assert.equal(codeOf(await client.sendAndWait({ ...till.reversal(hold), mti: '0400' })), '00');
   });
 
   it('does not know the originals of nobody, or of another merchant', async () => {
@@ -283,13 +283,13 @@ describe('the acquirer host', () => {
     const client = await signedOn();
     const sale = till.sale(3000);
     for (const make of [till.capture, till.refund]) {
-      assert.equal(codeOf(await client.ask(make(sale, 3000))), '25');
+      assert.equal(codeOf(await client.sendAndWait(make(sale, 3000))), '25');
     }
-    assert.equal(codeOf(await client.ask(till.reversal(sale))), '25');
-    await client.ask(sale);
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(sale))), '25');
+    await client.sendAndWait(sale);
     stranger.sale(1);
-    assert.equal(codeOf(await client.ask(stranger.refund(sale, 3000))), '25');
-    assert.equal(codeOf(await client.ask(stranger.reversal(sale))), '25');
+    assert.equal(codeOf(await client.sendAndWait(stranger.refund(sale, 3000))), '25');
+    assert.equal(codeOf(await client.sendAndWait(stranger.reversal(sale))), '25');
     assertTotals(till.totals(), { captured: 3000, reversed: 0 });
   });
 
@@ -297,9 +297,9 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     for (const message of [till.sale(1000), till.hold(1000), till.sale(9051), till.hold(9010)]) {
-      const first = await client.ask(message);
-      assert.deepEqual(await client.ask(message), first);
-      assert.deepEqual(await client.ask(repeatOf(message)), first);
+      const first = await client.sendAndWait(message);
+      assert.deepEqual(await client.sendAndWait(message), first);
+      assert.deepEqual(await client.sendAndWait(repeatMessage(message)), first);
     }
     assertTotals(till.totals(), { captured: 1000, openHolds: 5505, approvals: 3, declines: 1 });
   });
@@ -308,14 +308,14 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     const sale = till.sale(1000, { 2: '4000000000004202' });
-    await client.ask(sale);
+    await client.sendAndWait(sale);
     const reversal = till.reversal(sale);
     client.send(reversal);
-    client.send(repeatOf(reversal));
-    await client.ask(network('301', '000030'));
+    client.send(repeatMessage(reversal));
+    await client.sendAndWait(networkMessage('301', '000030'));
     assert.equal(client.answers.length, 3, 'sign-on, sale and echo');
     assertTotals(till.totals(), { captured: 0, reversed: 1000, reversals: 1 });
-    assert.equal(codeOf(await client.ask(repeatOf(reversal))), '00');
+    assert.equal(codeOf(await client.sendAndWait(repeatMessage(reversal))), '00');
     assertTotals(till.totals(), { reversed: 1000, reversals: 1 });
   });
 
@@ -323,13 +323,13 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     const hold = till.hold(1000, { 2: undefined, 35: '4000000000004210=2812201' });
-    await client.ask(hold);
+    await client.sendAndWait(hold);
     const reversal = till.reversal(hold);
-    for (const message of [reversal, repeatOf(reversal), repeatOf(reversal)]) {
-      assert.equal(codeOf(await client.ask(message)), '96');
+    for (const message of [reversal, repeatMessage(reversal), repeatMessage(reversal)]) {
+      assert.equal(codeOf(await client.sendAndWait(message)), '96');
     }
     assertTotals(till.totals(), { openHolds: 1000 });
-    assert.equal(codeOf(await client.ask(repeatOf(reversal))), '00');
+    assert.equal(codeOf(await client.sendAndWait(repeatMessage(reversal))), '00');
     assertTotals(till.totals(), { openHolds: 0, reversed: 1000 });
   });
 
@@ -337,17 +337,17 @@ describe('the acquirer host', () => {
     const till = ownTill();
     const client = await signedOn();
     for (const field of [2, 3, 4, 7, 41, 42, 49]) {
-      assert.equal(codeOf(await client.ask(till.sale(1000, { [field]: undefined }))), '30');
+      assert.equal(codeOf(await client.sendAndWait(till.sale(1000, { [field]: undefined }))), '30');
     }
-    assert.equal(codeOf(await client.ask(till.sale(1000, { 3: '300000' }))), '12');
-    assert.equal(codeOf(await client.ask(till.hold(1000, { 3: '200000' }))), '12');
-    assert.equal(codeOf(await client.ask({ ...till.sale(1000), mti: '0500' })), '12');
-    assert.equal(codeOf(await client.ask(till.sale(0))), '13');
-    assert.equal(codeOf(await client.ask(till.hold(0))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000, { 3: '300000' }))), '12');
+    assert.equal(codeOf(await client.sendAndWait(till.hold(1000, { 3: '200000' }))), '12');
+    assert.equal(codeOf(await client.sendAndWait({ ...till.sale(1000), mti: '0500' })), '12');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(0))), '13');
+    assert.equal(codeOf(await client.sendAndWait(till.hold(0))), '00');
     const odd = till.reversal(till.sale(1), 0, { 95: 'A'.repeat(42) });
-    assert.equal(codeOf(await client.ask(odd)), '30');
+    assert.equal(codeOf(await client.sendAndWait(odd)), '30');
     client.send({ ...till.sale(1000), mti: '0210' });
-    await client.ask(network('301', '000040'));
+    await client.sendAndWait(networkMessage('301', '000040'));
     assertTotals(till.totals(), { captured: 0, openHolds: 0 });
   });
 
@@ -358,29 +358,31 @@ describe('the acquirer host', () => {
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
       Buffer.from([0xff, 0xff]),
       Buffer.from([0, 3, 1, 2, 3]),
-      Buffer.concat([frameOf(till.sale(77)), Buffer.from([0, 2, 0x02, 0x00])]),
+      Buffer.concat([encodeMessageFrame(till.sale(77)), Buffer.from([0, 2, 0x02, 0x00])]),
     ];
     for (const bytes of garbage) {
       const client = await signedOn();
       client.write(bytes);
-      await until(() => client.closed, 'the connection to close');
+      await waitUntil(() => client.closed, 'the connection to close');
     }
     const heartbeat = await signedOn();
     heartbeat.write(Buffer.from([0, 0]));
-    assert.equal(codeOf(await heartbeat.ask(till.sale(1000))), '00');
-    assert.equal(codeOf(await steady.ask(till.sale(1000))), '00');
+    assert.equal(codeOf(await heartbeat.sendAndWait(till.sale(1000))), '00');
+    assert.equal(codeOf(await steady.sendAndWait(till.sale(1000))), '00');
     assertTotals(till.totals(), { captured: 2077 });
   });
 
   it('puts partial frames together', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const stream = Buffer.concat([1000, 2000, 3000].map((amount) => frameOf(till.sale(amount))));
+    const stream = Buffer.concat(
+      [1000, 2000, 3000].map((amount) => encodeMessageFrame(till.sale(amount))),
+    );
     for (let at = 0; at < stream.length; at += 7) {
       client.write(stream.subarray(at, at + 7));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await until(() => client.answers.length === 4, 'three answers');
+    await waitUntil(() => client.answers.length === 4, 'three answers');
     assertTotals(till.totals(), { captured: 6000, approvals: 3 });
   });
 
@@ -391,7 +393,7 @@ describe('the acquirer host', () => {
         const client = await signedOn();
         const sales = Array.from({ length: 100 }, () => till.sale(100));
         for (const sale of sales) client.send(sale);
-        await until(() => client.answers.length === 101, 'a hundred answers');
+        await waitUntil(() => client.answers.length === 101, 'a hundred answers');
         const asked = sales.map((sale) => sale.fields[11]);
         const answered = client.answers.slice(1).map((answer) => answer.fields[11]);
         assert.deepEqual(answered, asked);

@@ -1,4 +1,4 @@
-// The TCP server of the acquirer host: frames in, decisions, frames out.
+// The TCP server of the acquirer host.
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
@@ -9,16 +9,25 @@ import {
   type HostTable,
   type Message,
 } from '@switchyard/iso8583';
-import { createClearingDesk } from './clearing.ts';
-import { openClearingBox } from './clearing-box.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { createHost, type Decision, type Session } from './host.ts';
-import { type HostKeys, type KeyOffer, type KeyUse, openKeyRing } from './keys.ts';
-import { type LedgerSnapshot, openLedger } from './ledger.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
-import { createWire, type Wire } from './wire.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { watchClearingFolders } from './clearing/clearing-folders.ts';
+import { createClearingProcessor } from './clearing/process-clearing-file.ts';
+import {
+  type HostKeys,
+  type KeyOffer,
+  type KeyUse,
+  openKeyRing,
+} from './connection/exchange-keys.ts';
+import { createMessageFraming, type MessageFraming } from './connection/message-framing.ts';
+import { type AnswerQueue, createAnswerQueue } from './connection/send-answers.ts';
+import {
+  type ConnectionSession,
+  createMessageDecider,
+  type HostDecision,
+} from './decisions/decide-message.ts';
+import { type LedgerSnapshot, openLedger } from './ledger/ledger.ts';
 
-/** Where the host tells of connections and faults; a pino logger fits. */
+/** Log of connections and faults; a pino logger fits. */
 export type HostLog = {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
@@ -30,17 +39,17 @@ export type AcquirerHostOptions = {
   host: string;
   /** Port to listen on; 0 takes a free one. */
   port: number;
-  /** Directory of the ledger; made where missing, replayed where not empty. One host each. */
+  /** Directory of the ledger; created where missing, replayed where not empty. For one host only. */
   ledgerDir: string;
-  /** When the answer of rule 9092 comes, in milliseconds: later than the other side waits. */
+  /** Delay of the answer to test amount 9092, in milliseconds: later than the other side waits. */
   lateMs: number;
-  /** When the answer of rule 9098 comes, in milliseconds: sooner than the other side gives up. */
+  /** Delay of the answer to test amount 9098, in milliseconds: before the other side gives up. */
   slowMs: number;
-  /** Entries of a file of the ledger; those of two are in memory. 10,000 where left out. */
+  /** Entries of one ledger file; the entries of two files are in memory. Default: 10,000. */
   segmentEntries?: number;
-  /** The way in which it speaks; 1987, packed, DE55 in bytes where left out. */
+  /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
   dialect?: HostTable;
-  /** For PINs, for message authentication, and for giving new ones. */
+  /** Keys for PIN blocks, message authentication and key exchange. */
   keys?: HostKeys;
   log?: HostLog;
   clock?: Clock;
@@ -50,44 +59,48 @@ export type AcquirerHostOptions = {
 export type AcquirerHost = {
   /** The port it listens on. */
   port: number;
-  /** What it holds now. */
+  /** The ledger at this moment. */
   ledger(): LedgerSnapshot;
-  /** Takes a clearing file, captures by its lines, each once, and gives its acknowledgement. */
+  /** Processes a clearing file, captures each line once, and returns the acknowledgement. */
   clear(file: string): string;
-  /** Offers a new key to whoever is signed on; it is used once the other side has taken it. */
+  /** Sends a new key to the connection that is signed on; the host uses it after the other side accepted it. */
   changeKey(use: KeyUse): void;
-  /** Cuts all connections, closes the ledger and frees the port. */
+  /** Closes all connections, the ledger and the port. */
   stop(): Promise<void>;
 };
 
 const connectionsMax = 1024;
-/** Answers that wait for their time; beyond this number they are never sent. */
-const delayedMax = 10_000;
-/** What a garbled answer keeps: its message type and bitmap. */
+/** Limit of delayed answers; the host never sends those above it. */
+const delayedAnswersMax = 10_000;
+/** A garbled answer keeps its message type and bitmap. */
 const garbledFrom = 10;
 
-const silent: HostLog = { info() {}, warn() {} };
+const noLog: HostLog = { info() {}, warn() {} };
 
 function garble(frame: Buffer): Buffer {
   return frame.map((byte, at) => (at < garbledFrom ? byte : byte ^ 0xff)) as Buffer;
 }
 
 /** A connection of the other side. */
-type Peer = { socket: Socket; wire: Wire; session: Session; name: string };
+type Peer = { socket: Socket; framing: MessageFraming; session: ConnectionSession; name: string };
 
-type Post = {
-  /** Answers a request; `tpdu` is what it came with. */
-  send(peer: Peer, decision: Decision, tpdu: Buffer): void;
+type AnswerSender = {
+  /** Answers a request; `tpdu` is the TPDU of the request. */
+  send(peer: Peer, decision: HostDecision, tpdu: Buffer): void;
   stop(): void;
 };
 
-/** Sends each answer in the way that its rule wants. */
-function createPost(deps: { outbox: Outbox; lateMs: number; slowMs: number }): Post {
+/** Sends each answer as its rule requires. */
+function createAnswerSender(deps: {
+  outbox: AnswerQueue;
+  lateMs: number;
+  slowMs: number;
+}): AnswerSender {
   const { outbox } = deps;
   const timers = new Set<NodeJS.Timeout>();
 
   function later(socket: Socket, frame: Buffer, delayMs: number): void {
-    if (timers.size >= delayedMax) return;
+    if (timers.size >= delayedAnswersMax) return;
     const timer = setTimeout(() => {
       timers.delete(timer);
       outbox.send(socket, frame);
@@ -96,7 +109,7 @@ function createPost(deps: { outbox: Outbox; lateMs: number; slowMs: number }): P
   }
 
   return {
-    send({ socket, wire }, { answer, delivery }, tpdu) {
+    send({ socket, framing: wire }, { answer, delivery }, tpdu) {
       const bytes = wire.write(answer);
       const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, tpdu);
       if (delivery === 'late' || delivery === 'slow') {
@@ -106,8 +119,8 @@ function createPost(deps: { outbox: Outbox; lateMs: number; slowMs: number }): P
         outbox.send(socket, frame);
       }
       if (delivery === 'twice') outbox.send(socket, frame);
-      if (delivery === 'close') outbox.cut(socket);
-      outbox.settle();
+      if (delivery === 'close') outbox.disconnect(socket);
+      outbox.scheduleFlush();
     },
     stop() {
       for (const timer of timers) clearTimeout(timer);
@@ -131,44 +144,45 @@ const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
 const uses = ['P', 'M'] as const;
-/** Offers that nobody has answered; whoever asks for keys without end gets no memory of ours. */
+/** Limit of unanswered offers, so that endless key requests do not use up the memory. */
 const waitingOffersMax = 16;
 
-/** Gives new keys to the other side, and waits to be told that they were taken. */
+/** Sends new keys to the other side and waits for its answer. */
 function createKeyOffers(deps: {
   ring: ReturnType<typeof openKeyRing>;
-  outbox: Outbox;
+  outbox: AnswerQueue;
   clock: Clock;
 }) {
   const { ring, outbox, clock } = deps;
-  const waiting = new Map<string, KeyOffer>();
+  const unanswered = new Map<string, KeyOffer>();
   let trace = 0;
 
   return {
-    offer({ socket, wire }: Peer, use: KeyUse): void {
+    offer({ socket, framing: wire }: Peer, use: KeyUse): void {
       const offer = ring.offer(use);
       if (offer === undefined) return;
       trace += 1;
       const number = `9${String(trace).padStart(5, '0')}`;
       const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
-      waiting.set(number, offer);
-      const [oldest] = waiting.keys();
-      if (waiting.size > waitingOffersMax && oldest !== undefined) waiting.delete(oldest);
+      unanswered.set(number, offer);
+      const [oldest] = unanswered.keys();
+      if (unanswered.size > waitingOffersMax && oldest !== undefined) unanswered.delete(oldest);
       const fields = { 7: sent, 11: number, 48: offer.text, 70: KEY_CHANGE };
       outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields }), Buffer.alloc(0)));
     },
-    heard({ fields }: Message): void {
-      const offer = waiting.get(fields[11] ?? '');
+    receiveAnswer({ fields }: Message): void {
+      const offer = unanswered.get(fields[11] ?? '');
       if (offer === undefined) return;
-      waiting.delete(fields[11] ?? '');
-      if (fields[39] === APPROVED) offer.taken();
+      unanswered.delete(fields[11] ?? '');
+      if (fields[39] === APPROVED) offer.accept();
     },
   };
 }
 
 /**
- * Starts an acquirer host: ISO 8583 in the way of a table, 1987 packed where none is given. It answers as soon as an entry is handed to the operating system, without any delay but those
- * that an amount asks for. A connection that sends what is no frame or no message is cut.
+ * Starts an acquirer host that speaks ISO 8583 as its host table describes; default: 1987, packed. It answers as
+ * soon as the entry is written, without delays except those of test amounts. It closes a connection that sends
+ * an invalid frame or message.
  *
  * @param options address, ledger directory, delays in milliseconds
  * @throws Error when the port is taken or the ledger cannot be read
@@ -182,56 +196,56 @@ function createKeyOffers(deps: {
  * ```
  */
 export async function startAcquirerHost(options: AcquirerHostOptions): Promise<AcquirerHost> {
-  const { clock = systemClock, log = silent } = options;
+  const { clock = systemClock, log = noLog } = options;
   const { segmentEntries } = options;
   const ledger = openLedger({
     directory: options.ledgerDir,
     ...defined({ segmentEntries }),
   });
   const table: HostTable = options.dialect ?? builtInHosts['iso1987-binary'];
-  const spoken = compileHost(table, { now: () => clock.now() });
+  const compiledHost = compileHost(table, { now: () => clock.now() });
   const { keys = {}, ledgerDir: directory } = options;
   const ring = openKeyRing({ directory, keys, mac: table.mac });
   const originalBy = table.originalData.time;
   const givesKeys = keys.zoneMaster !== undefined;
-  const pinKeys = () => ring.of('P');
-  const host = createHost({ ledger, clock, originalBy, pinKeys, givesKeys });
+  const pinKeys = () => ring.keysFor('P');
+  const decider = createMessageDecider({ ledger, clock, originalBy, pinKeys, givesKeys });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
-  const outbox = createOutbox({ flush: ledger.flush, onFault });
-  const { capture } = host;
-  const desk = createClearingDesk({ directory, capture, flush: ledger.flush });
-  const box = openClearingBox({
+  const outbox = createAnswerQueue({ flush: ledger.flush, onFault });
+  const { capture } = decider;
+  const clearing = createClearingProcessor({ directory, capture, flush: ledger.flush });
+  const clearingFolders = watchClearingFolders({
     directory: join(directory, 'clearing'),
-    desk,
+    desk: clearing,
     onFault: (error, file) => log.warn({ err: error, file }, 'not a clearing file'),
   });
-  const post = createPost({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
+  const sender = createAnswerSender({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
   const offers = createKeyOffers({ ring, outbox, clock });
   const peers = new Set<Peer>();
 
   function receive(peer: Peer, { payload, tpdu }: Frame): void {
     // An empty frame is a heartbeat.
     if (payload.length === 0) return;
-    const message = peer.wire.read(payload);
-    offers.heard(message);
-    const decision = host.decide(message, peer.session);
-    if (decision !== undefined) post.send(peer, decision, tpdu);
+    const message = peer.framing.read(payload);
+    offers.receiveAnswer(message);
+    const decision = decider.decide(message, peer.session);
+    if (decision !== undefined) sender.send(peer, decision, tpdu);
     if (message.fields[70] !== KEY_REQUEST) return;
     for (const use of uses) if (use === 'P' || table.mac !== undefined) offers.offer(peer, use);
   }
 
   const server = createServer({ noDelay: true }, (socket) => {
     const name = `${socket.remoteAddress}:${socket.remotePort}`;
-    const wire = createWire({ host: spoken, ring });
-    const peer: Peer = { socket, wire, session: { signedOn: false }, name };
+    const framing = createMessageFraming({ host: compiledHost, ring });
+    const peer: Peer = { socket, framing, session: { isSignedOn: false }, name };
     peers.add(peer);
     log.info({ peer: name }, 'connected');
     socket.on('data', (chunk) => {
       try {
-        for (const frame of wire.push(chunk)) receive(peer, frame);
+        for (const frame of framing.push(chunk)) receive(peer, frame);
       } catch (error) {
-        log.warn({ peer: name, err: error }, 'not a message: the connection is cut');
-        outbox.cut(socket);
+        log.warn({ peer: name, err: error }, 'invalid message: the host closes the connection');
+        outbox.disconnect(socket);
         socket.pause();
       }
     });
@@ -245,9 +259,9 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   server.maxConnections = connectionsMax;
 
   async function stop(): Promise<void> {
-    box.stop();
-    post.stop();
-    outbox.drain();
+    clearingFolders.stop();
+    sender.stop();
+    outbox.flushNow();
     for (const { socket } of peers) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
     ledger.close();
@@ -256,12 +270,12 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   try {
     const port = await listen(server, options.host, options.port);
     const changeKey = (use: KeyUse) => {
-      const signedOn = [...peers].find(({ session }) => session.signedOn);
+      const signedOn = [...peers].find(({ session }) => session.isSignedOn);
       if (signedOn !== undefined) offers.offer(signedOn, use);
     };
-    return { port, ledger: ledger.snapshot, clear: desk.take, changeKey, stop };
+    return { port, ledger: ledger.snapshot, clear: clearing.process, changeKey, stop };
   } catch (error) {
-    box.stop();
+    clearingFolders.stop();
     ledger.close();
     throw error;
   }

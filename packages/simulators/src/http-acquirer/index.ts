@@ -1,2 +1,2 @@
-// The door of the reference acquirer of the HTTP/JSON acquirer SPI.
+// The public interface of the reference acquirer of the HTTP/JSON acquirer SPI.
 export { type HttpAcquirer, type HttpAcquirerOptions, startHttpAcquirer } from './server.ts';

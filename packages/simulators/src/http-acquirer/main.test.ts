@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ownKey } from './signatures.ts';
+import { loadSigningKey } from './message-signatures.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -26,7 +26,7 @@ test('it explains itself, and refuses what it does not know', () => {
 
 test('its key is made once, for its owner alone, and told by whoever serves with it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'http-acquirer-'));
-  const { x: key } = ownKey(directory);
+  const { x: key } = loadSigningKey(directory);
   assert.match(key, /^[A-Za-z0-9_-]{43}$/);
   assert.equal(statSync(join(directory, 'signing-key.pem')).mode & 0o777, 0o600);
   const dashed = `-${'A'.repeat(42)}`;

@@ -1,24 +1,24 @@
-// The reference acquirer as a process: runs until it is told to stop. Its ledger is read as the host's.
+// The command `http-acquirer` runs the reference acquirer. `acquirer-host ledger` reads its ledger.
 import { parseArgs } from 'node:util';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import { loadSigningKey } from './message-signatures.ts';
 import { startHttpAcquirer } from './server.ts';
-import { ownKey } from './signatures.ts';
 
 const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acquirer SPI
 
   http-acquirer key --data DIR
-      Prints its public key, which an acquirer link holds; makes it where there is none.
+      Prints the public key for the acquirer link; creates the key if it does not exist.
 
   http-acquirer serve --data DIR --platform-key X [--platform-key X] [--host ADDRESS] [--port N]
                       [--path PREFIX] [--late-ms N] [--slow-ms N]
       Runs until SIGINT or SIGTERM.
-      --data          where the ledger and the signing key are kept
+      --data          directory of the ledger and the signing key
       --platform-key  the x of a public key of the platform; may be given several times
       --host          address to listen on             (127.0.0.1)
       --port          port to listen on, 0 for any     (8584)
-      --path          what stands before the addresses of the SPI
-      --late-ms       when the answer of rule 9092 comes (35000)
-      --slow-ms       when the answer of rule 9098 comes (8000)
+      --path          prefix of the paths of the SPI
+      --late-ms       delay of the answer to test amount 9092 (35000)
+      --slow-ms       delay of the answer to test amount 9098 (8000)
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;
@@ -36,8 +36,8 @@ const options = {
 
 const keyPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** One key in 64 begins with a dash: joined to its option it is not taken for another one. */
-function joined(args: readonly string[]): string[] {
+/** One key in 64 begins with a dash; joined to its option, the parser does not read it as another option. */
+function joinKeyOptions(args: readonly string[]): string[] {
   const isKey = (at: number) =>
     args[at - 1] === '--platform-key' && keyPattern.test(args[at] ?? '');
   return args.flatMap((arg, at) => {
@@ -48,9 +48,9 @@ function joined(args: readonly string[]): string[] {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: joined(args), options, allowPositionals: true });
+    return parseArgs({ args: joinKeyOptions(args), options, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -58,20 +58,20 @@ type Values = ReturnType<typeof parse>['values'];
 
 async function serve(values: Values, ledgerDir: string): Promise<void> {
   const platformKeys = values['platform-key'];
-  if (platformKeys.length === 0) throw new UsageFault('--platform-key is missing');
+  if (platformKeys.length === 0) throw new UsageError('--platform-key is missing');
   if (!platformKeys.every((x) => keyPattern.test(x))) {
-    throw new UsageFault('--platform-key is the x of an Ed25519 key, 43 characters');
+    throw new UsageError('--platform-key is the x of an Ed25519 key, 43 characters');
   }
   const acquirer = await startHttpAcquirer({
     host: values.host,
-    port: whole(values.port, 'port', 65_535),
+    port: parseWholeNumber(values.port, 'port', 65_535),
     path: values.path,
     ledgerDir,
     platformKeys,
-    lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
-    slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
+    lateMs: parseWholeNumber(values['late-ms'], 'late-ms', 86_400_000),
+    slowMs: parseWholeNumber(values['slow-ms'], 'slow-ms', 86_400_000),
   });
-  // Before it says that it listens: whoever reads that may stop it at once.
+  // A test may send SIGTERM as soon as it reads the next line, so the handlers exist before it.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
@@ -88,18 +88,19 @@ async function run(args: string[]): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
-  if (command !== 'serve' && command !== 'key') throw new UsageFault('serve or key?');
-  if (values.data === undefined) throw new UsageFault('--data is missing');
-  if (command === 'key') process.stdout.write(`${ownKey(values.data).x}\n`);
+  if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
+  if (command !== 'serve' && command !== 'key')
+    throw new UsageError('use one of the commands serve, key');
+  if (values.data === undefined) throw new UsageError('--data is missing');
+  if (command === 'key') process.stdout.write(`${loadSigningKey(values.data).x}\n`);
   else await serve(values, values.data);
 }
 
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageFault;
+  const wrongUsage = error instanceof UsageError;
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `http-acquirer: ${message}\n`);
-  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
 }

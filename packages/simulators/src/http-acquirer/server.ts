@@ -1,13 +1,13 @@
-// The HTTP server of the reference acquirer: signatures checked, messages decided, answers signed.
+// The HTTP server of the reference acquirer: it verifies signatures, decides messages and signs answers.
 import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
 import { Compile } from 'typebox/compile';
-import { type Clock, systemClock } from '../acquirer-host/clock.ts';
-import { createGenerations } from '../acquirer-host/generations.ts';
-import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger.ts';
-import { createDesk, type Decided, type SpiCall } from './decide.ts';
-import { createRequestCheck, ownKey, signedHeaders } from './signatures.ts';
+import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger/ledger.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { createTwoGenerationCache } from '../two-generation-cache.ts';
+import { createSpiDecider, type SpiDecision, type SpiRequest } from './decide-message.ts';
+import { createSignatureVerifier, loadSigningKey, signAnswer } from './message-signatures.ts';
 
 /** How to start an {@link HttpAcquirer}. */
 export type HttpAcquirerOptions = {
@@ -19,11 +19,11 @@ export type HttpAcquirerOptions = {
   ledgerDir: string;
   /** The platform's public keys: the `x` of each. */
   platformKeys: readonly string[];
-  /** When the answer of rule 9092 comes, milliseconds: later than the other side waits. */
+  /** Delay of the answer to test amount 9092, in milliseconds: later than the other side waits. */
   lateMs: number;
-  /** When the answers of rules 9097 and 9098 come: sooner than the other side gives up. */
+  /** Delay of the answers to test amounts 9097 and 9098, in milliseconds: before the other side gives up. */
   slowMs: number;
-  /** What stands before the addresses of the SPI. */
+  /** Prefix of the paths of the SPI. */
   path?: string;
   clock?: Clock;
 };
@@ -34,16 +34,16 @@ export type HttpAcquirer = {
   port: number;
   /** Its public key: the `x` of an Ed25519 key. */
   publicKey: string;
-  /** What it holds now. */
+  /** The ledger at this moment. */
   ledger(): LedgerSnapshot;
-  /** Says of itself whether it takes payments; it does from the start. */
+  /** Whether the acquirer accepts payments; initially it does. */
   setReady(isReady: boolean): void;
-  /** Cuts all connections, closes the ledger and frees the port. */
+  /** Closes all connections, the ledger and the port. */
   stop(): Promise<void>;
 };
 
 const bodyBytesMax = 65_536;
-/** Messages whose content is remembered, so that another one under the same name is refused. */
+/** Limit of remembered messages; the acquirer rejects different content under the same `messageId`. */
 const fingerprintsMax = 50_000;
 const delayedMax = 10_000;
 const connectionsMax = 1024;
@@ -52,7 +52,7 @@ const checks = new Map(
   Object.entries(spiRequests).map(([path, schema]) => [path, Compile(schema)]),
 );
 
-type Reply = { status: number; body: object };
+type HttpReply = { status: number; body: object };
 
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
@@ -65,7 +65,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function parsed(body: Buffer): Record<string, unknown> | undefined {
+function parseObject(body: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -75,13 +75,13 @@ function parsed(body: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-function notProcessed(status: number, message: unknown, detail: string): Reply {
-  const named = (message as { messageId?: unknown } | undefined)?.messageId;
-  const messageId = typeof named === 'string' ? named : 'unknown';
+function notProcessed(status: number, message: unknown, detail: string): HttpReply {
+  const givenMessageId = (message as { messageId?: unknown } | undefined)?.messageId;
+  const messageId = typeof givenMessageId === 'string' ? givenMessageId : 'unknown';
   return { status, body: { messageId, outcome: 'NotProcessed', detail } satisfies SpiAnswer };
 }
 
-/** All of a message but what a repeat of it may change. */
+/** A hash of a message without the fields that a repeat may change. */
 function fingerprintOf(path: string, message: Record<string, unknown>): string {
   const { repeat: _repeat, sentAt: _sentAt, ...rest } = message;
   const members = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -99,29 +99,33 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-/** What the acquirer says to a message that is signed well. */
-function createCounter(options: HttpAcquirerOptions, clock: Clock) {
+/** Answers messages that have a valid signature. */
+function createMessageHandler(options: HttpAcquirerOptions, clock: Clock) {
   const ledger = openLedger({ directory: options.ledgerDir });
-  const desk = createDesk({ ledger, clock });
-  const fingerprints = createGenerations<string>();
-  const asked = createGenerations<{ amount: number; currency: string }>();
+  const decider = createSpiDecider({ ledger, clock });
+  const fingerprints = createTwoGenerationCache<string>();
+  const requestedAmounts = createTwoGenerationCache<{ amount: number; currency: string }>();
   const pendingUntil = new Map<string, number>();
   let isReady = true;
   let remembered = 0;
 
-  function remember(path: string, message: Record<string, unknown>, messageId: string): boolean {
-    const mine = fingerprintOf(path, message);
-    const known = fingerprints.get(messageId);
-    if (known !== undefined) return known === mine;
+  function isNewOrRepeated(
+    path: string,
+    message: Record<string, unknown>,
+    messageId: string,
+  ): boolean {
+    const fingerprint = fingerprintOf(path, message);
+    const earlierFingerprint = fingerprints.get(messageId);
+    if (earlierFingerprint !== undefined) return earlierFingerprint === fingerprint;
     remembered += 1;
     if (remembered >= fingerprintsMax) {
-      fingerprints.turn();
-      asked.turn();
+      fingerprints.rotate();
+      requestedAmounts.rotate();
       remembered = 0;
     }
-    fingerprints.set(messageId, mine);
+    fingerprints.set(messageId, fingerprint);
     const { amount, currency } = message;
-    asked.set(messageId, { amount: Number(amount), currency: String(currency) });
+    requestedAmounts.set(messageId, { amount: Number(amount), currency: String(currency) });
     return true;
   }
 
@@ -133,14 +137,17 @@ function createCounter(options: HttpAcquirerOptions, clock: Clock) {
     return false;
   };
 
-  function enquire(messageId: string): Reply {
+  function enquire(messageId: string): HttpReply {
     if (isPending(messageId)) return { status: 200, body: { messageId, outcome: 'Pending' } };
-    const answer = desk.find(messageId, asked.get(messageId));
+    const answer = decider.find(messageId, requestedAmounts.get(messageId));
     if (answer !== undefined) return { status: 200, body: answer };
     return { status: 404, body: { messageId, outcome: 'NotFound' } satisfies SpiAnswer };
   }
 
-  function settle({ answer, delivery }: Decided): Reply & { delivery: Decided['delivery'] } {
+  function answerDecision({
+    answer,
+    delivery,
+  }: SpiDecision): HttpReply & { delivery: SpiDecision['delivery'] } {
     ledger.flush();
     if (delivery === 'pending' && pendingUntil.size < delayedMax) {
       pendingUntil.set(answer.messageId, clock.now() + options.slowMs);
@@ -155,12 +162,13 @@ function createCounter(options: HttpAcquirerOptions, clock: Clock) {
     setReady: (value: boolean) => {
       isReady = value;
     },
-    say(path: string, body: Buffer): Reply & { delivery: Decided['delivery'] } {
-      const once = (reply: Reply) => ({ ...reply, delivery: 'once' as const });
-      const message = parsed(body);
+    handle(path: string, body: Buffer): HttpReply & { delivery: SpiDecision['delivery'] } {
+      const once = (reply: HttpReply) => ({ ...reply, delivery: 'once' as const });
+      const message = parseObject(body);
       const check = checks.get(path as SpiPath);
-      if (check === undefined) return once(notProcessed(404, message, 'no such address'));
-      if (message === undefined) return once(notProcessed(400, message, 'this is no JSON object'));
+      if (check === undefined) return once(notProcessed(404, message, 'the path is unknown'));
+      if (message === undefined)
+        return once(notProcessed(400, message, 'the body is not a JSON object'));
       if (!check.Check(message)) {
         const [error] = check.Errors(message);
         const where = error === undefined ? '' : ` at ${error.instancePath}`;
@@ -171,18 +179,17 @@ function createCounter(options: HttpAcquirerOptions, clock: Clock) {
       }
       const messageId = String(message['messageId']);
       if (path === '/v1/enquiries') return once(enquire(messageId));
-      if (!isReady) return once(notProcessed(503, message, 'no payments are taken now'));
-      if (!remember(path, message, messageId)) {
-        return once(notProcessed(409, message, 'this messageId stands for another message'));
+      if (!isReady) return once(notProcessed(503, message, 'the acquirer accepts no payments now'));
+      if (!isNewOrRepeated(path, message, messageId)) {
+        return once(notProcessed(409, message, 'another message has this messageId'));
       }
-      return settle(desk.decide({ path, message } as unknown as SpiCall));
+      return answerDecision(decider.decide({ path, message } as unknown as SpiRequest));
     },
   };
 }
 
 /**
- * Starts a reference acquirer of the HTTP/JSON acquirer SPI. Amounts and cards ask for answers as
- * they do at the acquirer host; 9097 is pending for `slowMs`.
+ * Starts a reference acquirer of the HTTP/JSON acquirer SPI. Test amounts and test cards are those of the acquirer host; 9097 is pending for `slowMs`.
  *
  * @param options address, directory, the platform's keys, delays in milliseconds
  * @throws Error when the port is taken or the ledger cannot be read
@@ -191,21 +198,21 @@ function createCounter(options: HttpAcquirerOptions, clock: Clock) {
  * const acquirer = await startHttpAcquirer({
  *   host: '127.0.0.1', port: 0, ledgerDir, platformKeys: [x], lateMs: 35_000, slowMs: 8_000,
  * });
- * acquirer.publicKey; // what the platform checks its answers with
+ * acquirer.publicKey; // the platform verifies answers with it
  * await acquirer.stop();
  * ```
  */
 export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<HttpAcquirer> {
   const { clock = systemClock, path: prefix = '' } = options;
-  const own = ownKey(options.ledgerDir);
-  const check = createRequestCheck(options.platformKeys);
-  const counter = createCounter(options, clock);
+  const signingKey = loadSigningKey(options.ledgerDir);
+  const check = createSignatureVerifier(options.platformKeys);
+  const handler = createMessageHandler(options, clock);
   const timers = new Set<NodeJS.Timeout>();
 
-  function write(response: ServerResponse, reply: Reply, signature: string, garbled: boolean) {
+  function write(response: ServerResponse, reply: HttpReply, signature: string, garbled: boolean) {
     const body = JSON.stringify(reply.body);
     const { status } = reply;
-    const headers = signedHeaders(own, {
+    const headers = signAnswer(signingKey, {
       status,
       body,
       now: clock.now(),
@@ -215,7 +222,7 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(sent);
   }
 
-  function later(delayMs: number, act: () => void): void {
+  function sendLater(delayMs: number, act: () => void): void {
     if (timers.size >= delayedMax) return;
     const timer = setTimeout(() => {
       timers.delete(timer);
@@ -231,24 +238,25 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
       response.writeHead(413).end();
       return;
     }
-    const verdict = check({ method, path: url, headers, body }, clock.now());
-    if (!verdict.isGenuine || !url.startsWith(prefix)) {
-      const detail = verdict.isGenuine ? 'no such address' : verdict.detail;
-      const reply = notProcessed(verdict.isGenuine ? 404 : 401, undefined, detail);
+    const signatureCheck = check({ method, path: url, headers, body }, clock.now());
+    if (!signatureCheck.isGenuine || !url.startsWith(prefix)) {
+      const detail = signatureCheck.isGenuine ? 'the path is unknown' : signatureCheck.detail;
+      const reply = notProcessed(signatureCheck.isGenuine ? 404 : 401, undefined, detail);
       response.writeHead(reply.status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(reply.body));
       return;
     }
-    const { delivery, ...reply } = counter.say(url.slice(prefix.length), body);
-    const tell = () => write(response, reply, verdict.signature, delivery === 'garbled');
+    const { delivery, ...reply } = handler.handle(url.slice(prefix.length), body);
+    const sendReply = () =>
+      write(response, reply, signatureCheck.signature, delivery === 'garbled');
     if (delivery === 'late' || delivery === 'slow') {
-      later(delivery === 'late' ? options.lateMs : options.slowMs, tell);
+      sendLater(delivery === 'late' ? options.lateMs : options.slowMs, sendReply);
     } else if (delivery === 'close') request.socket.destroy();
-    else if (delivery !== 'never') tell();
+    else if (delivery !== 'never') sendReply();
   }
 
   const server = createServer((request, response) => {
-    // What breaks off on the way was not a message; a ledger that cannot be written answers nothing.
+    // An interrupted request is not a message. Where the ledger cannot be written, the acquirer sends no answer.
     serve(request, response).catch(() => request.socket.destroy());
   });
   server.maxConnections = connectionsMax;
@@ -258,15 +266,15 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
-    counter.ledger.close();
+    handler.ledger.close();
   }
 
   try {
     const port = await listen(server, options.host, options.port);
-    const { ledger, setReady } = counter;
-    return { port, publicKey: own.x, ledger: ledger.snapshot, setReady, stop };
+    const { ledger, setReady } = handler;
+    return { port, publicKey: signingKey.x, ledger: ledger.snapshot, setReady, stop };
   } catch (error) {
-    counter.ledger.close();
+    handler.ledger.close();
     throw error;
   }
 }

@@ -1,14 +1,14 @@
-// The door of the reference provider of QR payments.
-export { type BrokenMode, brokenModes } from './broken.ts';
+// The public interface of the reference provider of QR payments.
+export { type BrokenMode, brokenModes } from './fault-modes.ts';
 export {
-  differencesOf,
-  type OtherPayment,
+  type PlatformPayment,
   type QrLedger,
   type QrLedgerPayment,
   type QrLedgerTotals,
+  qrLedgerDifferences,
   readQrLedger,
-} from './ledger.ts';
-export type { QrPlatformFacts } from './platform.ts';
+} from './payment-ledger.ts';
+export type { QrPlatformSettings } from './platform-connection.ts';
 export {
   type QrProviderOptions,
   type QrProviderServer,

@@ -10,8 +10,8 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { providerCallText, signCall } from '@switchyard/sdk-provider';
-import { brokenModes } from './broken.ts';
-import { paymentScripts, refundScripts } from './scripts.ts';
+import { brokenModes } from './fault-modes.ts';
+import { paymentScripts, refundScripts } from './test-amounts.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const page = new URL('../../../../docs/how-to/test-with-the-qr-provider.md', import.meta.url);
@@ -27,8 +27,11 @@ test('it explains itself, and refuses what it does not know', () => {
   assert.equal(help.status, 0);
   assert.match(help.stdout, /qr-provider serve --data DIR/);
   const wrong: [string[], RegExp][] = [
-    [['serve', '--data', 'x'], /--platform or --for-check\?/],
-    [['serve', '--data', 'x', '--for-check', '--broken', 'none'], /--broken is none of the ways/],
+    [['serve', '--data', 'x'], /use either --platform or --for-check/],
+    [
+      ['serve', '--data', 'x', '--for-check', '--broken', 'none'],
+      /--broken is none of the fault modes/,
+    ],
     [['ledger'], /--data is missing/],
   ];
   for (const [args, says] of wrong) {
@@ -43,7 +46,7 @@ test('the lists that it prints are those of the page', () => {
   const { stdout } = run('outcomes');
   const text = readFileSync(page, 'utf8');
   const told = [...Object.entries(paymentScripts), ...Object.entries(refundScripts)];
-  for (const [digits, { does }] of told) {
+  for (const [digits, { description: does }] of told) {
     assert.ok(stdout.includes(`  ${digits}  ${does}\n`), digits);
     assert.ok(text.includes(`| \`${digits}\` | ${does} |\n`), `${digits} is not on the page`);
   }

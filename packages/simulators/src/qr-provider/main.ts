@@ -1,12 +1,12 @@
-// The reference provider as a process: runs until it is told to stop, tells its stories and its books.
+// The command `qr-provider`: runs the reference provider, prints its ledger and its test amounts.
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
-import { brokenModes, isBrokenMode } from './broken.ts';
-import { printQrLedger, readQrLedger } from './ledger.ts';
-import { paymentScripts, refundScripts } from './scripts.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import { brokenModes, isBrokenMode } from './fault-modes.ts';
+import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
+import { paymentScripts, refundScripts } from './test-amounts.ts';
 
 const usage = `qr-provider: a reference provider of QR payments
 
@@ -14,29 +14,29 @@ const usage = `qr-provider: a reference provider of QR payments
                     [--path PREFIX] [--display TYPE] [--step-ms N] [--late-ms N]
                     [--retry-ms N] [--broken MODE]
       Runs until SIGINT or SIGTERM.
-      --data       where payments are kept
+      --data       directory of the payments
       --platform   JSON: signingSecrets, baseUrl, tokenUrl, clientId, clientSecret, caFile;
-                   may come later, and is read anew when it changes
-      --for-check  in place of it: a secret of its own in DIR/signing-secret, and events
-                   to wherever a call says, for "switchyard provider check"
+                   may be created later; read again when it changes
+      --for-check  instead of --platform: an own secret in DIR/signing-secret, and events to
+                   the URL in each call, for "switchyard provider check"
       --host       address to listen on             (127.0.0.1)
       --port       port to listen on, 0 for any     (8585)
-      --path       what stands before the addresses of the interface
+      --path       prefix of the paths of the interface
       --display    image/png, image/svg+xml, text/emvqr or url (image/png)
       --step-ms    the pause between two steps of a payment (1000)
-      --late-ms    when the answer comes that is to come too late (12000)
-      --retry-ms   the pause between two tries of an event (1, 2, 5, 10, 30 minutes)
-      --broken     wrong in one of the ways that "qr-provider faults" lists
+      --late-ms    delay of late answers (12000)
+      --retry-ms   the pause between two attempts to send an event (1, 2, 5, 10, 30 minutes)
+      --broken     one of the fault modes that "qr-provider faults" lists
 
   qr-provider ledger --data DIR [--last N] [--json]
-      Prints the books, also while the provider runs.
+      Prints the ledger, also while the provider runs.
 
-  qr-provider down --data DIR      takes no payments from now on
-  qr-provider up --data DIR        takes them again
-  qr-provider outcomes             the amounts that ask for something
-  qr-provider faults               the ways of being wrong
+  qr-provider down --data DIR      rejects all payments from now on
+  qr-provider up --data DIR        accepts payments again
+  qr-provider outcomes             lists the test amounts
+  qr-provider faults               lists the fault modes
 
-Exit codes: 0 done, 1 failed or the books are out of balance, 2 wrong usage.
+Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
 `;
 
 const options = {
@@ -60,7 +60,7 @@ function parse(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -70,16 +70,17 @@ const displays = ['image/png', 'image/svg+xml', 'text/emvqr', 'url'] as const;
 const dayMs = 86_400_000;
 
 function platformOf({ platform, 'for-check': isCheck }: Values): QrProviderOptions['platform'] {
-  if ((platform === undefined) === !isCheck) throw new UsageFault('--platform or --for-check?');
+  if ((platform === undefined) === !isCheck)
+    throw new UsageError('use either --platform or --for-check');
   return platform === undefined ? 'check' : { file: platform };
 }
 
-function servedOptions(values: Values, dataDir: string) {
+function serverOptions(values: Values, dataDir: string) {
   const display = displays.find((each) => each === values.display);
-  if (display === undefined) throw new UsageFault(`--display is one of ${displays.join(', ')}`);
+  if (display === undefined) throw new UsageError(`--display is one of ${displays.join(', ')}`);
   const { broken, 'retry-ms': retry } = values;
   if (broken !== undefined && !isBrokenMode(broken)) {
-    throw new UsageFault('--broken is none of the ways that "qr-provider faults" lists');
+    throw new UsageError('--broken is none of the fault modes that "qr-provider faults" lists');
   }
   return {
     dataDir,
@@ -87,11 +88,11 @@ function servedOptions(values: Values, dataDir: string) {
     host: values.host,
     path: values.path,
     platform: platformOf(values),
-    port: whole(values.port, 'port', 65_535),
-    stepMs: whole(values['step-ms'], 'step-ms', dayMs),
-    lateMs: whole(values['late-ms'], 'late-ms', dayMs),
+    port: parseWholeNumber(values.port, 'port', 65_535),
+    stepMs: parseWholeNumber(values['step-ms'], 'step-ms', dayMs),
+    lateMs: parseWholeNumber(values['late-ms'], 'late-ms', dayMs),
     ...defined({
-      retryMs: retry === undefined ? undefined : [whole(retry, 'retry-ms', dayMs)],
+      retryMs: retry === undefined ? undefined : [parseWholeNumber(retry, 'retry-ms', dayMs)],
       broken,
     }),
     warn: (message: string) => process.stderr.write(`${message}\n`),
@@ -99,8 +100,8 @@ function servedOptions(values: Values, dataDir: string) {
 }
 
 async function serve(values: Values, dataDir: string): Promise<void> {
-  const provider = await startQrProvider(servedOptions(values, dataDir));
-  // Before it says that it listens: whoever reads that may stop it at once.
+  const provider = await startQrProvider(serverOptions(values, dataDir));
+  // A test may send SIGTERM as soon as it reads the next line, so the handlers exist before it.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
@@ -109,19 +110,19 @@ async function serve(values: Values, dataDir: string): Promise<void> {
   await provider.stop();
 }
 
-function ledger(values: Values, dataDir: string): void {
+function printLedger(values: Values, dataDir: string): void {
   const report = readQrLedger(dataDir);
-  const last = whole(values.last, 'last', 100_000);
+  const last = parseWholeNumber(values.last, 'last', 100_000);
   process.stdout.write(
-    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : printQrLedger(report, last),
+    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : formatQrLedger(report, last),
   );
-  if (report.faults.length > 0) process.exitCode = FAILED;
+  if (report.faults.length > 0) process.exitCode = EXIT_FAILED;
 }
 
-function outcomes(): void {
-  const lines = (title: string, scripts: Record<number, { does: string }>) => [
+function printOutcomes(): void {
+  const lines = (title: string, scripts: Record<number, { description: string }>) => [
     title,
-    ...Object.entries(scripts).map(([amount, { does }]) => `  ${amount}  ${does}`),
+    ...Object.entries(scripts).map(([amount, { description }]) => `  ${amount}  ${description}`),
   ];
   const payments = lines('last four digits of a payment', paymentScripts);
   const refunds = lines('last four digits of a refund', refundScripts);
@@ -130,7 +131,7 @@ function outcomes(): void {
 
 async function runOn(command: string, values: Values, dataDir: string): Promise<void> {
   if (command === 'serve') return serve(values, dataDir);
-  if (command === 'ledger') return ledger(values, dataDir);
+  if (command === 'ledger') return printLedger(values, dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   setQrProviderDown(dataDir, command === 'down');
 }
@@ -142,24 +143,24 @@ async function run(args: string[]): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
-  if (command === 'outcomes') return outcomes();
+  if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
+  if (command === 'outcomes') return printOutcomes();
   if (command === 'faults') {
     process.stdout.write(`${brokenModes.join('\n')}\n`);
     return;
   }
   if (!['serve', 'ledger', 'down', 'up'].includes(command)) {
-    throw new UsageFault('serve, ledger, down, up, outcomes or faults?');
+    throw new UsageError('use one of the commands serve, ledger, down, up, outcomes, faults');
   }
-  if (values.data === undefined) throw new UsageFault('--data is missing');
+  if (values.data === undefined) throw new UsageError('--data is missing');
   await runOn(command, values, values.data);
 }
 
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageFault;
+  const wrongUsage = error instanceof UsageError;
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `qr-provider: ${message}\n`);
-  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
 }

@@ -20,8 +20,8 @@ import {
   type QrDisplay,
   signCall,
 } from '@switchyard/sdk-provider';
-import { readPicture } from '../../test/picture.ts';
-import { differencesOf, readQrLedger } from './ledger.ts';
+import { readPicture } from '../../test/read-qr-picture.ts';
+import { qrLedgerDifferences, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, type QrProviderServer, startQrProvider } from './server.ts';
 
 const limitMs = 60_000;
@@ -460,12 +460,12 @@ describe('the reference provider', () => {
       transactionId: platformTransactionId,
       ...rest,
     }));
-    assert.deepEqual(differencesOf(ledger, others), []);
+    assert.deepEqual(qrLedgerDifferences(ledger, others), []);
     const [first] = others;
     assert.ok(first);
     const wrong = [{ ...first, amount: first.amount + 1 }, ...others.slice(1)];
-    assert.equal(differencesOf(ledger, wrong).length, 1);
-    assert.equal(differencesOf(ledger, others.slice(1)).length, 1);
+    assert.equal(qrLedgerDifferences(ledger, wrong).length, 1);
+    assert.equal(qrLedgerDifferences(ledger, others.slice(1)).length, 1);
     provider = await start();
     assert.deepEqual(provider.ledger().totals, ledger.totals);
   });

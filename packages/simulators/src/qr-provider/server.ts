@@ -1,4 +1,4 @@
-// The HTTP server of the reference provider: calls in, answers out, late or wrong where they are asked to be.
+// The HTTP server of the reference provider.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,20 +10,26 @@ import {
   providerPaths,
   type QrDisplay,
 } from '@switchyard/sdk-provider';
-import { type Clock, systemClock } from '../acquirer-host/clock.ts';
-import { answered, type BrokenMode, broughtIn, type IsBroken, sentOut } from './broken.ts';
-import { createDeliveries } from './deliveries.ts';
-import { createDesk } from './desk.ts';
-import { openJournal } from './journal.ts';
-import { ledgerOf, type QrLedger } from './ledger.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import {
-  knownPlatform,
-  platformInFile,
-  platformOfCheck,
-  type QrPlatformFacts,
-} from './platform.ts';
-import { createSender } from './sender.ts';
-import { createStage } from './stage.ts';
+  type BrokenMode,
+  changeIncomingCall,
+  changeOutgoingReply,
+  type IsBroken,
+  jsonReply,
+} from './fault-modes.ts';
+import { openPaymentJournal } from './payment-journal.ts';
+import { ledgerOf, type QrLedger } from './payment-ledger.ts';
+import { createReferenceProvider } from './payment-operations.ts';
+import {
+  platformForChecks,
+  platformFromFile,
+  platformFromSettings,
+  type QrPlatformSettings,
+} from './platform-connection.ts';
+import { createPaymentStepRunner } from './run-payment-steps.ts';
+import { createAnswerSender } from './send-answer.ts';
+import { createEventSender } from './send-events.ts';
 
 /** How to start a {@link QrProviderServer}. */
 export type QrProviderOptions = {
@@ -31,23 +37,23 @@ export type QrProviderOptions = {
   host: string;
   /** Port to listen on; 0 takes a free one. */
   port: number;
-  /** Where payments are kept; made where missing. One provider each. */
+  /** Directory of the payments; created where missing. For one provider only. */
   dataDir: string;
-  /** The platform: known, in a file that is read anew when it changes, or a run of checks. */
-  platform: QrPlatformFacts | { readonly file: string } | 'check';
-  /** What stands before the addresses of the SPI. */
+  /** The platform: its settings, a file that is read again when it changes, or `check` for conformance checks. */
+  platform: QrPlatformSettings | { readonly file: string } | 'check';
+  /** Prefix of the paths of the SPI. */
   path?: string;
-  /** What terminals show; an amount may ask for something else. */
+  /** The type of the display; a test amount may select another one. */
   display?: QrDisplay['type'];
   /** The pause between two steps of a payment, milliseconds. */
   stepMs?: number;
-  /** When the answer comes that is to come too late. */
+  /** Delay of late answers, in milliseconds. */
   lateMs?: number;
-  /** The pauses between tries of events; left out: 1, 2, 5, 10, 30 minutes. */
+  /** The pauses between attempts to send an event; default: 1, 2, 5, 10, 30 minutes. */
   retryMs?: readonly number[];
   broken?: BrokenMode;
   clock?: Clock;
-  /** Hears of what is worth a line: events that wait, a platform file that cannot be read. */
+  /** Receives warnings: unsent events, a platform file that cannot be read. */
   warn?: (message: string) => void;
 };
 
@@ -55,15 +61,15 @@ export type QrProviderOptions = {
 export type QrProviderServer = {
   /** The port it listens on. */
   port: number;
-  /** What a service declares as its `spiUrl`. */
+  /** The `spiUrl` of the service. */
   url: string;
-  /** What it holds now. */
+  /** The ledger at this moment. */
   ledger(): QrLedger;
-  /** Wrong from now on in this way, or in none. */
+  /** Sets the fault mode; undefined ends it. */
   setBroken(mode: BrokenMode | undefined): void;
-  /** Takes no payments, or takes them again; kept over a restart. */
+  /** Whether the provider rejects all payments; stored across restarts. */
   setDown(isDown: boolean): void;
-  /** Cuts all connections, waits for events that are on their way, frees the port. */
+  /** Closes all connections, waits for events that are being sent, closes the port. */
   stop(): Promise<void>;
 };
 
@@ -77,7 +83,7 @@ const keyBytes = 32;
 const ownerOnly = 0o600;
 const knownIdsMax = 200;
 
-/** Tells the provider in this directory to take no payments, or to take them again. */
+/** Sets whether the provider of this directory rejects all payments. */
 export function setQrProviderDown(dataDir: string, isDown: boolean): void {
   const path = join(dataDir, downFile);
   if (isDown) writeFileSync(path, '', { mode: ownerOnly });
@@ -92,14 +98,14 @@ function fingerprintKeyIn(dataDir: string): Buffer {
 }
 
 function platformOf({ platform, dataDir }: QrProviderOptions, warn: (message: string) => void) {
-  if (platform === 'check') return platformOfCheck(dataDir);
+  if (platform === 'check') return platformForChecks(dataDir);
   if ('file' in platform) {
-    return platformInFile(platform.file, (error) => warn((error as Error).message));
+    return platformFromFile(platform.file, (error) => warn((error as Error).message));
   }
-  return knownPlatform(platform);
+  return platformFromSettings(platform);
 }
 
-/** Nothing where it is too long. */
+/** Undefined where the body is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -122,24 +128,30 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-/** The parts that hold payments, and the function that answers a call. */
-function createCounter(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
+/** Connects the journal, the steps and the platform, and answers calls. */
+function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
   const { dataDir, clock = systemClock, warn = () => {} } = options;
   const { stepMs = defaultStepMs, display = 'image/png' } = options;
   const isBroken: IsBroken = (asked) => asked === mode();
-  const journal = openJournal(dataDir);
+  const journal = openPaymentJournal(dataDir);
   const platform = platformOf(options, warn);
   const onFault = (error: unknown) => warn(error instanceof Error ? error.message : String(error));
   const shared = { journal, clock, isBroken, onFault };
-  const sender = createSender({ ...shared, platform, retryMs: options.retryMs, warn });
-  const { queue, own } = sender;
-  const stage = createStage({ ...shared, queue, own, display });
+  const eventSender = createEventSender({ ...shared, platform, retryMs: options.retryMs, warn });
+  const { queue, registerEvent } = eventSender;
+  const stepRunner = createPaymentStepRunner({ ...shared, queue, registerEvent, display });
   const fingerprintKey = fingerprintKeyIn(dataDir);
-  const desk = createDesk({ ...shared, stage, stepMs, display, fingerprintKey });
+  const provider = createReferenceProvider({
+    ...shared,
+    stepRunner,
+    stepMs,
+    display,
+    fingerprintKey,
+  });
   const secrets = () => platform.secrets();
-  const answer = createProviderCalls({ provider: desk, secrets, clock, onFault });
+  const answer = createProviderCalls({ provider: provider, secrets, clock, onFault });
 
-  const world = () => ({
+  const providerState = () => ({
     isBroken,
     secrets: platform.secrets(),
     now: clock.now(),
@@ -150,20 +162,20 @@ function createCounter(options: QrProviderOptions, mode: () => BrokenMode | unde
     journal,
     async start() {
       await queue.start();
-      for (const payment of journal.payments.values()) stage.arm(payment);
+      for (const payment of journal.payments.values()) stepRunner.scheduleNextStep(payment);
     },
-    async say(call: ProviderCall): Promise<ProviderReply> {
+    async handle(call: ProviderCall): Promise<ProviderReply> {
       const isDown = existsSync(join(dataDir, downFile));
-      if (isDown && call.path === providerPaths.health) return answered(200, { status: 'Down' });
-      if (isDown) return answered(503, { code: 'down' });
-      if (platform.secrets().length === 0) return answered(503, { code: 'no_platform_yet' });
+      if (isDown && call.path === providerPaths.health) return jsonReply(200, { status: 'Down' });
+      if (isDown) return jsonReply(503, { code: 'down' });
+      if (platform.secrets().length === 0) return jsonReply(503, { code: 'no_platform_yet' });
       if (mode() === undefined) return answer(call);
-      const asked = broughtIn(call, world());
-      if ('status' in asked) return asked;
-      return sentOut(asked, await answer(asked), world());
+      const changedCall = changeIncomingCall(call, providerState());
+      if ('status' in changedCall) return changedCall;
+      return changeOutgoingReply(changedCall, await answer(changedCall), providerState());
     },
     async stop() {
-      await stage.stop();
+      await stepRunner.stop();
       await queue.stop();
       platform.close();
       journal.close();
@@ -173,8 +185,7 @@ function createCounter(options: QrProviderOptions, mode: () => BrokenMode | unde
 
 /**
  * Starts a reference provider of QR payments, for both scenarios: where the consumer scans it shows
- * an EMV merchant-presented code, where the merchant scans it reads what the consumer showed. Amounts
- * ask for stories; the README lists them.
+ * an EMV merchant-presented code, where the merchant scans it reads what the consumer showed. Test amounts select the course of a payment; the README lists them.
  *
  * @param options address, directory, the platform, delays in milliseconds
  * @throws Error when the port is taken or the directory cannot be read
@@ -192,42 +203,42 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   const prefix = (options.path ?? '').replace(/\/+$/, '');
   let mode = options.broken;
   const isBroken: IsBroken = (asked) => asked === mode;
-  const counter = createCounter(options, () => mode);
-  const deliveries = createDeliveries({ lateMs, isBroken });
+  const handler = createCallHandler(options, () => mode);
+  const answerSender = createAnswerSender({ lateMs, isBroken });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
     const { method = '', url = '', headers } = request;
     if (body === undefined) return;
     if (!url.startsWith(prefix)) {
-      deliveries.write(response, answered(404, { code: 'address_unknown' }));
+      answerSender.write(response, jsonReply(404, { code: 'address_unknown' }));
       return;
     }
     const call = { method, path: url.slice(prefix.length), headers, body };
-    deliveries.deliver(call, await counter.say(call), response);
+    answerSender.deliver(call, await handler.handle(call), response);
   }
 
   const server = createServer((request, response) => {
-    // What breaks off on the way was no call; a journal that cannot be written answers nothing.
+    // An interrupted request is not a call. Where the journal cannot be written, the provider sends no answer.
     serve(request, response).catch(() => request.socket.destroy());
   });
   server.maxConnections = connectionsMax;
 
   async function stop(): Promise<void> {
-    deliveries.stop();
+    answerSender.stop();
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
-    await counter.stop();
+    await handler.stop();
   }
 
   try {
     const port = await listen(server, host, options.port);
-    await counter.start();
+    await handler.start();
     return {
       port,
       url: `http://${host}:${port}${prefix}`,
-      ledger: () => ledgerOf(counter.journal.payments.values()),
+      ledger: () => ledgerOf(handler.journal.payments.values()),
       setBroken(next) {
         mode = next;
       },
@@ -235,7 +246,7 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
       stop,
     };
   } catch (error) {
-    await counter.stop();
+    await handler.stop();
     throw error;
   }
 }

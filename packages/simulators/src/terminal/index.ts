@@ -1,23 +1,36 @@
-// The door of the simulated terminal.
+// The public interface of the simulated terminal.
+
+export type { PinPadKeys } from './cards/pin-pad.ts';
+export { type TerminalFault, terminalFaults, terminalTestAmounts } from './cards/test-amounts.ts';
 export {
   type CardBehaviour,
   type CardEntry,
+  type CardholderVerification,
   type TestCard,
   testCards,
-  type Verification,
-} from './cards.ts';
-export { type CloudChannel, type CloudOptions, connectToCloud } from './cloud.ts';
-export type { DeviceFacts } from './device-calls.ts';
-export { type LocalListener, type LocalOptions, listenLocally } from './local.ts';
-export type { Terminal, TerminalOptions } from './options.ts';
-export type { PinPadKeys } from './pin-pad.ts';
-export { type Asked, connectTerminalPlatform, type TerminalPlatform } from './platform.ts';
-export { type StartedTerminal, type StartOptions, startTerminal } from './started.ts';
-export { amountStories, type TerminalFault, terminalFaults } from './stories.ts';
-export { createTerminal } from './terminal.ts';
+} from './cards/test-cards.ts';
+export {
+  type CloudChannel,
+  type CloudOptions,
+  connectToCloud,
+} from './connections/cloud-connector.ts';
+export {
+  type LocalListener,
+  type LocalOptions,
+  listenLocally,
+} from './connections/local-listener.ts';
 export type {
   TerminalChannel,
-  TerminalHappening,
+  TerminalEvent,
   TerminalScreen,
   TerminalTimes,
-} from './work.ts';
+} from './context/service-context.ts';
+export type { Terminal, TerminalOptions } from './context/terminal-interface.ts';
+export type { DeviceConnection } from './platform/device-requests.ts';
+export {
+  connectTerminalPlatform,
+  type PlatformAnswer,
+  type TerminalPlatform,
+} from './platform/payments-api.ts';
+export { type StartedTerminal, type StartOptions, startTerminal } from './start-terminal.ts';
+export { createTerminal } from './terminal.ts';

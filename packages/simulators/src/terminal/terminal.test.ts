@@ -12,18 +12,18 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
-import { testCards } from './cards.ts';
+import { testCards } from './cards/test-cards.ts';
 import {
-  address,
   at,
   cashierTill,
-  folder,
-  givingBack,
+  createTestTerminal,
   keys,
-  pay,
-  quick,
-  stage,
-} from './stage.fixture.ts';
+  newAddress,
+  paymentRequest,
+  shortTimes,
+  temporaryFolder,
+  undoRequest,
+} from './terminal.fixture.ts';
 
 /** Ciphertext and identifiers aside, in which digits may come to look like a card's. */
 const withoutChance = (text: string) =>
@@ -32,8 +32,8 @@ const withoutChance = (text: string) =>
     .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
 
 test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
-  const { ask, fake, terminal, dataDir } = stage();
-  const { first } = await ask(pay(12.5));
+  const { ask, fake, terminal, dataDir } = createTestTerminal();
+  const { first } = await ask(paymentRequest(12.5));
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
   assert.equal(first.body.Response.Result, 'Success');
   assert.equal(first.body.PaymentResult?.AmountsResp?.AuthorizedAmount, 12.5);
@@ -78,23 +78,23 @@ test('each card does what its label says', async () => {
     'declines-late': 'Refusal',
   };
   for (const { name } of testCards) {
-    const { terminal, conditionOf, fake } = stage();
+    const { terminal, conditionOf, fake } = createTestTerminal();
     if (name === 'wrong-pin') fake.next('WrongPin', 'WrongPin', 'WrongPin', 'WrongPin');
     if (name === 'wrong-pin-once') fake.next('WrongPin');
     terminal().setCard(name);
-    const condition = await conditionOf(pay(10));
+    const condition = await conditionOf(paymentRequest(10));
     assert.equal(condition, expected[name] ?? 'Success', name);
     assert.equal(fake.taken(), condition === 'Success' ? 1000 : 0, name);
-    assert.deepEqual(terminal().owed(), { reversals: 0, uploads: 0 }, name);
+    assert.deepEqual(terminal().pendingCounts(), { reversals: 0, uploads: 0 }, name);
     await terminal().stop();
   }
 });
 
 test('a tap that wants a PIN is repeated with it, once', async () => {
-  const { terminal, conditionOf, fake } = stage();
+  const { terminal, conditionOf, fake } = createTestTerminal();
   fake.next('AsksPin');
   terminal().setCard('tap');
-  assert.equal(await conditionOf(pay(10)), 'Success');
+  assert.equal(await conditionOf(paymentRequest(10)), 'Success');
   const [tap, again] = fake.sold;
   assert.equal(tap?.['pinblock'], undefined);
   assert.equal(again?.['entryMode'], 'ContactlessChip');
@@ -105,10 +105,10 @@ test('a tap that wants a PIN is repeated with it, once', async () => {
 });
 
 test('what was declined or approved in part is told so', async () => {
-  const { terminal, ask, conditionOf, fake } = stage();
+  const { terminal, ask, conditionOf, fake } = createTestTerminal();
   fake.next('Declines', 'TakesHalf');
-  assert.equal(await conditionOf(pay(10)), 'Refusal');
-  const { first } = await ask(pay(10, { PaymentData: { SplitPaymentFlag: true } }));
+  assert.equal(await conditionOf(paymentRequest(10)), 'Refusal');
+  const { first } = await ask(paymentRequest(10, { PaymentData: { SplitPaymentFlag: true } }));
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
   assert.equal(first.body.Response.Result, 'Partial');
   assert.equal(first.body.PaymentResult?.AmountsResp?.AuthorizedAmount, 5);
@@ -116,19 +116,19 @@ test('what was declined or approved in part is told so', async () => {
 });
 
 test('an answer that was lost is found out; a sale that never came was not taken', async () => {
-  const { terminal, conditionOf, fake } = stage();
+  const { terminal, conditionOf, fake } = createTestTerminal();
   fake.next('LosesAnswer', 'NeverGets');
-  assert.equal(await conditionOf(pay(10)), 'Success');
-  assert.equal(await conditionOf(pay(10)), 'UnreachableHost');
+  assert.equal(await conditionOf(paymentRequest(10)), 'Success');
+  assert.equal(await conditionOf(paymentRequest(10)), 'UnreachableHost');
   assert.equal(fake.taken(), 1000);
-  assert.equal(terminal().owed().reversals, 0);
+  assert.equal(terminal().pendingCounts().reversals, 0);
   await terminal().stop();
 });
 
 test('a terminal that forgot its counter finds a key that is new', async () => {
-  const { terminal, conditionOf, fake } = stage();
+  const { terminal, conditionOf, fake } = createTestTerminal();
   fake.next('KsnReused', 'KsnReused', 'KsnReused');
-  assert.equal(await conditionOf(pay(10)), 'Success');
+  assert.equal(await conditionOf(paymentRequest(10)), 'Success');
   const counters = fake.sold.map((body) => readKsn(String(body['ksn'])).counter);
   assert.deepEqual(counters, [1, 4, 8, 16]);
   await terminal().stop();
@@ -141,8 +141,8 @@ test('faults spoil the answer and never the money: TransactionStatus tells', asy
     [8014, 2, false],
     [8015, 1, false],
   ] as const) {
-    const { terminal, ask, statusOf, fake } = stage();
-    const payment = pay(cents / 100);
+    const { terminal, ask, statusOf, fake } = createTestTerminal();
+    const payment = paymentRequest(cents / 100);
     const { texts, isDropped } = await ask(payment);
     assert.equal(texts.length, sent, String(cents));
     assert.equal(isDropped, drops, String(cents));
@@ -155,8 +155,8 @@ test('faults spoil the answer and never the money: TransactionStatus tells', asy
 });
 
 test('a connection that breaks off before anything was asked for takes nothing', async () => {
-  const { terminal, ask, statusOf, fake } = stage();
-  const payment = pay(80.11);
+  const { terminal, ask, statusOf, fake } = createTestTerminal();
+  const payment = paymentRequest(80.11);
   assert.equal((await ask(payment)).isDropped, true);
   const repeated = await statusOf(payment);
   assert.ok(repeated);
@@ -166,8 +166,8 @@ test('a connection that breaks off before anything was asked for takes nothing',
 });
 
 test('a terminal that starts anew in the middle finds out, and the till gets the answer', async () => {
-  const { terminal, ask, statusOf, fake } = stage();
-  const payment = pay(80.16);
+  const { terminal, ask, statusOf, fake } = createTestTerminal();
+  const payment = paymentRequest(80.16);
   const { texts } = await ask(payment);
   assert.deepEqual(texts, []);
   const repeated = await statusOf(payment);
@@ -178,34 +178,38 @@ test('a terminal that starts anew in the middle finds out, and the till gets the
 });
 
 test('while it finds out after a restart it takes nothing new, and a second restart forgets nothing', async () => {
-  const { fake, terminal: other } = stage();
+  const { fake, terminal: other } = createTestTerminal();
   let isSilent = true;
   let enquiries = 0;
-  const find: typeof fake.platform.find = (id) => {
+  const find: typeof fake.platform.findTransaction = (id) => {
     enquiries += 1;
-    return isSilent ? new Promise(() => {}) : fake.platform.find(id);
+    return isSilent ? new Promise(() => {}) : fake.platform.findTransaction(id);
   };
-  const { terminal, ask, conditionOf, statusOf } = stage({ platform: { ...fake.platform, find } });
-  const payment = pay(80.16);
+  const { terminal, ask, conditionOf, statusOf } = createTestTerminal({
+    platform: { ...fake.platform, findTransaction: find },
+  });
+  const payment = paymentRequest(80.16);
   void ask(payment);
   while (enquiries === 0) await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(await conditionOf(pay(10)), 'Busy');
-  assert.equal(await conditionOf(requestOf('Diagnosis', address(), {})), 'Success');
+  assert.equal(await conditionOf(paymentRequest(10)), 'Busy');
+  assert.equal(await conditionOf(requestOf('Diagnosis', newAddress(), {})), 'Success');
   isSilent = false;
   await terminal().reboot();
   const repeated = await statusOf(payment);
   assert.ok(repeated && isMessage(repeated, 'Payment', 'Response'));
   assert.equal(repeated.body.Response.Result, 'Success');
   assert.equal(fake.taken(), 8016);
-  assert.equal(await conditionOf(pay(10)), 'Success');
+  assert.equal(await conditionOf(paymentRequest(10)), 'Success');
   await terminal().stop();
   await other().stop();
 });
 
 test('a restart while a card is waited for: the till hears at once that nothing was taken', async () => {
-  const { terminal, ask, statusOf, fake } = stage({ times: { ...quick, card: 60_000 } });
+  const { terminal, ask, statusOf, fake } = createTestTerminal({
+    times: { ...shortTimes, cardWaitMs: 60_000 },
+  });
   terminal().setCard('absent');
-  const payment = pay(10);
+  const payment = paymentRequest(10);
   const asked = ask(payment);
   await new Promise((resolve) => setImmediate(resolve));
   await terminal().reboot();
@@ -219,23 +223,23 @@ test('a restart while a card is waited for: the till hears at once that nothing 
 
 test('a restart in the middle of a refund or a reversal: it is done once, and the till gets the answer', async () => {
   for (const category of ['Payment', 'Reversal'] as const) {
-    const dataDir = folder();
-    const { terminal, ask, fake } = stage({}, dataDir);
-    const { first } = await ask(pay(10));
-    const asked = givingBack(category, first);
+    const dataDir = temporaryFolder();
+    const { terminal, ask, fake } = createTestTerminal({}, dataDir);
+    const { first } = await ask(paymentRequest(10));
+    const asked = undoRequest(category, first);
     fake.setStuck(true);
     void ask(asked);
     while (fake.operations.length === 0) await new Promise((resolve) => setImmediate(resolve));
     fake.setStuck(false);
     await terminal().reboot();
     await terminal().stop();
-    const after = stage({ platform: fake.platform }, dataDir);
+    const after = createTestTerminal({ platform: fake.platform }, dataDir);
     const repeated = await after.statusOf(asked);
     assert.ok(repeated, category);
     assert.equal(resultOf(repeated)?.Result, 'Success', JSON.stringify(repeated.body));
     assert.equal(new Set(fake.operations).size, 1, 'one operation, however often it is asked for');
     assert.equal(fake.operations.length, 2);
-    const { first: totals } = await after.ask(requestOf('GetTotals', address(), {}));
+    const { first: totals } = await after.ask(requestOf('GetTotals', newAddress(), {}));
     assert.ok(totals && isMessage(totals, 'GetTotals', 'Response'));
     const counted = totals.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) =>
       PaymentTotals.map(({ TransactionCount }) => TransactionCount),
@@ -246,8 +250,8 @@ test('a restart in the middle of a refund or a reversal: it is done once, and th
 });
 
 test('identifications are remembered over a restart, and so are answers', async () => {
-  const { terminal, ask, statusOf, restart, fake } = stage();
-  const payment = pay(10);
+  const { terminal, ask, statusOf, restart, fake } = createTestTerminal();
+  const payment = paymentRequest(10);
   await ask(payment);
   await restart();
   const { first } = await ask(payment);
@@ -259,10 +263,12 @@ test('identifications are remembered over a restart, and so are answers', async 
 });
 
 test('an abort ends what waits for a card, and comes too late afterwards', async () => {
-  const { terminal, ask, fake } = stage({ times: { ...quick, card: 60_000 } });
+  const { terminal, ask, fake } = createTestTerminal({
+    times: { ...shortTimes, cardWaitMs: 60_000 },
+  });
   terminal().setCard('absent');
-  const payment = pay(10);
-  const abort = requestOf('Abort', address(), {
+  const payment = paymentRequest(10);
+  const abort = requestOf('Abort', newAddress(), {
     MessageReference: referenceTo(payment.header),
     AbortReason: 'MerchantAbort',
   });
@@ -278,15 +284,15 @@ test('an abort ends what waits for a card, and comes too late afterwards', async
 });
 
 test('a chip approves by itself; the sale is uploaded when the platform is back', async () => {
-  const { terminal, conditionOf, fake } = stage();
+  const { terminal, conditionOf, fake } = createTestTerminal();
   terminal().setCard('offline');
   fake.setUp(false);
-  assert.equal(await conditionOf(pay(10)), 'Success');
-  assert.equal(terminal().owed().uploads, 1);
+  assert.equal(await conditionOf(paymentRequest(10)), 'Success');
+  assert.equal(terminal().pendingCounts().uploads, 1);
   fake.setUp(true);
   terminal().setReachable(true);
   const end = Date.now() + 30_000;
-  while (terminal().owed().uploads > 0 && Date.now() < end) {
+  while (terminal().pendingCounts().uploads > 0 && Date.now() < end) {
     await new Promise((resolve) => setImmediate(resolve));
   }
   const [body] = fake.sold;
@@ -297,31 +303,36 @@ test('a chip approves by itself; the sale is uploaded when the platform is back'
 });
 
 test('refund, completion and reversal name their original', async () => {
-  const { terminal, ask, conditionOf, fake } = stage();
-  const { first } = await ask(pay(10, { PaymentData: { PaymentType: 'FirstReservation' } }));
+  const { terminal, ask, conditionOf, fake } = createTestTerminal();
+  const { first } = await ask(
+    paymentRequest(10, { PaymentData: { PaymentType: 'FirstReservation' } }),
+  );
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
   const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
-  const on = (PaymentType: string, amount: number) =>
-    pay(amount, {
+  const followUp = (PaymentType: string, amount: number) =>
+    paymentRequest(amount, {
       PaymentTransaction: {
         AmountsReq: { Currency: 'EUR', RequestedAmount: amount },
         OriginalPOITransaction,
       },
       PaymentData: { PaymentType },
     });
-  assert.equal(await conditionOf(on('Completion', 8)), 'Success');
-  assert.equal(await conditionOf(on('Refund', 3)), 'Success');
-  assert.equal(await conditionOf(pay(3, { PaymentData: { PaymentType: 'Refund' } })), 'NotAllowed');
-  assert.equal(await conditionOf(on('Instalment', 3)), 'UnavailableService');
-  const second = await ask(pay(20));
+  assert.equal(await conditionOf(followUp('Completion', 8)), 'Success');
+  assert.equal(await conditionOf(followUp('Refund', 3)), 'Success');
+  assert.equal(
+    await conditionOf(paymentRequest(3, { PaymentData: { PaymentType: 'Refund' } })),
+    'NotAllowed',
+  );
+  assert.equal(await conditionOf(followUp('Instalment', 3)), 'UnavailableService');
+  const second = await ask(paymentRequest(20));
   assert.ok(second.first && isMessage(second.first, 'Payment', 'Response'));
-  const reversal = requestOf('Reversal', address(), {
+  const reversal = requestOf('Reversal', newAddress(), {
     OriginalPOITransaction: { POITransactionID: second.first.body.POIData?.POITransactionID },
     ReversalReason: 'MerchantCancel',
   } as never);
   assert.equal(await conditionOf(reversal), 'Success');
   assert.equal(fake.taken(), 0);
-  const unknown = requestOf('Reversal', address(), {
+  const unknown = requestOf('Reversal', newAddress(), {
     OriginalPOITransaction: { POITransactionID: { TransactionID: 'nowhere', TimeStamp: at } },
     ReversalReason: 'Malfunction',
   });
@@ -330,12 +341,12 @@ test('refund, completion and reversal name their original', async () => {
 });
 
 test('totals add up, by what was asked for, until the period is closed', async () => {
-  const { terminal, ask } = stage();
-  await ask(pay(10, {}, address('till-1')));
-  await ask(pay(5, {}, address('till-1')));
-  await ask(pay(1, {}, address('till-2')));
+  const { terminal, ask } = createTestTerminal();
+  await ask(paymentRequest(10, {}, newAddress('till-1')));
+  await ask(paymentRequest(5, {}, newAddress('till-1')));
+  await ask(paymentRequest(1, {}, newAddress('till-2')));
   const totals = async (details: readonly 'SaleID'[]) => {
-    const { first } = await ask(requestOf('GetTotals', address(), { TotalDetails: details }));
+    const { first } = await ask(requestOf('GetTotals', newAddress(), { TotalDetails: details }));
     assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
     return first.body.TransactionTotals?.map(({ SaleID, PaymentTotals }) => [
       SaleID,
@@ -352,13 +363,13 @@ test('totals add up, by what was asked for, until the period is closed', async (
     ['till-2', [['Debit', 1, 1]]],
   ]);
   const close = () =>
-    ask(requestOf('Reconciliation', address(), { ReconciliationType: 'SaleReconciliation' }));
+    ask(requestOf('Reconciliation', newAddress(), { ReconciliationType: 'SaleReconciliation' }));
   const { first } = await close();
   assert.ok(first && isMessage(first, 'Reconciliation', 'Response'));
   assert.equal(first.body.POIReconciliationID, '1');
   assert.deepEqual(await totals([]), []);
   const previous = await ask(
-    requestOf('Reconciliation', address(), {
+    requestOf('Reconciliation', newAddress(), {
       ReconciliationType: 'PreviousReconciliation',
       POIReconciliationID: '1',
     }),
@@ -369,13 +380,13 @@ test('totals add up, by what was asked for, until the period is closed', async (
 });
 
 test('busy, in maintenance, without paper, without a login', async () => {
-  const { terminal, conditionOf, ask } = stage();
+  const { terminal, conditionOf, ask } = createTestTerminal();
   terminal().setBusy(true);
-  assert.equal(await conditionOf(pay(1)), 'Busy');
+  assert.equal(await conditionOf(paymentRequest(1)), 'Busy');
   terminal().setBusy(false);
   terminal().setMaintenance(true);
-  assert.equal(await conditionOf(pay(1)), 'Busy');
-  const { first } = await ask(requestOf('Diagnosis', address(), { HostDiagnosisFlag: true }));
+  assert.equal(await conditionOf(paymentRequest(1)), 'Busy');
+  const { first } = await ask(requestOf('Diagnosis', newAddress(), { HostDiagnosisFlag: true }));
   assert.ok(first && isMessage(first, 'Diagnosis', 'Response'));
   assert.equal(first.body.POIStatus?.GlobalStatus, 'Maintenance');
   assert.equal(first.body.HostStatus?.[0]?.IsReachableFlag, true);
@@ -383,7 +394,7 @@ test('busy, in maintenance, without paper, without a login', async () => {
   terminal().setPaper(false);
   const print = requestOf(
     'Print',
-    { ...address(), deviceId: 'D1' },
+    { ...newAddress(), deviceId: 'D1' },
     {
       PrintOutput: {
         DocumentQualifier: 'Document',
@@ -394,15 +405,15 @@ test('busy, in maintenance, without paper, without a login', async () => {
   );
   assert.equal(await conditionOf(print), 'DeviceOut');
   await terminal().stop();
-  const strict = stage({ loginRequired: true });
-  assert.equal(await strict.conditionOf(pay(1)), 'LoggedOut');
+  const strict = createTestTerminal({ loginRequired: true });
+  assert.equal(await strict.conditionOf(paymentRequest(1)), 'LoggedOut');
   await strict.terminal().stop();
 });
 
 test('events reach the tills that are connected, and a cashier judges a signature', async () => {
-  const on = stage();
-  const { terminal, fake } = on;
-  const till = await cashierTill(on, (message, channel) => {
+  const harness = createTestTerminal();
+  const { terminal, fake } = harness;
+  const till = await cashierTill(harness, (message, channel) => {
     if (!isMessage(message, 'Input', 'Request')) return;
     const { Device, InfoQualify } = message.body.InputData;
     const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
@@ -411,7 +422,7 @@ test('events reach the tills that are connected, and a cashier judges a signatur
     void terminal().receive(writeMessage({ header, body }), channel);
   });
   terminal().setCard('signature');
-  await till.pay(pay(10));
+  await till.pay(paymentRequest(10));
   const answer = till.answer();
   assert.ok(answer);
   assert.equal(resultOf(answer)?.ErrorCondition, 'Refusal');
@@ -425,15 +436,15 @@ test('events reach the tills that are connected, and a cashier judges a signatur
 });
 
 test('each reversal has its own identifier, and a second full reversal answers already_refunded', async () => {
-  const { terminal, ask } = stage();
+  const { terminal, ask } = createTestTerminal();
   for (const ReversalReason of ['MerchantCancel', 'Malfunction'] as const) {
     for (const isReserved of [false, true]) {
       const data = isReserved ? { PaymentData: { PaymentType: 'FirstReservation' } } : {};
-      const { first: sold } = await ask(pay(10, data));
+      const { first: sold } = await ask(paymentRequest(10, data));
       assert.ok(sold && isMessage(sold, 'Payment', 'Response'));
       const original = sold.body.POIData?.POITransactionID;
       const reversal = () =>
-        requestOf('Reversal', address(), {
+        requestOf('Reversal', newAddress(), {
           OriginalPOITransaction: { POITransactionID: original },
           ReversalReason,
         } as never);
@@ -455,8 +466,8 @@ test('each reversal has its own identifier, and a second full reversal answers a
 });
 
 test('a refund without its original is refused as unreferenced_refund_not_supported', async () => {
-  const { terminal, ask, fake } = stage();
-  const { first } = await ask(pay(3, { PaymentData: { PaymentType: 'Refund' } }));
+  const { terminal, ask, fake } = createTestTerminal();
+  const { first } = await ask(paymentRequest(3, { PaymentData: { PaymentType: 'Refund' } }));
   assert.ok(first);
   assert.equal(resultOf(first)?.ErrorCondition, 'NotAllowed');
   assert.equal(reasonOf(first), 'unreferenced_refund_not_supported');

@@ -1,4 +1,4 @@
-// The simulated terminal: a machine over the dialogue, whose services pay at the platform.
+// The simulated terminal: receives messages, runs the services, sends the answers.
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -13,39 +13,48 @@ import {
   readMessage,
   writeMessage,
 } from '@switchyard/nexo';
-import { controlsOf } from './controls.ts';
-import { faultOf, happeningOf } from './happenings.ts';
-import { isBegun, isFinished, writtenDown } from './keeping.ts';
-import { begunIn, type Keeper, nothingBegun, openMemory } from './memory.ts';
-import type { Terminal, TerminalOptions } from './options.ts';
-import { pause } from './pauses.ts';
-import { createPinPad } from './pin-pad.ts';
-import { workOff } from './queues.ts';
-import { abandoned, answerAfterRestart, untilFoundOut } from './recovery.ts';
-import { reprinted } from './reprint.ts';
-import { serviceOf } from './services/table.ts';
-import type { TerminalFault } from './stories.ts';
-import { createTill, type Doing } from './till.ts';
+import { createPinPad } from './cards/pin-pad.ts';
+import type { TerminalFault } from './cards/test-amounts.ts';
+import { type ActiveRequest, createTillRequests } from './connections/till-requests.ts';
+import { pause } from './context/pause.ts';
 import {
-  type Inside,
-  type Moment,
-  PowerFault,
-  ServiceFault,
+  PowerLostError,
+  type RuntimeState,
+  type ServiceCall,
+  type ServiceContext,
+  ServiceError,
   type TerminalChannel,
   type TerminalScreen,
   type TerminalTimes,
-  type Work,
-} from './work.ts';
+} from './context/service-context.ts';
+import { errorEvent, messageEvent } from './context/terminal-events.ts';
+import type { Terminal, TerminalOptions } from './context/terminal-interface.ts';
+import { addReprint } from './payments/reprint-receipts.ts';
+import { processQueue } from './payments/reversal-and-upload-queue.ts';
+import {
+  abandonedAnswers,
+  answerAfterRestart,
+  retryUntilRecovered,
+} from './recovery/finish-interrupted-service.ts';
+import { finishService, mayHaveEffect, saveDialogue } from './recovery/save-dialogue.ts';
+import { findService } from './services/service-table.ts';
+import {
+  findInterruptedService,
+  nothingPending,
+  openTerminalStore,
+  type TerminalStore,
+} from './storage/terminal-store.ts';
+import { createControls } from './terminal-controls.ts';
 
 const standardTimes: TerminalTimes = {
-  step: 400,
-  card: 60_000,
-  late: 10_000,
-  reboot: 2_000,
-  enquiry: 1_000,
-  valid: 15_000,
+  stepMs: 400,
+  cardWaitMs: 60_000,
+  lateAnswerMs: 10_000,
+  rebootMs: 2_000,
+  enquiryMs: 1_000,
+  saleValidMs: 15_000,
 };
-const workOffEveryMs = 5_000;
+const queueIntervalMs = 5_000;
 
 type Task = {
   readonly controller: AbortController;
@@ -60,7 +69,7 @@ function serialOf(tsn: string): string {
   return tsn.slice(tsn.lastIndexOf('-') + 1);
 }
 
-function startMoment(): Moment {
+function initialRuntimeState(): RuntimeState {
   return {
     hasPaper: true,
     isInMaintenance: false,
@@ -69,80 +78,87 @@ function startMoment(): Moment {
     isReachable: true,
     fault: undefined,
     cardName: 'mastercard',
-    held: undefined,
+    acquiredCard: undefined,
     capabilities: new Map(),
     lastReceipt: [],
-    typed: new Map(),
+    inputs: new Map(),
   };
 }
 
-/** What is inside of a protected message; the protected message itself where it does not open. */
-function opened(reading: Reading, channel: TerminalChannel, tell: Inside['tell']): Reading {
+/** Decrypts a protected message; returns it unchanged where that fails. */
+function openProtected(
+  reading: Reading,
+  channel: TerminalChannel,
+  emit: ServiceContext['emit'],
+): Reading {
   if (reading.kind !== 'Protected') return reading;
   const inner = channel.protection?.open(reading);
   if (inner !== undefined && inner.kind !== 'Refused') return inner;
-  tell({ type: 'Ignored', reason: inner?.refusal ?? 'protected, and there is no key' });
+  emit({
+    type: 'Ignored',
+    reason: inner?.refusal ?? 'the message is protected, and the terminal has no key',
+  });
   return reading;
 }
 
-function demandReady(
-  { isBusy, isRecovering, isInMaintenance }: Moment,
+function requireReady(
+  { isBusy, isRecovering, isInMaintenance }: RuntimeState,
   { MessageClass, MessageCategory }: Header,
 ): void {
   const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
   if (MessageClass !== 'Service' || isAlways) return;
   if (!(isBusy || isRecovering || isInMaintenance)) return;
-  throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'busy');
+  throw new ServiceError('Busy', isInMaintenance ? 'maintenance' : 'busy');
 }
 
 /**
- * Makes a simulated terminal; one of each directory. It takes up what an earlier one has left open.
+ * Creates a simulated terminal; one for each directory. It resolves the interrupted work of an earlier process.
  *
  * @example
  * const terminal = createTerminal({ tsn, dataDir, platform, keys, now: Date.now, random: randomBytes });
  */
 export function createTerminal(options: TerminalOptions): Terminal {
-  const { tsn: poiId, now, platform, tell = () => undefined } = options;
-  const keeper: Keeper = openMemory(options.dataDir);
-  const moment = startMoment();
+  const { tsn: poiId, now, platform, onEvent: emit = () => undefined } = options;
+  const store: TerminalStore = openTerminalStore(options.dataDir);
+  const runtime = initialRuntimeState();
   const channels = new Set<TerminalChannel>();
   const saleIds = new Map<TerminalChannel, string>();
   let tasks = new Map<string, Task>();
   let generation = 0;
   let isOff = false;
   let power = new AbortController();
-  let doing: Doing | undefined;
+  let activeRequest: ActiveRequest | undefined;
   let screen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
-  let poi = wake();
+  let poi = createDialogue();
 
   const at = () => new Date(now()).toISOString();
-  const till = createTill({
+  const till = createTillRequests({
     poiId,
     now,
-    moment,
+    runtime,
     send,
     ask: (request) => poi.ask(request),
   });
-  const inside: Inside = {
+  const context: ServiceContext = {
     poiId,
     serialNumber: serialOf(poiId),
     now,
     platform,
-    keeper,
-    moment,
-    tell,
+    store,
+    runtime,
+    emit,
     show,
-    askTill: till.askTill,
+    askCashier: till.askCashier,
     sleep: pause,
     random: options.random,
     countryNumeric: options.countryNumeric ?? '250',
     power: () => power.signal,
     times: { ...standardTimes, ...options.times },
-    pad: createPinPad(options.keys, keeper.read().keys),
+    pad: createPinPad(options.keys, store.read().keys),
   };
 
-  function wake() {
-    const { dialogue } = keeper.read();
+  function createDialogue() {
+    const { dialogue } = store.read();
     return createPoiDialogue({
       poiId,
       now,
@@ -160,82 +176,82 @@ export function createTerminal(options: TerminalOptions): Terminal {
       text = channel.protection?.protect(message) ?? writeMessage(message);
     } catch (error) {
       if (!(error instanceof NexoError)) throw error;
-      tell(faultOf(error));
+      emit(errorEvent(error));
       return;
     }
-    tell(happeningOf('Sent', message));
+    emit(messageEvent('Sent', message));
     channel.send(text);
   }
 
   function show(state: TerminalScreen['state'], ...lines: string[]): void {
     const isNew = screen.state !== state;
     screen = { state, lines };
-    tell({ type: 'Screen', screen });
-    if (isNew && doing !== undefined) till.mirror(doing, lines);
+    emit({ type: 'Screen', screen });
+    if (isNew && activeRequest !== undefined) till.showCashierStatus(activeRequest, lines);
   }
 
-  /** In clear: the till may have no key that the terminal knows. The reason never says what did not fit. */
-  function rejectClear(decision: PoiDecision, channel: TerminalChannel): void {
+  /** Sends the rejection unencrypted, because the till may not have the key. The reason has no cryptographic detail. */
+  function sendClearRejection(decision: PoiDecision, channel: TerminalChannel): void {
     if (decision.do === 'Notify') sendClear(decision.message, channel);
-    if (decision.do === 'Ignore') tell({ type: 'Ignored', reason: decision.reason });
+    if (decision.do === 'Ignore') emit({ type: 'Ignored', reason: decision.reason });
   }
 
   async function receive(text: string | Uint8Array, channel: TerminalChannel): Promise<boolean> {
     if (isOff) return false;
     const raw = readMessage(text);
     if (channel.protection !== undefined && raw.kind !== 'Protected') {
-      rejectClear(poi.reject(raw, text, 'has to be protected'), channel);
+      sendClearRejection(poi.reject(raw, text, 'message protection is required'), channel);
       return true;
     }
-    const reading = opened(raw, channel, tell);
+    const reading = openProtected(raw, channel, emit);
     if (reading.kind === 'Protected') {
-      rejectClear(poi.receive(reading, text), channel);
+      sendClearRejection(poi.receive(reading, text), channel);
       return true;
     }
     if (reading.kind === 'Message') {
       saleIds.set(channel, reading.message.header.SaleID);
-      tell(happeningOf('Received', reading.message));
+      emit(messageEvent('Received', reading.message));
     }
-    const decision = writtenDown(inside, poi, poi.receive(reading, text));
-    await act(reprinted(inside, reading, decision), channel);
+    const decision = saveDialogue(context, poi, poi.receive(reading, text));
+    await handleDecision(addReprint(context, reading, decision), channel);
     return true;
   }
 
-  async function act(decision: PoiDecision, channel: TerminalChannel): Promise<void> {
+  async function handleDecision(decision: PoiDecision, channel: TerminalChannel): Promise<void> {
     if (decision.do === 'Answer' || decision.do === 'Notify') send(decision.message, channel);
-    if (decision.do === 'Ignore') tell({ type: 'Ignored', reason: decision.reason });
-    if (decision.do === 'Take') till.take(decision.message);
+    if (decision.do === 'Ignore') emit({ type: 'Ignored', reason: decision.reason });
+    if (decision.do === 'Take') till.receiveAnswer(decision.message);
     if (decision.do === 'Abort') {
       const task = tasks.get(taskKey(decision.running));
       if (task === undefined || task.isCommitted) {
         send(poi.cannotAbort(decision.message), channel);
-      } else task.controller.abort(new ServiceFault('Aborted'));
+      } else task.controller.abort(new ServiceError('Aborted'));
     }
     if (decision.do === 'Run') await run(decision.message, channel);
   }
 
-  /** The answer; undefined where the terminal has lost its power, or there is none to give. */
+  /** The answer; undefined for a notification, which has none. */
   async function answerOf(
     message: AnyMessage,
-    work: Work,
+    call: ServiceCall,
   ): Promise<AnyMessage | 'PowerLost' | undefined> {
     const { header } = message;
     try {
-      demandReady(moment, header);
-      const reply = await serviceOf(header.MessageCategory)(work as Work<never>, inside);
+      requireReady(runtime, header);
+      const reply = await findService(header.MessageCategory)(call as ServiceCall<never>, context);
       return header.MessageType === 'Notification'
         ? undefined
         : { header: answerHeader(header), body: reply };
     } catch (error) {
-      if (error instanceof PowerFault) return 'PowerLost';
-      if (!(error instanceof ServiceFault)) {
-        tell(faultOf(error));
-        if (isBegun(inside, poi, header)) return 'PowerLost';
+      if (error instanceof PowerLostError) return 'PowerLost';
+      if (!(error instanceof ServiceError)) {
+        emit(errorEvent(error));
+        if (mayHaveEffect(context, poi, header)) return 'PowerLost';
       }
       const { condition, additional, transactionId } =
-        error instanceof ServiceFault
+        error instanceof ServiceError
           ? error
-          : new ServiceFault('UnavailableService', 'terminal_fault');
+          : new ServiceError('UnavailableService', 'terminal_fault');
       if (header.MessageClass === 'Service') show('Declined', additional ?? condition);
       return failureTo(message, condition, {
         at: at(),
@@ -246,48 +262,48 @@ export function createTerminal(options: TerminalOptions): Terminal {
 
   async function run(message: AnyMessage, channel: TerminalChannel): Promise<void> {
     const { header } = message;
-    const mine = generation;
+    const ownGeneration = generation;
     const task: Task = { controller: new AbortController(), channel, isCommitted: false };
     let fault: TerminalFault | undefined;
     tasks.set(taskKey(header), task);
     const isMain = poi.running() === header;
-    if (isMain) doing = { header, channel };
-    const work: Work = {
+    if (isMain) activeRequest = { header, channel };
+    const call: ServiceCall = {
       header,
       channel,
       signal: task.controller.signal,
-      body: message.body as Work['body'],
-      commit: () => {
+      body: message.body as ServiceCall['body'],
+      preventAbort: () => {
         if (task.controller.signal.aborted) throw task.controller.signal.reason as Error;
         task.isCommitted = true;
       },
-      spoil: (chosen) => {
+      injectFault: (chosen) => {
         fault = chosen;
       },
     };
-    const answer = await answerOf(message, work);
-    if (mine !== generation) return;
+    const answer = await answerOf(message, call);
+    if (ownGeneration !== generation) return;
     const isLost = answer === 'PowerLost';
-    if (isLost || (answer !== undefined && !isFinished(inside, poi, { answer, isMain }))) {
+    if (isLost || (answer !== undefined && !finishService(context, poi, { answer, isMain }))) {
       await reboot();
       return;
     }
     tasks.delete(taskKey(header));
     if (answer !== undefined) await deliver(answer, channel, fault);
-    if (!isMain || mine !== generation) return;
-    doing = undefined;
-    void idleSoon(mine);
+    if (!isMain || ownGeneration !== generation) return;
+    activeRequest = undefined;
+    void showIdleLater(ownGeneration);
   }
 
-  async function idleSoon(mine: number): Promise<void> {
-    await inside.sleep(inside.times.step * 3);
-    if (mine !== generation || poi.running() !== undefined) return;
+  async function showIdleLater(ownGeneration: number): Promise<void> {
+    await context.sleep(context.times.stepMs * 3);
+    if (ownGeneration !== generation || poi.running() !== undefined) return;
     const isEnded = ['Approved', 'Declined', 'Asking', 'Pin', 'Card'].includes(screen.state);
-    if (isEnded && moment.held === undefined) showIdle();
+    if (isEnded && runtime.acquiredCard === undefined) showIdle();
   }
 
   function showIdle(): void {
-    if (moment.isInMaintenance) show('OutOfService', 'Maintenance');
+    if (runtime.isInMaintenance) show('OutOfService', 'Maintenance');
     else show('Idle', 'Welcome');
   }
 
@@ -296,12 +312,12 @@ export function createTerminal(options: TerminalOptions): Terminal {
     channel: TerminalChannel,
     fault: TerminalFault | undefined,
   ): Promise<void> {
-    if (fault !== undefined) tell({ type: 'Fault', fault });
+    if (fault !== undefined) emit({ type: 'Fault', fault });
     if (fault === 'DropAfter') {
       channel.drop();
       return;
     }
-    if (fault === 'Delay') await inside.sleep(inside.times.late);
+    if (fault === 'Delay') await context.sleep(context.times.lateAnswerMs);
     if (fault === 'Garbage') {
       channel.send('{"SaleToPOIResponse":{"MessageHeader":{"MessageClass"');
       return;
@@ -310,52 +326,53 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (fault === 'Duplicate') send(answer, channel);
   }
 
-  const recover = (mine: number): Promise<void> => untilFoundOut(inside, () => recoverOnce(mine));
+  const recover = (ownGeneration: number): Promise<void> =>
+    retryUntilRecovered(context, () => recoverOnce(ownGeneration));
 
-  async function recoverOnce(mine: number): Promise<void> {
-    const memory = keeper.read();
-    const begun = begunIn(memory);
-    const left = abandoned(inside, memory.dialogue?.services ?? [], begun);
-    for (const answer of left) poi.finish(answer);
-    if (left.length > 0) keeper.keep({ dialogue: poi.memory() });
+  async function recoverOnce(ownGeneration: number): Promise<void> {
+    const memory = store.read();
+    const begun = findInterruptedService(memory);
+    const abandoned = abandonedAnswers(context, memory.dialogue?.services ?? [], begun);
+    for (const answer of abandoned) poi.finish(answer);
+    if (abandoned.length > 0) store.update({ dialogue: poi.memory() });
     if (begun !== undefined) {
-      const answer = await answerAfterRestart(inside);
-      if (mine !== generation) return;
+      const answer = await answerAfterRestart(context);
+      if (ownGeneration !== generation) return;
       if (answer !== undefined) poi.finish(answer);
-      keeper.keep({ dialogue: poi.memory(), ...nothingBegun });
+      store.update({ dialogue: poi.memory(), ...nothingPending });
     }
-    moment.isRecovering = false;
+    runtime.isRecovering = false;
   }
 
   async function reboot(): Promise<void> {
     generation += 1;
-    const mine = generation;
+    const ownGeneration = generation;
     isOff = true;
-    power.abort(new PowerFault('off'));
+    power.abort(new PowerLostError('off'));
     power = new AbortController();
-    doing = undefined;
-    tell({ type: 'Fault', fault: 'Reboot' });
-    // A till that waits for an answer sees at once that none will come, also where it is not attached.
+    activeRequest = undefined;
+    emit({ type: 'Fault', fault: 'Reboot' });
+    // Close the connections of waiting tills, also of those that are not attached.
     const broken = new Set(channels);
     for (const { controller, channel } of tasks.values()) {
-      controller.abort(new PowerFault('off'));
+      controller.abort(new PowerLostError('off'));
       broken.add(channel);
     }
     tasks = new Map();
-    till.forget();
+    till.cancelAll();
     for (const channel of broken) channel.drop();
     channels.clear();
-    moment.capabilities.clear();
-    Object.assign(moment, { held: undefined, fault: undefined });
+    runtime.capabilities.clear();
+    Object.assign(runtime, { held: undefined, fault: undefined });
     show('OutOfService', 'Starting');
-    await inside.sleep(inside.times.reboot);
-    if (mine !== generation) return;
-    poi = wake();
-    moment.isRecovering = true;
+    await context.sleep(context.times.rebootMs);
+    if (ownGeneration !== generation) return;
+    poi = createDialogue();
+    runtime.isRecovering = true;
     isOff = false;
     showIdle();
     notify('Initialised');
-    await recover(mine);
+    await recover(ownGeneration);
   }
 
   function notify(event: Parameters<typeof eventOf>[0]): void {
@@ -367,10 +384,10 @@ export function createTerminal(options: TerminalOptions): Terminal {
     }
   }
 
-  const settle = () => workOff(inside);
-  const timer = setInterval(settle, workOffEveryMs);
+  const processQueueNow = () => processQueue(context);
+  const timer = setInterval(processQueueNow, queueIntervalMs);
   timer.unref();
-  const recovering = recover(generation).then(settle);
+  const recovering = recover(generation).then(processQueueNow);
 
   return {
     tsn: poiId,
@@ -384,15 +401,15 @@ export function createTerminal(options: TerminalOptions): Terminal {
         saleIds.delete(channel);
       };
     },
-    ...controlsOf({ moment, keeper, notify, showIdle, settle }),
+    ...createControls({ runtime, store, notify, showIdle, settle: processQueueNow }),
     async stop() {
       notify('Shutdown');
       clearInterval(timer);
-      power.abort(new PowerFault('off'));
+      power.abort(new PowerLostError('off'));
       await recovering;
       generation += 1;
       isOff = true;
-      for (const { controller } of tasks.values()) controller.abort(new PowerFault('off'));
+      for (const { controller } of tasks.values()) controller.abort(new PowerLostError('off'));
       platform.close();
     },
   };

@@ -166,7 +166,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Exit
       sharedKey: options.keyFile === undefined ? undefined : readSharedKey(options.keyFile),
       loginRequired: options.login ?? false,
       now: () => environment.clock.now(),
-      tell: window.onEvent,
+      onEvent: window.onEvent,
       onCloud: window.cloud,
       onClaimCode: window.claimCode,
     });

@@ -1,6 +1,6 @@
 /** Shows the simulated terminal: screen, receipt, and messages that it receives and sends. */
 import { defined } from '@switchyard/contract';
-import type { TerminalFault, TerminalHappening, TerminalScreen } from '@switchyard/simulators';
+import type { TerminalEvent, TerminalFault, TerminalScreen } from '@switchyard/simulators';
 import type { CommandContext } from '../../command-line/command-runner.ts';
 import type { Colour } from '../../output/colours.ts';
 import { escapeText } from '../../output/escape-text.ts';
@@ -9,7 +9,7 @@ import { type LogLine, layOutScreen } from './terminal-screen-layout.ts';
 export type TerminalWindow = {
   /** Whether the window is redrawn in place; otherwise each event is a line. */
   readonly isDrawn: boolean;
-  onEvent(terminalEvent: TerminalHappening): void;
+  onEvent(terminalEvent: TerminalEvent): void;
   cloud(state: string, error?: string): void;
   /** A person enters it at the platform, so that the terminal becomes Claimed. */
   claimCode(claimCode: string): void;
@@ -34,7 +34,7 @@ const clearToEnd = '\u001b[K';
 const clearBelow = '\u001b[J';
 
 /** The log line of an event; undefined for events without one. */
-export function formatEvent(terminalEvent: TerminalHappening): string | undefined {
+export function formatEvent(terminalEvent: TerminalEvent): string | undefined {
   switch (terminalEvent.type) {
     case 'Screen':
       return undefined;
@@ -69,18 +69,18 @@ export function formatEvent(terminalEvent: TerminalHappening): string | undefine
   }
 }
 
-function eventColour(terminalEvent: TerminalHappening): Colour | undefined {
+function eventColour(terminalEvent: TerminalEvent): Colour | undefined {
   if (terminalEvent.type === 'Fault' || terminalEvent.type === 'Ignored') return 'yellow';
   if (terminalEvent.type === 'Received') return 'cyan';
   if (terminalEvent.type !== 'Sent' || terminalEvent.result === undefined) return undefined;
   return terminalEvent.result === 'Failure' ? 'red' : 'green';
 }
 
-const isPaymentRequest = (terminalEvent: TerminalHappening): boolean =>
+const isPaymentRequest = (terminalEvent: TerminalEvent): boolean =>
   terminalEvent.type === 'Received' && terminalEvent.category === 'Payment';
 
 /** Display messages repeat what the screen shows, so the log leaves them out. */
-const isDisplayMessage = (terminalEvent: TerminalHappening): boolean =>
+const isDisplayMessage = (terminalEvent: TerminalEvent): boolean =>
   (terminalEvent.type === 'Sent' || terminalEvent.type === 'Received') &&
   terminalEvent.category === 'Display';
 
@@ -148,7 +148,7 @@ export function createTerminalWindow(
       .catch(() => undefined);
 
   /** Without a window, screens and receipts are lines too. */
-  function writeEventLines(terminalEvent: TerminalHappening): void {
+  function writeEventLines(terminalEvent: TerminalEvent): void {
     if (terminalEvent.type === 'Screen')
       writeLine(`shows: ${terminalEvent.screen.lines.join(' · ')}`);
     if (terminalEvent.type !== 'Printed') return;

@@ -1,5 +1,5 @@
 // Adapter for ISO 8583 hosts over TCP, configured by a dialect table.
-import type { Host, Message } from '@switchyard/iso8583';
+import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
@@ -18,7 +18,7 @@ import { correlationKey, toAcquirerOutcome, toIso8583Message } from './payment-m
 
 type Options = ConnectionPorts & {
   link: Iso8583HostLink;
-  compiledHost: Host;
+  compiledHost: CompiledHost;
   /** Not needed if the host requires no MAC and accepts no PIN. */
   hsm?: Pick<Hsm, 'mac'> | undefined;
   keyRing?: ZoneKeyRing | undefined;

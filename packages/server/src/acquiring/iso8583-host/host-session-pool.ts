@@ -1,5 +1,5 @@
 // Manages the sessions with a host, correlates responses, and answers network management requests.
-import type { Host, Message } from '@switchyard/iso8583';
+import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/message-reference.ts';
@@ -30,7 +30,7 @@ export type HostLink = ReturnType<typeof openHostLink>;
 
 type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
   Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
-    compiledHost: Host;
+    compiledHost: CompiledHost;
     /** Default 1. */
     connectionCount?: number | undefined;
     keyRing?: ZoneKeyRing | undefined;

@@ -3,15 +3,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   builtInHosts,
+  type CompiledHost,
   compileHost,
-  type Host,
   type HostTable,
   readHostTable,
 } from '@switchyard/iso8583';
 import { type Clock, createFileCache, type Log } from '../../platform/index.ts';
 
 /** A compiled host, and a version that changes with its table file. */
-export type LoadedHost = { host: Host; version: string };
+export type LoadedHost = { host: CompiledHost; version: string };
 
 export type HostTables = ReturnType<typeof createHostTables>;
 

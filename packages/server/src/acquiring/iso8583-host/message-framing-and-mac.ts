@@ -1,6 +1,6 @@
 // Encodes messages into frames and decodes payloads, with the MAC of the dialect table.
 import { timingSafeEqual } from 'node:crypto';
-import { createDeframer, encodeFrame, type Host, type Message } from '@switchyard/iso8583';
+import { type CompiledHost, createDeframer, encodeFrame, type Message } from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
 
 /** A MAC is missing, is invalid or cannot be computed. */
@@ -11,7 +11,7 @@ export class MacError extends Error {
 export type MessageFraming = ReturnType<typeof createMessageFraming>;
 
 export type MessageFramingOptions = {
-  host: Host;
+  host: CompiledHost;
   /** Hexadecimal; default from the dialect table. */
   tpdu?: string | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
@@ -38,13 +38,13 @@ export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: Messag
   async function encodeWithMac(message: Message): Promise<Buffer> {
     const [keyRef] = listMacKeyRefs();
     if (keyRef === undefined) throw new MacError('the link has no MAC key');
-    const { over, seal } = host.unsealed(message);
+    const { over, seal } = host.encodeWithoutMac(message);
     return frame(seal(await computeMac(keyRef, over)));
   }
 
   async function decodeAndVerifyMac(payload: Buffer): Promise<Message> {
-    const { message, over, code } = host.opened(payload);
-    if (!host.wantsMac(message.mti)) return message;
+    const { message, over, code } = host.decodeWithMac(payload);
+    if (!host.requiresMac(message.mti)) return message;
     if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
     for (const keyRef of listMacKeyRefs()) {
@@ -56,7 +56,7 @@ export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: Messag
   return {
     /** Synchronous if the message has no MAC. */
     encodeMessage: (message: Message): Buffer | Promise<Buffer> =>
-      host.wantsMac(message.mti) ? encodeWithMac(message) : frame(host.encode(message)),
+      host.requiresMac(message.mti) ? encodeWithMac(message) : frame(host.encode(message)),
     /**
      * Copies the payload before the HSM call, because it may be a view of a reused buffer.
      *
@@ -66,6 +66,6 @@ export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: Messag
       table.mac === undefined ? host.decode(payload) : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
     /** False if financial messages require a MAC key and none exists. */
-    hasRequiredKeys: () => !host.wantsMac(financialMti) || listMacKeyRefs().length > 0,
+    hasRequiredKeys: () => !host.requiresMac(financialMti) || listMacKeyRefs().length > 0,
   };
 }

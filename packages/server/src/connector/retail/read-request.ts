@@ -1,6 +1,6 @@
 // Reads the header of what a point of sale sends; the body is the terminal's to judge.
 import { type FieldError, refuse } from '@switchyard/contract';
-import { factsOf, type Header, type Reading, readMessage } from '@switchyard/nexo';
+import { categoryRules, type Header, type Reading, readMessage } from '@switchyard/nexo';
 
 export type Asked = {
   /** As it came. */
@@ -61,7 +61,8 @@ export function readAsked(body: Buffer): Asked {
     text: body.toString('utf8'),
     header,
     key: keyOf(header),
-    isAnswered: MessageType === 'Request' && factsOf(MessageCategory).bodies.Response !== undefined,
+    isAnswered:
+      MessageType === 'Request' && categoryRules(MessageCategory).bodies.Response !== undefined,
     service:
       MessageClass === 'Service' && ServiceID !== undefined
         ? { serviceId: ServiceID, saleId: SaleID }

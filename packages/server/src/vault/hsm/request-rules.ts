@@ -1,5 +1,5 @@
 // What is asked of a module, judged before it is asked: forms, pairings, and the PCI table of formats.
-import { mayTranslate, type PinBlockFormat, PinError, readKsn } from '@switchyard/pin';
+import { isTranslationAllowed, type PinBlockFormat, PinError, readKsn } from '@switchyard/pin';
 import { derivationOf, isOpenTo, type KeyEntry, type KeyTable } from './key-table.ts';
 import {
   type DataRequest,
@@ -108,7 +108,7 @@ export function demandTranslation(
   sealing: Pick<KeyEntry, 'algorithm'>,
 ): Buffer {
   const { inFormat, outFormat, pan, pinBlock } = request;
-  if (!mayTranslate(blockFormatOf(inFormat), blockFormatOf(outFormat))) {
+  if (!isTranslationAllowed(blockFormatOf(inFormat), blockFormatOf(outFormat))) {
     throw new HsmError('FormatNotAllowed');
   }
   if (!fitsAlgorithm(inFormat, cipherOf(opening)) || !fitsAlgorithm(outFormat, sealing.algorithm)) {

@@ -10,7 +10,8 @@ import type { Scene } from '../test-merchant.ts';
 import { fromOutside } from './server-process.ts';
 
 const bin = fileURLToPath(new URL('../../../../cli/bin/switchyard.cjs', import.meta.url));
-const source = (name: string): string => new URL(`../../../../cli/src/${name}`, import.meta.url).href;
+const source = (name: string): string =>
+  new URL(`../../../../cli/src/${name}`, import.meta.url).href;
 const endsWithinMs = 120_000;
 
 export type Ended = {

@@ -1,0 +1,342 @@
+// Turns canonical messages into those of a host and back, as the host's table says.
+import { Iso8583Error } from '../errors.ts';
+import type { Fields, Message } from '../message.ts';
+import type { HostTable, NetworkFunction } from './host-table.ts';
+import { compileLayout, type Layout } from './value-layout.ts';
+
+/** The time in milliseconds since 1970: DE12 of 1993 needs the year. */
+export type Now = () => number;
+
+export type Converter = {
+  toHost(message: Message): Message;
+  toCanonical(message: Message): Message;
+};
+
+type Codes = { readonly [code: string]: string };
+
+const canonicalNetwork: { readonly [name in NetworkFunction]: string } = {
+  signOn: '001',
+  signOff: '002',
+  echo: '301',
+  keyChange: '101',
+  keyRequest: '161',
+};
+const originalLayout = 'type:4 stan:6 sent:10 institution:11 zeros:11';
+const keyLayout = 'usage:1 algorithm:1 index:2 check:6 wrapped:*';
+const securityLayout = 'format:2 index:2 zeros:12';
+const originalField = 90;
+const replacementField = 95;
+const networkField = 70;
+const keyField = 48;
+const securityField = 53;
+const malfunction = '96';
+const amountDigits = 12;
+const msPerDay = 86_400_000;
+
+const isReversal = (mti: string) => mti[1] === '4';
+const isNetwork = (mti: string) => mti[1] === '8';
+const isAnswer = (mti: string) => Number(mti[2]) % 2 === 1;
+/** DE22 and DE25 of mail and telephone orders. */
+const remoteOrderMode = '012';
+const remoteOrderCondition = '08';
+const normalCondition = '00';
+/** Of a reversal the canonical DE25 has four digits where it says why. */
+const isReason = (code: string | undefined) => code?.length === 4;
+
+function inverse(codes: Codes | undefined): Codes {
+  // The lowest one that means it is the one that is said; a table itself has 901 before 000.
+  const entries = Object.entries(codes ?? {}).toSorted(([a], [b]) => (a < b ? 1 : -1));
+  return Object.fromEntries(entries.map(([from, to]) => [to, from] as const));
+}
+
+function laidOut(layout: string, field: number): Layout {
+  const compiled = compileLayout(layout);
+  if (compiled === undefined) throw new Iso8583Error('table_invalid', field);
+  return compiled;
+}
+
+/** The year of a month and day that was not long ago, or is tomorrow in another zone. */
+function yearOf(monthDay: string, now: number): string {
+  const limit = new Date(now + 2 * msPerDay);
+  const year = limit.getUTCFullYear();
+  const latest = limit.toISOString().slice(5, 10).replace('-', '');
+  return String(monthDay > latest ? year - 1 : year).slice(-2);
+}
+
+type CodesFor = (mti: string) => Codes;
+
+/** An approval code of a reversal or network message is not one of a sale: each has its own codes first. */
+function responseMaps({
+  responseCodes,
+}: HostTable): { said: CodesFor; meant: CodesFor } | undefined {
+  if (responseCodes === undefined) return undefined;
+  const { financial, reversal = {}, network = {} } = responseCodes;
+  const mapsOf = (codes: (of: Codes) => Codes): CodesFor => {
+    const usual = codes(financial);
+    const ofReversals = { ...usual, ...codes(reversal) };
+    const ofNetwork = { ...usual, ...codes(network) };
+    return (mti) => (isNetwork(mti) ? ofNetwork : isReversal(mti) ? ofReversals : usual);
+  };
+  return { said: mapsOf(inverse), meant: mapsOf((codes) => codes) };
+}
+
+/** A code without a line stays as it is where it fits, and is refused by the field where not. */
+const mapped = (codes: Codes | undefined, code: string): string => codes?.[code] ?? code;
+
+function move(fields: Fields, from: number, to: number, value: string): void {
+  delete fields[from];
+  fields[to] = value;
+}
+
+type Step = (fields: Fields, mti: string) => void;
+
+function localTime({ localTime: kind }: HostTable, now: Now): { out: Step; back: Step } {
+  if (kind === 'TimeAndDate') return { out() {}, back() {} };
+  return {
+    out(fields) {
+      const { 12: time, 13: date } = fields;
+      delete fields[13];
+      if (time !== undefined && date !== undefined) {
+        fields[12] = yearOf(date, now()) + date + time;
+      }
+    },
+    back(fields) {
+      const { 12: both } = fields;
+      if (both === undefined) return;
+      fields[12] = both.slice(-6);
+      fields[13] = both.slice(2, 6);
+    },
+  };
+}
+
+function reasons({ reversalReasons, conditions }: HostTable): { out: Step; back: Step } {
+  const conditionOf = inverse(conditions);
+  const reasonOf = inverse(reversalReasons?.codes);
+  return {
+    out(fields, mti) {
+      const { 25: code } = fields;
+      if (code === undefined) return;
+      const says = isReversal(mti) && isReason(code);
+      // The reason takes the place of the condition, which DE22 still states.
+      const condition = fields[22] === remoteOrderMode ? remoteOrderCondition : normalCondition;
+      fields[25] = mapped(conditions, says ? condition : code);
+      if (!says || reversalReasons === undefined) return;
+      fields[reversalReasons.field] = reversalReasons.codes[code] ?? reversalReasons.otherwise;
+    },
+    back(fields, mti) {
+      const { 25: code } = fields;
+      const place = reversalReasons?.field;
+      const said = place === undefined || !isReversal(mti) ? undefined : fields[place];
+      const reason = said === undefined ? undefined : reasonOf[said];
+      if (reason !== undefined && place !== undefined && !isAnswer(mti)) {
+        delete fields[place];
+        fields[25] = reason;
+      } else if (code !== undefined) fields[25] = mapped(conditionOf, code);
+    },
+  };
+}
+
+function original(table: HostTable, now: Now): { out: Step; back: Step } {
+  const { field, layout } = table.originalData;
+  const theirs = laidOut(layout, field);
+  const ours = laidOut(originalLayout, originalField);
+  const long = /\bsent:12\b/.test(layout);
+  if (field === originalField && layout === originalLayout) return { out() {}, back() {} };
+  return {
+    out(fields) {
+      const parts = ours.read(fields[originalField] ?? '');
+      if (parts === undefined) return;
+      const { type = '', sent = '', institution = '' } = parts;
+      move(
+        fields,
+        originalField,
+        field,
+        theirs.write({
+          ...parts,
+          type: table.version + type.slice(1),
+          sent: long ? yearOf(sent.slice(0, 4), now()) + sent : sent,
+          institution: institution.replace(/^0+(?=.)/, ''),
+        }),
+      );
+    },
+    back(fields) {
+      const parts = theirs.read(fields[field] ?? '');
+      if (parts === undefined) return;
+      const { type = '', sent = '' } = parts;
+      move(
+        fields,
+        field,
+        originalField,
+        ours.write({
+          ...parts,
+          type: `0${type.slice(1)}`,
+          sent: long ? sent.slice(2) : sent,
+        }),
+      );
+    },
+  };
+}
+
+const padded = (amount: number) => String(amount).padStart(amountDigits, '0');
+
+function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
+  const theirs = laidOut(layout, field);
+  const out: Step = (fields) => {
+    const { 4: reversed, [replacementField]: all } = fields;
+    if (all === undefined || reversed === undefined) return;
+    const remaining = Number(all.slice(0, amountDigits));
+    const before = padded(remaining + Number(reversed));
+    move(fields, replacementField, field, theirs.write({ remaining: padded(remaining), before }));
+    if (amountIs === 'Remaining') fields[4] = padded(remaining);
+  };
+  const back: Step = (fields, mti) => {
+    const parts = isReversal(mti) ? theirs.read(fields[field] ?? '') : undefined;
+    const { 4: amount } = fields;
+    if (parts === undefined || amount === undefined) return;
+    const before = Number(parts['before'] ?? Number.NaN);
+    const remaining = amountIs === 'Remaining' ? Number(amount) : Number(parts['remaining']);
+    if (!Number.isSafeInteger(remaining)) return;
+    if (amountIs === 'Remaining' && !Number.isSafeInteger(before)) {
+      // The reversed amount is unknown: the answer is as one that repeats DE4 alone.
+      if (isAnswer(mti)) delete fields[field];
+      return;
+    }
+    if (amountIs === 'Remaining') fields[4] = padded(Math.max(0, before - remaining));
+    move(fields, field, replacementField, padded(remaining).padEnd(42, '0'));
+  };
+  return { out, back };
+}
+
+function network(table: HostTable): { out: Step; back: Step } {
+  const { field, codes } = table.network;
+  const names = Object.keys(canonicalNetwork) as NetworkFunction[];
+  const said = Object.fromEntries(names.map((name) => [canonicalNetwork[name], codes[name]]));
+  const meant = inverse(said);
+  const key = laidOut(table.keyChange.layout, table.keyChange.field);
+  const ours = laidOut(keyLayout, keyField);
+  const sameKey = table.keyChange.field === keyField && table.keyChange.layout === keyLayout;
+  const keyStep = (fields: Fields, from: number, read: Layout, to: number, write: Layout) => {
+    const parts = read.read(fields[from] ?? '');
+    if (parts !== undefined) move(fields, from, to, write.write(parts));
+  };
+  return {
+    out(fields, mti) {
+      const { [networkField]: code } = fields;
+      if (!isNetwork(mti) || code === undefined) return;
+      move(fields, networkField, field, mapped(said, code));
+      if (!sameKey) keyStep(fields, keyField, ours, table.keyChange.field, key);
+    },
+    back(fields, mti) {
+      const { [field]: code } = fields;
+      if (!isNetwork(mti) || code === undefined) return;
+      move(fields, field, networkField, mapped(meant, code));
+      if (!sameKey) keyStep(fields, table.keyChange.field, key, keyField, ours);
+    },
+  };
+}
+
+function security({ securityControl }: HostTable): { out: Step; back: Step } {
+  const ours = laidOut(securityLayout, securityField);
+  const theirs =
+    securityControl === undefined ? undefined : laidOut(securityControl, securityField);
+  return {
+    out(fields) {
+      const parts = ours.read(fields[securityField] ?? '');
+      if (parts === undefined) return;
+      if (theirs === undefined) delete fields[securityField];
+      else fields[securityField] = theirs.write(parts);
+    },
+    back(fields) {
+      const parts = theirs?.read(fields[securityField] ?? '');
+      if (parts !== undefined) fields[securityField] = ours.write(parts);
+    },
+  };
+}
+
+/** DE95 makes a reversal a partial one; DE39 makes an advice that of an offline sale. */
+function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
+  if (fields[replacementField] !== undefined) return ' partial';
+  return fields[39] !== undefined && !isAnswer(mti) ? ' offline' : '';
+}
+
+function codes(table: HostTable): { out: Step; back: Step } {
+  const { entryModes, functionCodes, constants = {}, omit = [], pan } = table;
+  const modeOf = inverse(entryModes);
+  const responses = responseMaps(table);
+  return {
+    out(fields, mti) {
+      const { 22: mode, 39: response } = fields;
+      if (mode !== undefined) fields[22] = mapped(entryModes, mode);
+      if (response !== undefined && responses !== undefined) {
+        const said = responses.said(mti);
+        // A host has no word of its own for a code that its table does not know: it malfunctions.
+        fields[39] = said[response] ?? said[malfunction] ?? response;
+      }
+      const request = `${mti.slice(0, 2)}${Number(mti[2]) - (isAnswer(mti) ? 1 : 0)}0`;
+      const code = functionCodes?.[request + variantOf(fields, mti)] ?? functionCodes?.[request];
+      if (code !== undefined) fields[24] = code;
+      if (pan === 'WithoutTrack2' && fields[35] !== undefined) delete fields[2];
+      for (const field of omit) delete fields[field];
+      // A reversal that says why keeps its reason in place of a constant.
+      const reasonField = isReversal(mti) ? table.reversalReasons?.field : undefined;
+      for (const [key, value] of Object.entries(constants)) {
+        const field = Number(key);
+        if (field !== reasonField || fields[field] === undefined) fields[field] = value;
+      }
+    },
+    back(fields, mti) {
+      const { 22: mode, 39: response } = fields;
+      if (mode !== undefined) fields[22] = mapped(modeOf, mode);
+      if (response !== undefined) fields[39] = mapped(responses?.meant(mti), response);
+      if (functionCodes !== undefined && !isNetwork(mti)) delete fields[24];
+      for (const field of Object.keys(constants)) delete fields[Number(field)];
+    },
+  };
+}
+
+/** Whether only reversals differ from the canonical way: then the rest needs no copy. */
+function isPlain(table: HostTable): boolean {
+  const { version, localTime: time, pan, originalData, replacement: left, securityControl } = table;
+  const { functionCodes, entryModes, conditions, responseCodes, constants, omit } = table;
+  const tables = [functionCodes, entryModes, conditions, responseCodes, constants, omit];
+  return (
+    version === '0' &&
+    time === 'TimeAndDate' &&
+    pan === 'Always' &&
+    tables.every((each) => each === undefined) &&
+    originalData.field === originalField &&
+    originalData.layout === originalLayout &&
+    left.field === replacementField &&
+    securityControl === securityLayout
+  );
+}
+
+/** @throws Iso8583Error `table_invalid` where a layout is none */
+export function createConverter(table: HostTable, now: Now): Converter {
+  const fieldCodes = codes(table);
+  const time = localTime(table, now);
+  const why = reasons(table);
+  const rest = [original(table, now), replacement(table), network(table), security(table)];
+  // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
+  const outward = [why, fieldCodes, time, ...rest].map(({ out }) => out);
+  const inward = [fieldCodes, time, why, ...rest].map(({ back }) => back).reverse();
+  const { version } = table;
+  const plain = isPlain(table);
+  const isCanonical = (mti: string) => plain && !isReversal(mti) && !isNetwork(mti);
+  return {
+    toHost(message) {
+      const { mti, fields } = message;
+      if (isCanonical(mti)) return message;
+      const made = { ...fields };
+      for (const step of outward) step(made, mti);
+      return { mti: version + mti.slice(1), fields: made };
+    },
+    toCanonical(message) {
+      const { mti, fields } = message;
+      if (isCanonical(mti)) return message;
+      const canonical = `0${mti.slice(1)}`;
+      for (const step of inward) step(fields, canonical);
+      return { mti: canonical, fields };
+    },
+  };
+}

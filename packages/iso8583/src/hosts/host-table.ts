@@ -1,0 +1,96 @@
+// The vocabulary in which a host is written down as data: framing, fields, codes, places.
+
+import type { DialectTable } from '../dialect-table.ts';
+import type { FrameFormat } from '../frame.ts';
+
+/** A function of network management (DE70 in 1987). */
+export type NetworkFunction = 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'keyRequest';
+
+/** The field of the message authentication code, and the bytes that it covers. */
+export type MacFieldFormat = {
+  readonly algorithm: 'AesCmac' | 'Iso9797Alg3';
+  /** `Last`: DE128 where the message has a second bitmap, else DE64. */
+  readonly place: 'Last' | 64 | 128;
+  /** Everything in front of the code (it then has to be the last field), or all with zeros in it. */
+  readonly over: 'BeforeField' | 'WholeMessage';
+  /** Whether sign-on and echo carry it too. */
+  readonly messages: 'Financial' | 'All';
+};
+
+/** Response codes of the host by the two characters that they mean, for each kind of message. */
+export type HostResponseCodes = {
+  readonly financial: { readonly [code: string]: string };
+  readonly reversal?: { readonly [code: string]: string };
+  readonly network?: { readonly [code: string]: string };
+};
+
+/**
+ * A host as data. Whoever speaks to it writes messages in one way, that of ISO 8583:1987 (the
+ * canonical way); the table says what of it the host wants otherwise. What a table leaves out
+ * stays canonical.
+ *
+ * A layout is a text such as `type:4 stan:6 sent:10 institution:11 zeros:11`: the parts of a value
+ * with their lengths, `LL` or `LLL` for a part behind its own length, `*` for the rest.
+ */
+export type HostTable = {
+  /** As links name it: letters, digits and hyphens. */
+  readonly name: string;
+  /** How messages and fields stand on the wire. */
+  readonly messages: DialectTable;
+  /** How messages are delimited; `tpdu` in hex, five bytes, where `tpduBytes` is 5. */
+  readonly framing: FrameFormat & { readonly tpdu?: string };
+  /** The first digit of message types: 0 of 1987, 1 of 1993. */
+  readonly version: '0' | '1';
+  /** `DateTime`: DE12 holds YYMMDDhhmmss, and there is no DE13 (1993). */
+  readonly localTime: 'TimeAndDate' | 'DateTime';
+  /** Whether DE2 stays away where DE35 is sent. */
+  readonly pan: 'Always' | 'WithoutTrack2';
+  /**
+   * DE24 by canonical message type; `0420 partial` for a reversal of a part, `0220 offline` for a
+   * sale that the terminal approved (1993).
+   */
+  readonly functionCodes?: { readonly [type: string]: string };
+  /** DE22 of the host by the canonical one. */
+  readonly entryModes?: { readonly [canonical: string]: string };
+  /**
+   * DE25 of the host by the canonical one: 00 normal, 06 more to come, 08 mail or telephone, 51
+   * verification. A capture has 00 (final) or 06, also of a mail or telephone order (DE22 012).
+   */
+  readonly conditions?: { readonly [canonical: string]: string };
+  /** Where and how a reversal says why: 4000 customer, 4020 answer, 4021 time-out, 4351 chip … */
+  readonly reversalReasons?: {
+    readonly field: number;
+    readonly codes: { readonly [reason: string]: string };
+    /** For reasons that have no code of their own. */
+    readonly otherwise: string;
+  };
+  readonly responseCodes?: HostResponseCodes;
+  /** Parts `type stan sent institution zeros`; `time` says whether `sent` is DE7 or DE12 and 13. */
+  readonly originalData: {
+    readonly field: number;
+    readonly layout: string;
+    readonly time: 'Transmission' | 'Local';
+  };
+  /**
+   * The remaining amount of a partial reversal. Parts `remaining before zeros`; with `amountIs: "Remaining"`
+   * DE4 holds what remains, else what is taken back.
+   */
+  readonly replacement: {
+    readonly field: number;
+    readonly layout: string;
+    readonly amountIs: 'Reversed' | 'Remaining';
+  };
+  readonly network: {
+    readonly field: number;
+    readonly codes: { readonly [name in NetworkFunction]: string };
+  };
+  /** A new key. Parts `usage` (P, M) `algorithm` (T, A) `index check wrapped zeros`. */
+  readonly keyChange: { readonly field: number; readonly layout: string };
+  /** DE53 beside a PIN. Parts `format index zeros`; left out, there is no DE53. */
+  readonly securityControl?: string;
+  readonly mac?: MacFieldFormat;
+  /** Fields that every message to the host carries. */
+  readonly constants?: { readonly [field: number]: string };
+  /** Canonical fields that the host does not want. */
+  readonly omit?: readonly number[];
+};

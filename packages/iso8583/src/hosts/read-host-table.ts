@@ -1,0 +1,275 @@
+// Reads a host's table from JSON: what it leaves out is its base's, and every fault has a place.
+
+import type { DialectTable, FieldFormat } from '../dialect-table.ts';
+import { Iso8583Error } from '../errors.ts';
+import { builtInHosts } from './built-in.ts';
+import { compileHost } from './compile-host.ts';
+import type { HostTable } from './host-table.ts';
+import { compileLayout } from './value-layout.ts';
+
+/** A fault in a host table: its place and the problem. */
+export class HostTableError extends Error {
+  override readonly name = 'HostTableError';
+  /** A JSON pointer. */
+  readonly pointer: string;
+
+  /**
+   * @param pointer where in the document
+   * @param what what is wrong there
+   */
+  constructor(pointer: string, what: string) {
+    super(`${pointer === '' ? '/' : pointer} ${what}`);
+    this.pointer = pointer;
+  }
+}
+
+type Check = (value: unknown, at: string) => void;
+type Shape = { readonly [member: string]: Check };
+type Document = { readonly [member: string]: unknown };
+
+const fault = (at: string, what: string): never => {
+  throw new HostTableError(at, what);
+};
+
+const isObject = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const matching =
+  (pattern: RegExp, what: string): Check =>
+  (value, at) => {
+    if (typeof value !== 'string' || !pattern.test(value)) fault(at, `must be ${what}`);
+  };
+
+const oneOf =
+  (...choices: readonly (string | number | boolean)[]): Check =>
+  (value, at) => {
+    if (!choices.some((choice) => choice === value))
+      fault(at, `must be one of ${choices.join(', ')}`);
+  };
+
+const whole =
+  (least: number, most: number): Check =>
+  (value, at) => {
+    if (!Number.isInteger(value) || Number(value) < least || Number(value) > most) {
+      fault(at, `must be a whole number from ${least} to ${most}`);
+    }
+  };
+
+const shaped =
+  (shape: Shape): Check =>
+  (value, at) => {
+    if (!isObject(value)) return fault(at, 'must be an object');
+    for (const [member, inner] of Object.entries(value)) {
+      const check = shape[member];
+      if (check === undefined) fault(`${at}/${member}`, 'is not known here');
+      check?.(inner, `${at}/${member}`);
+    }
+  };
+
+const eachIn =
+  (key: RegExp, check: Check): Check =>
+  (value, at) => {
+    if (!isObject(value)) return fault(at, 'must be an object');
+    for (const [member, inner] of Object.entries(value)) {
+      if (!key.test(member)) fault(`${at}/${member}`, 'is not a key that this table knows');
+      check(inner, `${at}/${member}`);
+    }
+  };
+
+const layout =
+  (...names: readonly string[]): Check =>
+  (value, at) => {
+    const compiled = typeof value === 'string' ? compileLayout(value) : undefined;
+    const unknown = compiled?.names.find((name) => !names.includes(name));
+    if (compiled === undefined || unknown !== undefined) {
+      fault(at, `must be a layout of ${names.join(', ')} and zeros`);
+    }
+  };
+
+const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters');
+const codesBy = (key: RegExp) => eachIn(key, code);
+const field = whole(2, 128);
+const fieldKey = /^(?:[2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$/;
+const charset = oneOf('ascii', 'ebcdic');
+const lengths = oneOf('ascii', 'ebcdic', 'bcd', 'binary');
+
+const fieldFormat = shaped({
+  name: matching(/^.{1,100}$/, 'a name'),
+  content: oneOf('n', 'an', 'ans', 'z', 'x+n', 'b', 'tlv'),
+  size: oneOf('fixed', 'LL', 'LLL', 'LLLL', 'LLLLLL'),
+  max: whole(1, 9999),
+  encoding: oneOf('ascii', 'ebcdic', 'bcd', 'raw', 'hex'),
+  lengthEncoding: lengths,
+  justify: oneOf('left', 'right'),
+  pad: oneOf('0', 'F'),
+});
+
+const network = {
+  signOn: code,
+  signOff: code,
+  echo: code,
+  keyChange: code,
+  keyRequest: code,
+};
+
+const shape: Shape = {
+  name: matching(/^[a-z0-9][a-z0-9-]{0,39}$/, 'small letters, digits and hyphens'),
+  base: oneOf(...Object.keys(builtInHosts)),
+  messages: shaped({
+    mti: oneOf('ascii', 'ebcdic', 'bcd'),
+    bitmap: oneOf('binary', 'hex'),
+    bitmapSize: oneOf('grows', 'fixed16'),
+    text: charset,
+    numerics: oneOf('ascii', 'ebcdic', 'bcd'),
+    lengths,
+    binaries: oneOf('raw', 'hex'),
+    fields: eachIn(fieldKey, (value, at) => {
+      if (value !== null) fieldFormat(value, at);
+    }),
+  }),
+  framing: shaped({
+    length: oneOf('binary2', 'bcd2', 'ascii4', 'vml4'),
+    inclusive: oneOf(true, false),
+    tpduBytes: oneOf(0, 5),
+    tpdu: matching(/^[0-9A-F]{10}$/, 'ten hexadecimal digits'),
+  }),
+  version: oneOf('0', '1'),
+  localTime: oneOf('TimeAndDate', 'DateTime'),
+  pan: oneOf('Always', 'WithoutTrack2'),
+  functionCodes: codesBy(/^0[0-9]{3}(?: partial| offline)?$/),
+  entryModes: codesBy(/^[0-9]{3}$/),
+  conditions: codesBy(/^[0-9]{2}$/),
+  reversalReasons: shaped({ field, codes: codesBy(/^4[0-9]{3}$/), otherwise: code }),
+  responseCodes: shaped({
+    financial: codesBy(/^.{1,3}$/),
+    reversal: codesBy(/^.{1,3}$/),
+    network: codesBy(/^.{1,3}$/),
+  }),
+  originalData: shaped({
+    field,
+    layout: layout('type', 'stan', 'sent', 'institution'),
+    time: oneOf('Transmission', 'Local'),
+  }),
+  replacement: shaped({
+    field,
+    layout: layout('remaining', 'before'),
+    amountIs: oneOf('Reversed', 'Remaining'),
+  }),
+  network: shaped({ field, codes: shaped(network) }),
+  keyChange: shaped({ field, layout: layout('usage', 'algorithm', 'index', 'check', 'wrapped') }),
+  securityControl: layout('format', 'index'),
+  mac: shaped({
+    algorithm: oneOf('AesCmac', 'Iso9797Alg3'),
+    place: oneOf('Last', 64, 128),
+    over: oneOf('BeforeField', 'WholeMessage'),
+    messages: oneOf('Financial', 'All'),
+  }),
+  constants: eachIn(fieldKey, code),
+  omit: (value, at) => {
+    if (!Array.isArray(value)) return fault(at, 'must be a list of fields');
+    for (const [index, each] of value.entries()) field(each, `${at}/${index}`);
+  },
+};
+
+const orNothing =
+  (check: Check): Check =>
+  (value, at) => {
+    if (value !== null) check(value, at);
+  };
+
+/** What a host may do without: `null` takes it away from the base. */
+const withoutIt = [
+  'functionCodes',
+  'entryModes',
+  'conditions',
+  'reversalReasons',
+  'responseCodes',
+  'securityControl',
+  'mac',
+  'constants',
+  'omit',
+] as const;
+
+const documentShape: Shape = Object.fromEntries(
+  Object.entries(shape).map(([member, check]) => {
+    const optional = withoutIt.some((each) => each === member);
+    return [member, optional ? orNothing(check) : check];
+  }),
+);
+
+/** Members that are merged with those of the base; every other one takes its place. */
+const merged = ['framing', 'originalData', 'replacement', 'keyChange', 'network'] as const;
+
+function fieldsOver(base: DialectTable['fields'], own: Document): DialectTable['fields'] {
+  const fields: { [field: number]: FieldFormat } = { ...base };
+  for (const [key, format] of Object.entries(own)) {
+    if (format === null) delete fields[Number(key)];
+    else fields[Number(key)] = { ...fields[Number(key)], ...(format as FieldFormat) };
+  }
+  return fields;
+}
+
+function over(base: HostTable, { base: _base, ...own }: Document): HostTable {
+  const table: Record<string, unknown> = { ...base, ...own };
+  for (const member of withoutIt) if (own[member] === null) delete table[member];
+  for (const member of merged) {
+    const mine = own[member];
+    if (isObject(mine)) table[member] = { ...base[member], ...mine };
+  }
+  const { codes } = isObject(own['network']) ? own['network'] : { codes: undefined };
+  if (isObject(codes)) {
+    const all = { ...base.network.codes, ...codes };
+    table['network'] = { ...base.network, ...(own['network'] as Document), codes: all };
+  }
+  const messages = isObject(own['messages']) ? own['messages'] : {};
+  const ownFields = isObject(messages['fields']) ? messages['fields'] : {};
+  table['messages'] = {
+    ...base.messages,
+    ...messages,
+    name: own['name'],
+    fields: fieldsOver(base.messages.fields, ownFields),
+  };
+  return table as HostTable;
+}
+
+/** What the parts say together: an authentication code that covers what is before it is the last. */
+function checkTogether({ mac, messages }: HostTable): void {
+  if (mac === undefined) return;
+  for (const member of ['algorithm', 'place', 'over', 'messages'] as const) {
+    if (mac[member] === undefined) fault(`/mac/${member}`, 'is missing');
+  }
+  if (mac.over === 'BeforeField' && mac.place === 64) {
+    fault('/mac/over', 'must be WholeMessage where the place is 64: it need not be the last field');
+  }
+  for (const place of mac.place === 'Last' ? ([64, 128] as const) : [mac.place]) {
+    if (messages.fields[place] === undefined) fault(`/messages/fields/${place}`, 'is missing');
+  }
+}
+
+/**
+ * Reads a table that a person wrote, as it came out of `JSON.parse`. `base` names the built-in
+ * host that it differs from; a field that is `null` is not known to the host.
+ *
+ * @param document the table
+ * @throws HostTableError with the place of the first fault
+ * @example
+ * ```ts
+ * const table = readHostTable({ name: 'north', base: 'iso1987-binary', framing: { length: 'bcd2' } });
+ * ```
+ */
+export function readHostTable(document: unknown): HostTable {
+  shaped(documentShape)(document, '');
+  const { name, base } = document as Document;
+  if (name === undefined) fault('/name', 'is missing');
+  if (base === undefined) fault('/base', 'is missing');
+  const table = over(builtInHosts[base as keyof typeof builtInHosts], document as Document);
+  checkTogether(table);
+  try {
+    compileHost(table, { now: () => 0 });
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    const place = error.field === undefined ? '/framing' : `/messages/fields/${error.field}`;
+    fault(place, 'contradicts the rest of the table');
+  }
+  return table;
+}

@@ -1,0 +1,402 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { serviceIdKeptMs } from '../limits.ts';
+import { answerTo, failureTo, requestOf } from '../messages/build-message.ts';
+import {
+  type AnyMessage,
+  bodyMemberOf,
+  type Header,
+  isMessage,
+  type Message,
+} from '../messages/message.ts';
+import { readMessage } from '../messages/read-message.ts';
+import { writeMessage } from '../messages/write-message.ts';
+import { rejectOf } from './event-notifications.ts';
+import {
+  createSaleDialogue,
+  type SaleDeps,
+  type SaleDialogue,
+  type SaleStep,
+} from './sale-dialogue.ts';
+
+const at = '2026-03-01T10:00:00.000Z';
+const start = Date.parse(at);
+const saleData = { SaleTransactionID: { TransactionID: '1', TimeStamp: at } };
+const paymentBody = {
+  SaleData: saleData,
+  PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: 12.5 } },
+};
+const sent = (step: SaleStep): AnyMessage => {
+  assert.ok(step.do === 'Send', JSON.stringify(step));
+  assert.ok(writeMessage(step.message));
+  return step.message;
+};
+
+function till(deps: Partial<SaleDeps> = {}) {
+  let now = start;
+  let ids = 0;
+  const nextServiceId = () => {
+    ids += 1;
+    return String(ids);
+  };
+  const names = { saleId: 'till-3', poiId: 'terminal-1' };
+  const sale = createSaleDialogue({ ...names, now: () => now, nextServiceId, ...deps });
+  return {
+    sale,
+    pass: (ms: number) => {
+      now += ms;
+      return sale.tick();
+    },
+    pay: () => sent(sale.begin('Payment', paymentBody)) as Message<'Payment', 'Request'>,
+  };
+}
+
+function receive(sale: SaleDialogue, message: AnyMessage | string): SaleStep {
+  const reading = readMessage(typeof message === 'string' ? message : writeMessage(message));
+  assert.ok(reading.kind !== 'Protected');
+  return sale.receive(reading);
+}
+
+const approved = (request: Message<'Payment', 'Request'>) =>
+  answerTo(request, {
+    Response: { Result: 'Success' },
+    SaleData: saleData,
+    POIData: { POITransactionID: { TransactionID: '99', TimeStamp: at } },
+    PaymentResult: { AmountsResp: { AuthorizedAmount: 12.5 } },
+  });
+function failed(request: AnyMessage, condition: string): AnyMessage {
+  const failure = failureTo(request, condition, { at });
+  assert.ok(failure);
+  return failure;
+}
+const repeats = (status: AnyMessage, of: AnyMessage) =>
+  answerTo(status as Message<'TransactionStatus', 'Request'>, {
+    Response: { Result: 'Success' },
+    RepeatedMessageResponse: {
+      MessageHeader: of.header,
+      RepeatedResponseMessageBody: { [bodyMemberOf(of.header)]: of.body },
+    },
+  });
+const outcomeOf = (step: SaleStep): string => (step.do === 'Finish' ? step.outcome : step.do);
+
+test('a service is ended by its own answer, and by no other', () => {
+  const { sale, pay } = till();
+  const payment = pay();
+  assert.deepEqual(sale.journal(), { header: payment.header, at: start });
+  assert.equal(sale.begin('Payment', paymentBody).do, 'Refuse');
+  for (const change of [{ ServiceID: '77' }, { SaleID: 'till-4' }, { POIID: 'terminal-2' }]) {
+    const header = { ...payment.header, ...change } as Message<'Payment', 'Request'>['header'];
+    assert.equal(receive(sale, approved({ ...payment, header })).do, 'Ignore');
+  }
+  const other = requestOf(
+    'Reversal',
+    { saleId: 'till-3', poiId: 'terminal-1', serviceId: '1' },
+    {
+      OriginalPOITransaction: {},
+      ReversalReason: 'CustCancel',
+    },
+  );
+  assert.equal(receive(sale, failed(other, 'Refusal')).do, 'Ignore', 'of another category');
+  const step = receive(sale, approved(payment));
+  assert.equal(outcomeOf(step), 'Answered');
+  assert.equal(sale.journal(), undefined);
+  assert.equal(sale.due(), undefined);
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore', 'a copy');
+  assert.equal(sale.begin('Payment', paymentBody).do, 'Send');
+});
+
+test('a refusal is an answer like any other', () => {
+  const { sale, pay } = till();
+  const step = receive(sale, failed(pay(), 'Refusal'));
+  assert.equal(outcomeOf(step), 'Answered');
+});
+
+test('without an answer in time the outcome is asked for, until it is repeated', () => {
+  const { sale, pay, pass } = till({ times: { answerMs: 120_000 } });
+  const payment = pay();
+  assert.equal(sale.due(), start + 120_000);
+  assert.equal(pass(119_999).do, 'Wait');
+  const status = sent(pass(1));
+  assert.ok(isMessage(status, 'TransactionStatus', 'Request'));
+  assert.equal(status.body.MessageReference?.ServiceID, payment.header.ServiceID);
+  assert.equal(status.body.MessageReference?.MessageCategory, 'Payment');
+  assert.notEqual(status.header.ServiceID, payment.header.ServiceID);
+  assert.equal(receive(sale, failed(status, 'InProgress')).do, 'Wait');
+  assert.equal(pass(4_999).do, 'Wait');
+  const second = sent(pass(1));
+  assert.equal(receive(sale, failed(second, 'Busy')).do, 'Wait');
+  const third = sent(pass(5_000));
+  const step = receive(sale, repeats(third, approved(payment)));
+  assert.equal(outcomeOf(step), 'Answered');
+  assert.ok(step.do === 'Finish' && step.outcome === 'Answered');
+  assert.deepEqual(step.message, approved(payment));
+});
+
+test('a batch without an answer is asked for, and only its own answer proves anything', () => {
+  const batchBody = { TransactionToPerform: [] };
+  const begin = () => {
+    const { sale } = till();
+    const batch = sent(sale.begin('Batch', batchBody));
+    assert.ok(isMessage(batch, 'Batch', 'Request'));
+    const status = sent(sale.lost());
+    assert.ok(isMessage(status, 'TransactionStatus', 'Request'));
+    assert.equal(status.body.MessageReference?.MessageCategory, 'Batch');
+    return { sale, batch, status };
+  };
+  const { sale, batch, status } = begin();
+  const answer = answerTo(batch, {
+    Response: { Result: 'Partial', ErrorCondition: 'Aborted' },
+    PerformedTransaction: [],
+  });
+  const step = receive(sale, repeats(status, answer as AnyMessage));
+  assert.ok(step.do === 'Finish' && step.outcome === 'Answered');
+  assert.deepEqual(step.message, answer);
+  for (const condition of ['NotFound', 'NotAllowed'] as const) {
+    const other = begin();
+    assert.equal(outcomeOf(receive(other.sale, failed(other.status, condition))), 'Unknown');
+  }
+});
+
+test('the answer itself may still come while the outcome is asked for', () => {
+  const { sale, pay } = till();
+  const payment = pay();
+  sent(sale.lost());
+  assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
+});
+
+test('what is repeated must be this service, and the question one that was asked', () => {
+  const { sale, pay } = till();
+  const payment = pay();
+  const status = sent(sale.lost());
+  const older = { ...payment, header: { ...payment.header, ServiceID: '0' } };
+  assert.equal(receive(sale, repeats(status, approved(older))).do, 'Wait');
+  const strange = { ...status, header: { ...status.header, ServiceID: '55' } };
+  assert.equal(receive(sale, repeats(strange, approved(payment))).do, 'Ignore');
+  assert.equal(receive(sale, repeats(status, approved(payment))).do, 'Ignore', 'asked once');
+});
+
+test('NotFound counts when it is said twice in a row', () => {
+  const { sale, pay, pass } = till();
+  const payment = pay();
+  const first = sent(sale.lost());
+  assert.equal(receive(sale, failed(first, 'NotFound')).do, 'Wait');
+  const second = sent(pass(5_000));
+  assert.equal(receive(sale, failed(second, 'InProgress')).do, 'Wait', 'it had arrived meanwhile');
+  const third = sent(pass(5_000));
+  assert.equal(receive(sale, failed(third, 'NotFound')).do, 'Wait');
+  const fourth = sent(pass(5_000));
+  assert.equal(outcomeOf(receive(sale, failed(fourth, 'NotFound'))), 'NotProcessed');
+  const late = receive(sale, approved(payment));
+  assert.equal(late.do, 'Late', 'and if it was processed all the same, that is told');
+});
+
+test('what a terminal may have forgotten is not taken for what it never had', () => {
+  const { header } = till().pay();
+  const ages = [
+    [serviceIdKeptMs - 5_001, 'NotProcessed'],
+    [serviceIdKeptMs - 5_000, 'Unknown'],
+    [60 * serviceIdKeptMs, 'Unknown'],
+    // The clock was put back: nobody knows how old it is.
+    [-5_001, 'Unknown'],
+  ] as const;
+  for (const [age, outcome] of ages) {
+    const { sale, pass } = till({ journal: { header, at: start - age } });
+    assert.equal(receive(sale, failed(sent(sale.tick()), 'NotFound')).do, 'Wait');
+    const step = receive(sale, failed(sent(pass(5_000)), 'NotFound'));
+    assert.equal(outcomeOf(step), outcome, `${age} ms old`);
+  }
+});
+
+test('what nobody can tell is unknown, never a refusal', () => {
+  const { sale, pay, pass } = till();
+  pay();
+  sent(sale.lost());
+  let step: SaleStep = { do: 'Wait' };
+  let questions = 0;
+  for (let each = 0; each < 60 && step.do !== 'Finish'; each += 1) {
+    step = pass(5_000);
+    if (step.do !== 'Send') continue;
+    questions += 1;
+    assert.equal(receive(sale, failed(step.message, 'NotAllowed')).do, 'Wait');
+  }
+  assert.equal(outcomeOf(step), 'Unknown');
+  assert.equal(questions, 29);
+});
+
+test('after a restart the outcome is asked for first of all', () => {
+  const before = till();
+  const payment = before.pay();
+  const journal = JSON.parse(JSON.stringify(before.sale.journal())) as {
+    header: Header;
+    at: number;
+  };
+  const { sale } = till({ journal });
+  assert.equal(sale.begin('Payment', paymentBody).do, 'Refuse');
+  assert.equal(sale.due(), start);
+  const status = sent(sale.tick());
+  assert.equal(outcomeOf(receive(sale, repeats(status, approved(payment)))), 'Answered');
+  assert.equal(JSON.stringify(journal).includes('RequestedAmount'), false);
+});
+
+test('what another dialogue gave up is late here, and what it had answered is not', () => {
+  const before = till();
+  const payment = before.pay();
+  const { sale } = till();
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore', 'it is known to nobody');
+  sale.over(payment.header, 'Unknown');
+  assert.equal(receive(sale, approved(payment)).do, 'Late');
+  sale.over(payment.header, 'Answered');
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore');
+});
+
+test('what no status request repeats is unknown at once, what never left is not processed', () => {
+  const { sale } = till();
+  const totals = () => sale.begin('Reconciliation', { ReconciliationType: 'SaleReconciliation' });
+  sent(totals());
+  assert.equal(outcomeOf(sale.lost()), 'Unknown');
+  sent(totals());
+  assert.equal(outcomeOf(sale.notSent()), 'NotProcessed');
+  assert.equal(sale.lost().do, 'Wait');
+  assert.equal(sale.notSent().do, 'Ignore');
+});
+
+test('an abort ends nothing: the answer is awaited', () => {
+  const { sale, pay } = till();
+  assert.equal(sale.abort('early').do, 'Refuse');
+  const payment = pay();
+  const abort = sent(sale.abort('customer left'));
+  assert.ok(isMessage(abort, 'Abort', 'Request'));
+  assert.equal(abort.body.MessageReference.ServiceID, payment.header.ServiceID);
+  const completed = requestOf(
+    'Event',
+    { saleId: 'till-3', poiId: 'terminal-1' },
+    {
+      TimeStamp: at,
+      EventToNotify: 'Completed',
+    },
+  );
+  assert.equal(receive(sale, completed).do, 'Event');
+  const tooLate = rejectOf(writeMessage(abort), { saleId: 'till-3', poiId: 'terminal-1' }, { at });
+  assert.equal(receive(sale, tooLate).do, 'Event');
+  assert.ok(sale.journal());
+  const step = receive(sale, approved(payment));
+  assert.equal(outcomeOf(step), 'Answered', 'it was too late, and money was taken');
+});
+
+test('a rejected request is asked for at once', () => {
+  const { sale, pay } = till();
+  const payment = pay();
+  const nobody = { saleId: 'N/A', poiId: 'N/A' };
+  const other = rejectOf('garbage', nobody, { at });
+  assert.equal(receive(sale, other).do, 'Event');
+  const status = sent(receive(sale, rejectOf(writeMessage(payment), nobody, { at })));
+  assert.equal(status.header.MessageCategory, 'TransactionStatus');
+  assert.equal(receive(sale, rejectOf(writeMessage(payment), nobody, { at })).do, 'Event');
+});
+
+test('questions go besides a service, up to a limit', () => {
+  const { sale, pay } = till();
+  const payment = pay();
+  const diagnosis = sent(sale.begin('Diagnosis', { HostDiagnosisFlag: true }));
+  const answer = answerTo(diagnosis as Message<'Diagnosis', 'Request'>, {
+    Response: { Result: 'Success' },
+    POIStatus: { GlobalStatus: 'Busy' },
+  });
+  const step = receive(sale, answer);
+  assert.deepEqual(step.do === 'Finish' && step.request, diagnosis.header);
+  assert.equal(receive(sale, answer).do, 'Ignore');
+  assert.ok(sale.journal());
+  for (let each = 0; each < 16; each += 1) sent(sale.begin('Diagnosis', {}));
+  assert.equal(sale.begin('Diagnosis', {}).do, 'Refuse');
+  assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
+});
+
+test('a question without an answer ends as unknown, and makes room for the next', () => {
+  const { sale, pass, pay } = till({ times: { answerMs: 1_000 } });
+  const asked = [1, 2].map(() => sent(sale.begin('Diagnosis', {})));
+  assert.equal(sale.due(), start + 1_000);
+  for (const [ms, message] of [1_000, 0].map((each, at) => [each, asked[at]] as const)) {
+    const step = pass(ms);
+    assert.ok(step.do === 'Finish' && step.outcome === 'Unknown');
+    assert.deepEqual(step.request, message?.header);
+  }
+  assert.equal(sale.due(), undefined);
+  const question = sent(sale.begin('Diagnosis', {}));
+  pay();
+  const first = sale.lost();
+  assert.equal(outcomeOf(first), 'Unknown', 'lost with the connection');
+  assert.deepEqual(first.do === 'Finish' && first.request, question.header);
+  assert.equal(sent(pass(0)).header.MessageCategory, 'TransactionStatus');
+});
+
+test('a terminal may add a DeviceID to the answer of a service', () => {
+  const { sale, pay } = till();
+  const answer = approved(pay());
+  const step = receive(sale, { ...answer, header: { ...answer.header, DeviceID: '286881016' } });
+  assert.equal(outcomeOf(step), 'Answered');
+});
+
+test('requests of the terminal are handed on', () => {
+  const { sale, pay } = till();
+  const payment = pay();
+  const { ServiceID } = payment.header;
+  const display = requestOf(
+    'Display',
+    { saleId: 'till-3', poiId: 'terminal-1', serviceId: String(ServiceID), deviceId: '1' },
+    {
+      DisplayOutput: [
+        {
+          Device: 'CashierDisplay',
+          InfoQualify: 'Status',
+          OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: 'PIN' }] },
+        },
+      ],
+    },
+  );
+  assert.equal(receive(sale, display).do, 'Serve');
+  assert.equal(sale.begin('Display' as 'Payment', paymentBody).do, 'Refuse');
+});
+
+test('a faulty answer with a result ends the service, one without is asked for', () => {
+  const { sale, pay } = till();
+  const damaged = (request: Message<'Payment', 'Request'>): string =>
+    writeMessage(approved(request)).replace('12.5', '"12.5"');
+  const step = receive(sale, damaged(pay()));
+  assert.equal(outcomeOf(step), 'Faulty');
+  assert.deepEqual(step.do === 'Finish' && step.outcome === 'Faulty' && step.response, {
+    Result: 'Success',
+  });
+  const second = pay();
+  const mute = writeMessage(approved(second)).replace('"Success"', '"Sure"');
+  assert.equal(sent(receive(sale, mute)).header.MessageCategory, 'TransactionStatus');
+  assert.equal(receive(sale, 'garbage').do, 'Ignore');
+});
+
+test('what is held is ended by nothing but its sender, and its time begins when it is sent', () => {
+  const { sale, pass } = till({ times: { answerMs: 120_000 } });
+  const payment = sent(sale.begin('Payment', paymentBody, 'Held')) as Message<'Payment', 'Request'>;
+  assert.deepEqual(sale.journal(), { header: payment.header, at: start });
+  assert.equal(sale.begin('Payment', paymentBody).do, 'Refuse');
+  assert.equal(sale.due(), undefined);
+  assert.equal(sale.lost().do, 'Wait', 'nothing was sent that could be lost');
+  assert.equal(pass(120_000).do, 'Wait');
+  assert.equal(sale.abort('too late').do, 'Refuse');
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore', 'an answer to what was not asked');
+  sale.sending();
+  assert.equal(sale.due(), start + 240_000);
+  assert.equal(pass(119_999).do, 'Wait');
+  assert.ok(isMessage(sent(sale.lost()), 'TransactionStatus', 'Request'));
+  assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
+});
+
+test('a question beside what is held is lost with the connection', () => {
+  const { sale } = till();
+  sent(sale.begin('Payment', paymentBody, 'Held'));
+  const question = sent(sale.begin('Diagnosis', {}, 'Held'));
+  const step = sale.lost();
+  assert.ok(step.do === 'Finish' && step.request.ServiceID === question.header.ServiceID);
+  assert.equal(step.outcome, 'Unknown');
+  assert.equal(outcomeOf(sale.notSent()), 'NotProcessed');
+  sale.sending();
+  assert.equal(sale.journal(), undefined);
+});

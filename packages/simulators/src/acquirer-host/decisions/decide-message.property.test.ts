@@ -1,0 +1,147 @@
+// Random operations against a model: amounts keep their order, sums add up, repeats change nothing.
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Message } from '@switchyard/iso8583';
+import fc from 'fast-check';
+import { createTerminalMessages, repeatMessage } from '../iso8583-client.fixture.ts';
+import { openLedger } from '../ledger/ledger.ts';
+import { readLedger } from '../ledger/read-ledger.ts';
+import { createMessageDecider } from './decide-message.ts';
+
+const runs = { numRuns: 200, seed: randomInt(2 ** 31) } as const;
+const segmentEntries = 8;
+
+type Operation = {
+  kind: 'hold' | 'sale' | 'capture' | 'refund' | 'reversal' | 'restart';
+  amount: number;
+  target: number;
+  partial: boolean;
+  repeated: boolean;
+};
+
+type Model = { sale: boolean; held: number; captured: number; refunded: number };
+
+const amounts = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 0, max: 50 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(9000, 9010, 9051, 9091, 9092, 9093, 9094, 9095, 9098),
+  },
+  { weight: 1, arbitrary: fc.nat(999_999_999_999) },
+);
+const operations: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.constantFrom('hold', 'sale', 'capture', 'refund', 'reversal', 'restart'),
+  amount: amounts,
+  target: fc.nat(),
+  partial: fc.boolean(),
+  repeated: fc.boolean(),
+});
+
+function applyTo(model: Model, operation: Operation, code: string | undefined): void {
+  const { kind, amount, partial } = operation;
+  if (code !== '00') return;
+  if (kind === 'capture') model.captured += amount;
+  if (kind === 'refund') model.refunded += amount;
+  if (kind !== 'reversal') return;
+  model.held = partial ? amount : 0;
+  if (model.sale) model.captured = model.held;
+}
+
+function assertOrdered({ refunded, captured, held }: Model): void {
+  assert.ok(0 <= refunded && refunded <= captured && captured <= held);
+}
+
+/** How many of each kind took effect: a test that only saw refusals has proved nothing. */
+const accepted = { capture: 0, refund: 0, reversal: 0 };
+
+function play(directory: string, script: Operation[]): void {
+  let ledger = openLedger({ directory, segmentEntries });
+  let host = createMessageDecider({ ledger, clock: { now: () => 0 } });
+  const till = createTerminalMessages();
+  const originals: { message: Message; model: Model }[] = [];
+  let last: Message | undefined;
+
+  function decide(message: Message): Message['fields'] {
+    const decision = host.decide(message, { isSignedOn: true });
+    ledger.flush();
+    return decision?.answer.fields ?? {};
+  }
+
+  function step(operation: Operation): void {
+    const { kind, amount, partial } = operation;
+    if (kind === 'restart') {
+      ledger.close();
+      ledger = openLedger({ directory, segmentEntries });
+      host = createMessageDecider({ ledger, clock: { now: () => 0 } });
+      return;
+    }
+    if (kind === 'hold' || kind === 'sale') {
+      const message = till[kind](amount);
+      const { 39: code = '', 4: answered } = decide(message);
+      const held = ['00', '08', '10', '11'].includes(code) ? Number(answered) : 0;
+      const captured = kind === 'sale' ? held : 0;
+      originals.push({ message, model: { sale: kind === 'sale', held, captured, refunded: 0 } });
+      last = message;
+      return;
+    }
+    const target = originals[operation.target % originals.length];
+    if (target === undefined) return;
+    last =
+      kind === 'reversal'
+        ? till.reversal(target.message, partial ? amount : undefined)
+        : till[kind](target.message, amount);
+    const { 39: code } = decide(last);
+    applyTo(target.model, operation, code);
+    if (code === '00') accepted[kind]++;
+    assertOrdered(target.model);
+  }
+
+  for (const operation of script) {
+    step(operation);
+    if (!operation.repeated || last === undefined) continue;
+    const before = ledger.snapshot();
+    decide(repeatMessage(last));
+    assert.deepEqual(ledger.snapshot().totals, before.totals);
+  }
+  const [totals] = ledger.snapshot().totals;
+  ledger.close();
+  const report = readLedger(directory);
+  assert.deepEqual(report.faults, []);
+  assert.deepEqual(report.totals[0], totals);
+  const models = originals.map(({ model }) => model);
+  const sum = (amountOf: (model: Model) => number) =>
+    models.reduce((total, model) => total + amountOf(model), 0);
+  assert.equal(
+    totals?.captured ?? 0,
+    sum(({ captured }) => captured),
+  );
+  assert.equal(
+    totals?.refunded ?? 0,
+    sum(({ refunded }) => refunded),
+  );
+  assert.equal(
+    totals?.openHolds ?? 0,
+    sum(({ sale, held, captured }) => (sale ? 0 : held - captured)),
+  );
+}
+
+describe(`random operations, seed ${runs.seed}`, () => {
+  it('keep 0 <= refunded <= captured <= held, and the sums of a model', () => {
+    fc.assert(
+      fc.property(fc.array(operations, { maxLength: 80, size: 'max' }), (script) => {
+        const directory = mkdtempSync(join(tmpdir(), 'ledger-'));
+        try {
+          play(directory, script);
+        } finally {
+          rmSync(directory, { recursive: true });
+        }
+      }),
+      runs,
+    );
+    for (const [kind, times] of Object.entries(accepted)) assert.ok(times > 100, kind);
+  });
+});

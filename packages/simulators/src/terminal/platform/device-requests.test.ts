@@ -1,0 +1,94 @@
+// Calls of a device whose network breaks: what may have arrived is never told as not sent.
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { ClientRequest, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { ensureCertificate } from '../connections/listener-certificate.ts';
+import { createDeviceClient } from './device-requests.ts';
+import { connectTerminalPlatform } from './payments-api.ts';
+
+const closing: (() => void)[] = [];
+after(() => {
+  for (const close of closing.reverse()) close();
+});
+
+/** A platform that gives tokens, and has whatever else it is asked for; `end` ends such a call. */
+async function open(end: (call: ClientRequest | undefined, response: ServerResponse) => void) {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-calls-'));
+  const { cert, key } = ensureCertificate(directory, ['127.0.0.1'], Date.now());
+  const had: string[] = [];
+  let last: ClientRequest | undefined;
+  const see = (message: unknown) => {
+    last = (message as { request: ClientRequest }).request;
+  };
+  subscribe('http.client.request.start', see);
+  const server = createServer({ cert, key }, (request, response) => {
+    const path = request.url?.split('?')[0];
+    request.resume().on('end', () => {
+      if (path === '/oauth2-mtls/v1/merchants-credentials') {
+        response.end(JSON.stringify([{ clientId: 'device-1', clientSecret: 'secret' }]));
+      } else if (path === '/oauth2-mtls/v1/token') {
+        response.end(JSON.stringify({ access_token: 'token', expires_in: 3600 }));
+      } else {
+        had.push(`${request.method} ${path}`);
+        end(last, response);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const facts = { baseUrl, deviceAuthUrl: baseUrl, cert, key, ca: cert, serialNumber: '1' };
+  const calls = createDeviceClient(facts, { now: Date.now });
+  closing.push(() => {
+    unsubscribe('http.client.request.start', see);
+    calls.close();
+    server.closeAllConnections();
+    server.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return { calls, had, facts };
+}
+
+for (const code of ['EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET']) {
+  test(`${code} on a connection that stands says nothing of what was sent`, async () => {
+    const { calls, had } = await open((call) =>
+      call?.socket?.destroy(Object.assign(new Error(code), { code })),
+    );
+    assert.deepEqual(await calls.call('POST', '/sell', {}), { outcome: 'Unknown' });
+    assert.deepEqual(had, ['POST /sell']);
+  });
+}
+
+test('where no connection is made, nothing was sent', async () => {
+  const { calls, had, facts } = await open(() => undefined);
+  assert.ok(await calls.token());
+  // Nobody listens there, and the system gives it to nobody.
+  const elsewhere = { ...facts, baseUrl: 'https://127.0.0.1:1' };
+  const away = createDeviceClient(elsewhere, { now: Date.now });
+  closing.push(() => away.close());
+  assert.deepEqual(await away.call('POST', '/sell', {}), { outcome: 'NotSent' });
+  assert.deepEqual(had, []);
+});
+
+test('what the platform does not find it does not find for the merchant whose terminal has asked', async () => {
+  const { facts } = await open((_, response) => {
+    response.writeHead(404);
+    response.end(JSON.stringify({ code: 'transaction_not_found', outcome: 'NotProcessed' }));
+  });
+  const platform = connectTerminalPlatform(facts, Date.now);
+  closing.push(() => platform.close());
+  assert.equal(await platform.merchant(), 'device-1');
+  assert.deepEqual(await platform.findTransaction('T-1'), {
+    outcome: 'Refused',
+    status: 404,
+    code: 'transaction_not_found',
+    merchant: 'device-1',
+  });
+});

@@ -1,0 +1,177 @@
+// Kills between any two lines of the memory: what a till is told then is what was done.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type AnyMessage, isMessage, requestOf, resultOf } from '@switchyard/nexo';
+import {
+  batchAnswerIn,
+  createTestTerminal,
+  newAddress,
+  paymentRequest,
+  saleData,
+  temporaryFolder,
+} from '../terminal.fixture.ts';
+
+type Stage = ReturnType<typeof createTestTerminal>;
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+const fileIn = (directory: string) => join(directory, 'terminal.jsonl');
+
+/** A terminal that was killed behind each line that another one has written, and what it tells of the request. */
+async function afterEachLine(
+  dataDir: string,
+  request: AnyMessage,
+  look: (harness: Stage, result: string | undefined) => Promise<void>,
+  emit: (harness: Stage) => Promise<AnyMessage | undefined> = (harness) =>
+    harness.statusOf(request),
+): Promise<(string | undefined)[]> {
+  const lines = readFileSync(fileIn(dataDir), 'utf8').split('\n').slice(0, -1);
+  const results: (string | undefined)[] = [];
+  for (let count = 1; count <= lines.length; count += 1) {
+    const directory = temporaryFolder();
+    writeFileSync(fileIn(directory), `${lines.slice(0, count).join('\n')}\n`);
+    const harness = createTestTerminal({}, directory);
+    let told = await emit(harness);
+    while (told === undefined) {
+      await nextTurn();
+      told = await emit(harness);
+    }
+    const result = resultOf(told)?.Result;
+    results.push(result);
+    await look(harness, result);
+    await harness.terminal().stop();
+  }
+  return results;
+}
+
+async function countedIn({ ask }: Stage): Promise<number> {
+  const { first } = await ask(requestOf('GetTotals', newAddress(), {}));
+  assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
+  const totals = first.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) => PaymentTotals);
+  return (totals ?? []).reduce((sum, { TransactionCount = 0 }) => sum + TransactionCount, 0);
+}
+
+/** Both ends are among them, and the last line alone is not what a till is told success by. */
+function demandEarly(results: readonly (string | undefined)[]): void {
+  assert.equal(results[0], 'Failure');
+  assert.deepEqual(results.slice(-2), ['Success', 'Success']);
+}
+
+test('an offline sale is uploaded, counted and told as paid, or none of it', async () => {
+  const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
+  terminal().setCard('offline');
+  fake.setUp(false);
+  const payment = paymentRequest(12.5);
+  assert.equal(await conditionOf(payment), 'Success');
+  await terminal().stop();
+  const results = await afterEachLine(dataDir, payment, async (harness, result) => {
+    while (harness.terminal().pendingCounts().uploads > 0) await nextTurn();
+    const isPaid = result === 'Success';
+    assert.equal(harness.fake.taken(), isPaid ? 1250 : 0, result);
+    assert.equal(await countedIn(harness), isPaid ? 1 : 0, result);
+  });
+  demandEarly(results);
+});
+
+const giftCard = {
+  IdentificationType: 'BarCode',
+  StoredValueAccountType: 'GiftCard',
+  StoredValueID: '42',
+};
+const item = (StoredValueTransactionType: string, ItemAmount: number) => ({
+  StoredValueTransactionType,
+  StoredValueAccountID: giftCard,
+  ItemAmount,
+  Currency: 'EUR',
+});
+const items = (...StoredValueData: object[]): AnyMessage =>
+  requestOf('StoredValue', newAddress(), { SaleData: saleData, StoredValueData } as never);
+
+async function onGiftCard({ ask }: Stage): Promise<number | undefined> {
+  const account = { PaymentInstrumentType: 'StoredValue', StoredValueAccountID: giftCard };
+  const inquiry = requestOf('BalanceInquiry', newAddress(), {
+    PaymentAccountReq: { PaymentInstrumentData: account },
+  } as never) as AnyMessage;
+  const { first } = await ask(inquiry);
+  assert.ok(first && isMessage(first, 'BalanceInquiry', 'Response'));
+  return first.body.PaymentAccountStatus?.CurrentBalance;
+}
+
+test('all items on a gift card are loaded and told as loaded, or none of them', async () => {
+  const { terminal, conditionOf, dataDir } = createTestTerminal();
+  const request = items(item('Activate', 5), item('Load', 7));
+  assert.equal(await conditionOf(request), 'Success');
+  await terminal().stop();
+  const results = await afterEachLine(dataDir, request, async (harness, result) => {
+    assert.equal(await onGiftCard(harness), result === 'Success' ? 12 : undefined, result);
+  });
+  demandEarly(results);
+});
+
+test('where one item on a gift card is refused, none is loaded', async () => {
+  const harness = createTestTerminal();
+  assert.equal(await harness.conditionOf(items(item('Activate', 5), item('Unload', 6))), 'Refusal');
+  assert.equal(await onGiftCard(harness), undefined);
+  await harness.terminal().stop();
+});
+
+test('points are given and told as given, or not at all', async () => {
+  const { terminal, conditionOf, dataDir } = createTestTerminal();
+  const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '7' };
+  const request = requestOf('Loyalty', newAddress(), {
+    SaleData: saleData,
+    LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
+    LoyaltyData: [{ LoyaltyAccountID }],
+  } as never) as AnyMessage;
+  assert.equal(await conditionOf(request), 'Success');
+  await terminal().stop();
+  const results = await afterEachLine(dataDir, request, async ({ ask }, result) => {
+    const inquiry = { LoyaltyAccountReq: { LoyaltyAccountID } };
+    const { first } = await ask(requestOf('BalanceInquiry', newAddress(), inquiry as never));
+    assert.ok(first && isMessage(first, 'BalanceInquiry', 'Response'));
+    const { CurrentBalance } = first.body.LoyaltyAccountStatus ?? {};
+    assert.equal(CurrentBalance, result === 'Success' ? 10 : undefined, result);
+  });
+  demandEarly(results);
+});
+
+test('of a batch what was done is kept as done, each in its place, and the rest is not begun', async () => {
+  const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
+  terminal().setCard('offline');
+  fake.setUp(false);
+  const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '8' };
+  const LoyaltyRequest = {
+    SaleData: saleData,
+    LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
+    LoyaltyData: [{ LoyaltyAccountID }],
+  };
+  const request = requestOf('Batch', newAddress(), {
+    TransactionToPerform: [
+      { PaymentRequest: paymentRequest(1).body },
+      { LoyaltyRequest },
+      { PaymentRequest: paymentRequest(2).body },
+    ],
+  } as never) as AnyMessage;
+  assert.equal(await conditionOf(request), 'Success');
+  await terminal().stop();
+  const look = async (harness: Stage, result: string | undefined) => {
+    const performed = batchAnswerIn(harness.dataDir)?.body.PerformedTransaction ?? [];
+    const isDone = [0, 1, 2].map((at) => performed[at]?.Response.Result === 'Success');
+    const [first = false, points = false, second = false] = isDone;
+    while (harness.terminal().pendingCounts().uploads > 0) await nextTurn();
+    assert.equal(harness.fake.taken(), (first ? 100 : 0) + (second ? 200 : 0), result);
+    assert.equal(await countedIn(harness), Number(first) + Number(second), result);
+    const inquiry = { LoyaltyAccountReq: { LoyaltyAccountID } };
+    const { first: asked } = await harness.ask(
+      requestOf('BalanceInquiry', newAddress(), inquiry as never),
+    );
+    assert.ok(asked && isMessage(asked, 'BalanceInquiry', 'Response'));
+    const { CurrentBalance } = asked.body.LoyaltyAccountStatus ?? {};
+    assert.equal(CurrentBalance, points ? 10 : undefined, result);
+  };
+  const emit = async (harness: Stage) => batchAnswerIn(harness.dataDir);
+  const results = await afterEachLine(dataDir, request, look, emit);
+  demandEarly(results);
+  assert.ok(results.includes('Partial'));
+});

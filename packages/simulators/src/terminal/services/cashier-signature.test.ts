@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { test } from 'node:test';
+import { type AnyMessage, isMessage, resultOf, writeMessage } from '@switchyard/nexo';
+import type { TerminalEvent } from '../context/service-context.ts';
+import {
+  cashierTill,
+  createTestTerminal,
+  paymentRequest,
+  temporaryFolder,
+} from '../terminal.fixture.ts';
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A till whose cashier says no to every signature, and what the terminal says to it. */
+async function strictTill(harness: ReturnType<typeof createTestTerminal>, meanwhile: () => void) {
+  const till = await cashierTill(harness, (message, channel) => {
+    if (!isMessage(message, 'Input', 'Request')) return;
+    meanwhile();
+    const { Device, InfoQualify } = message.body.InputData;
+    const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
+    const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
+    const header = { ...message.header, MessageType: 'Response' } as const;
+    void harness.terminal().receive(writeMessage({ header, body }), channel);
+  });
+  harness.terminal().setCard('signature');
+  return till;
+}
+
+test('a refused signature is a refusal though the platform is away, and the sale is given back', async () => {
+  const harness = createTestTerminal();
+  const till = await strictTill(harness, () => harness.fake.setUp(false));
+  await till.pay(paymentRequest(10));
+  const answer = till.answer();
+  assert.ok(answer);
+  assert.equal(resultOf(answer)?.ErrorCondition, 'Refusal');
+  assert.equal(harness.terminal().pendingCounts().reversals, 1);
+  assert.equal(harness.fake.taken(), 1000);
+  harness.fake.setUp(true);
+  harness.terminal().setReachable(true);
+  while (harness.terminal().pendingCounts().reversals > 0) await nextTurn();
+  assert.equal(harness.fake.taken(), 0);
+  await harness.terminal().stop();
+});
+
+test('a restart while it is given back changes nothing of what the till is told', async () => {
+  const [dataDir, copy] = [temporaryFolder(), temporaryFolder()];
+  /** What a terminal has kept that loses its power in the middle: it has told its till nothing. */
+  const emit = (event: TerminalEvent) => {
+    if (event.type !== 'Screen' || event.screen.state !== 'Declined') return;
+    cpSync(dataDir, copy, { recursive: true });
+  };
+  const harness = createTestTerminal({ onEvent: emit }, dataDir);
+  const till = await strictTill(harness, () => harness.fake.setStuck(true));
+  const payment = paymentRequest(10);
+  void till.pay(payment);
+  while (harness.fake.refunded() === 0) await nextTurn();
+  harness.fake.setStuck(false);
+  await harness.terminal().stop();
+  const after = createTestTerminal({ platform: harness.fake.platform }, copy);
+  let repeated: AnyMessage | undefined;
+  while (repeated === undefined) {
+    await nextTurn();
+    repeated = await after.statusOf(payment);
+  }
+  assert.equal(resultOf(repeated)?.ErrorCondition, 'Refusal', JSON.stringify(repeated.body));
+  while (after.terminal().pendingCounts().reversals > 0) await nextTurn();
+  assert.equal(harness.fake.taken(), 0);
+  assert.equal(harness.fake.refunded(), 1000, 'once');
+  await after.terminal().stop();
+});
