@@ -24,6 +24,13 @@ import {
   parseSource,
   readTexts,
 } from './architecture-rules/source.ts';
+import {
+  countVagueWords,
+  limitsFile,
+  lowerLimits,
+  type VagueWordCounts,
+  vagueWordFaults,
+} from './architecture-rules/vague-words.ts';
 import { machineFaults, passesLuhn, wordFaults } from './architecture-rules/word-rules.ts';
 import { root } from './test-runner/static-checks.ts';
 
@@ -55,6 +62,16 @@ describe('the architecture rules', () => {
     for (const name of ['packages/server/src/payments/', 'packages/contract/', 'tools/']) {
       assert.ok(seen(name), `no file under ${name}`);
     }
+  });
+
+  test('no folder has more vague words than its limit, which only goes down', () => {
+    const limits = JSON.parse(textOf(limitsFile).text) as VagueWordCounts;
+    assertNone(
+      vagueWordFaults(
+        limits,
+        countVagueWords([...sources, ...texts.filter((each) => !isSource(each))]),
+      ),
+    );
   });
 
   test('packages and modules import as the tables allow', () => {
@@ -401,5 +418,25 @@ describe('the rules catch planted faults', () => {
   test('the check digit of a card number is the one of the standard', () => {
     assert.equal(passesLuhn(cardNumber), true);
     assert.equal(passesLuhn(`${cardNumber.slice(0, -1)}2`), false);
+  });
+});
+
+describe('vague words', () => {
+  const path = 'packages/money/src/a.ts';
+  const count = (text: string) => countVagueWords([{ path, text }])['packages/money/src'];
+
+  test('are counted in comments, texts and names, and not in code', () => {
+    assert.deepEqual(count('// Nobody pays.\nconst told = 1;\n'), { texts: 1, names: 1 });
+    assert.deepEqual(count("const text = 'the host is asked';\n"), { texts: 1, names: 0 });
+    assert.deepEqual(count('const amount = Array.of(1);\n'), { texts: 0, names: 0 });
+  });
+
+  test('above the limit of a folder are faults, and a limit only goes down', () => {
+    const counts = { tools: { texts: 3, names: 1 } };
+    assert.match(vagueWordFaults({}, counts)[0]?.text ?? '', /3 vague words in texts and 1/);
+    assert.deepEqual(vagueWordFaults({ tools: { texts: 3, names: 1 } }, counts), []);
+    assert.deepEqual(lowerLimits({ tools: { texts: 5, names: 0 } }, counts), {
+      tools: { texts: 3, names: 0 },
+    });
   });
 });

@@ -1,44 +1,56 @@
 // Counts vague words by folder: `npm run vague-words -- packages/server/src/http --list`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isSource, parseSource, readTexts, type TextFile } from './architecture-rules/source.ts';
-import { vagueWordsOfSource, vagueWordsOfText } from './architecture-rules/vague-words.ts';
+import { readTexts } from './architecture-rules/source.ts';
+import {
+  countVagueWords,
+  isCounted,
+  limitsFile,
+  lowerLimits,
+  type VagueWordCounts,
+  vagueWordsOf,
+} from './architecture-rules/vague-words.ts';
 import { root } from './test-runner/static-checks.ts';
+
+const usage = `Usage: npm run vague-words -- [folder …] [--list | --lower-limits]
+
+Counts words that hide the actor or the meaning, in texts and in names, by folder.
+
+  --list          print the words of each file
+  --lower-limits  write the counts to ${limitsFile} where they are lower
+`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { list: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } },
+  options: {
+    list: { type: 'boolean', default: false },
+    'lower-limits': { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
 });
+const files = readTexts(root).filter(
+  ({ path }) => positionals.length === 0 || positionals.some((each) => path.startsWith(each)),
+);
+const counts = countVagueWords(files);
 if (values.help) {
-  console.info(
-    'Usage: npm run vague-words -- [folder …] [--list]\n\nWords that hide the actor or the meaning.',
-  );
-  process.exit(0);
-}
-const isSelected = ({ path }: TextFile): boolean =>
-  positionals.length === 0 || positionals.some((each) => path.startsWith(each));
-const counts = new Map<string, { prose: number; names: number }>();
-for (const file of readTexts(root).filter(isSelected)) {
-  if (!isSource(file) && !file.path.endsWith('.md')) continue;
-  const { prose, names } = isSource(file)
-    ? vagueWordsOfSource(parseSource(file))
-    : vagueWordsOfText(file);
-  const folder = folderOf(file.path);
-  const count = counts.get(folder) ?? { prose: 0, names: 0 };
-  counts.set(folder, { prose: count.prose + prose.length, names: count.names + names.length });
-  if (values.list && prose.length + names.length > 0) {
-    console.info(`${file.path}: ${[...prose, ...names].join(', ')}`);
+  process.stdout.write(usage);
+} else if (values['lower-limits']) {
+  const file = join(root, limitsFile);
+  const limits = JSON.parse(readFileSync(file, 'utf8')) as VagueWordCounts;
+  writeFileSync(file, `${JSON.stringify(lowerLimits(limits, counts), null, 2)}\n`);
+} else {
+  if (values.list) {
+    for (const file of files.filter(isCounted)) {
+      const words = Object.values(vagueWordsOf(file)).flat();
+      if (words.length > 0) console.info(`${file.path}: ${words.join(', ')}`);
+    }
   }
-}
-const total = { prose: 0, names: 0 };
-for (const [folder, { prose, names }] of [...counts].toSorted(([a], [b]) => a.localeCompare(b))) {
-  console.info(`${folder.padEnd(40)} ${String(prose).padStart(6)} ${String(names).padStart(6)}`);
-  total.prose += prose;
-  total.names += names;
-}
-console.info(`words in texts ${total.prose}, names ${total.names}`);
-
-/** A module of the server, a package, or the first folder. */
-function folderOf(path: string): string {
-  const depth = path.startsWith('packages/server/src/') ? 4 : path.startsWith('packages/') ? 3 : 2;
-  return path.split('/').slice(0, -1).slice(0, depth).join('/') || '.';
+  const total = { texts: 0, names: 0 };
+  for (const [folder, { texts, names }] of Object.entries(counts)) {
+    console.info(`${folder.padEnd(40)} ${String(texts).padStart(6)} ${String(names).padStart(6)}`);
+    total.texts += texts;
+    total.names += names;
+  }
+  console.info(`words in texts ${total.texts}, names ${total.names}`);
 }

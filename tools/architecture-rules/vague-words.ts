@@ -1,8 +1,20 @@
 // Counts words that hide the actor or the meaning: pronouns as subjects, personified code, bare participles as names.
 import type { Node } from 'oxc-parser';
-import { type SourceFile, type TextFile, walk } from './source.ts';
+import {
+  type Fault,
+  isSource,
+  parseSource,
+  type SourceFile,
+  type TextFile,
+  walk,
+} from './source.ts';
 
-export type VagueWords = { prose: string[]; names: string[] };
+export type VagueWords = { texts: string[]; names: string[] };
+export type VagueWordCounts = Record<string, { texts: number; names: number }>;
+
+/** The limits of the folders; they only go down, by `npm run vague-words -- --lower-limits`. */
+export const limitsFile = 'tools/architecture-rules/vague-word-limits.json';
+const noVagueWords = { texts: 0, names: 0 };
 
 /** In comments, texts and documents: name the client, the host, the server instead. */
 const vagueProse =
@@ -20,22 +32,67 @@ const vagueParts = new Set(
   ),
 );
 
-/** The vague words of one source file, one item for each use. */
-export function vagueWordsOfSource(file: SourceFile): VagueWords {
-  const prose = file.comments.flatMap(proseIn);
+/** Source files and documents; code blocks of documents do not count. */
+export function isCounted(file: TextFile): boolean {
+  return isSource(file) || file.path.endsWith('.md');
+}
+
+/** The vague words of one file, one item for each use. */
+export function vagueWordsOf(file: TextFile): VagueWords {
+  if (!isSource(file)) {
+    return { texts: proseIn(file.text.replace(/^```[\s\S]*?^```/gm, '')), names: [] };
+  }
+  const source = 'program' in file ? (file as SourceFile) : parseSource(file);
+  const texts = source.comments.flatMap(proseIn);
   const names: string[] = [];
-  walk(file.program, (node, parents) => {
+  walk(source.program, (node, parents) => {
     const text = textOf(node);
-    if (text?.includes(' ')) prose.push(...proseIn(text));
+    if (text?.includes(' ')) texts.push(...proseIn(text));
     const name = declaredName(node, parents.at(-1));
     if (name !== undefined && isVague(name)) names.push(name);
   });
-  return { prose, names };
+  return { texts, names };
 }
 
-/** The vague words of a document or of a file of translations in English; code blocks do not count. */
-export function vagueWordsOfText({ text }: TextFile): VagueWords {
-  return { prose: proseIn(text.replace(/^```[\s\S]*?^```/gm, '')), names: [] };
+/** By module of the server, by package, or by the first two folders. */
+export function countVagueWords(files: readonly TextFile[]): VagueWordCounts {
+  const counts: VagueWordCounts = {};
+  for (const file of files.filter(isCounted)) {
+    const { texts, names } = vagueWordsOf(file);
+    const folder = folderOf(file.path);
+    const count = counts[folder] ?? { texts: 0, names: 0 };
+    counts[folder] = { texts: count.texts + texts.length, names: count.names + names.length };
+  }
+  return Object.fromEntries(
+    Object.entries(counts).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+/** The counts where they are lower; a folder without a limit has the limit 0. */
+export function lowerLimits(limits: VagueWordCounts, counts: VagueWordCounts): VagueWordCounts {
+  const lowered = Object.entries(counts).map(([folder, { texts, names }]) => {
+    const limit = limits[folder] ?? noVagueWords;
+    return [
+      folder,
+      { texts: Math.min(limit.texts, texts), names: Math.min(limit.names, names) },
+    ] as const;
+  });
+  return Object.fromEntries(lowered.filter(([, { texts, names }]) => texts + names > 0));
+}
+
+/** Folders with more vague words than their limit. */
+export function vagueWordFaults(limits: VagueWordCounts, counts: VagueWordCounts): Fault[] {
+  return Object.entries(counts).flatMap(([path, { texts, names }]) => {
+    const limit = limits[path] ?? noVagueWords;
+    if (texts <= limit.texts && names <= limit.names) return [];
+    const text = `${texts} vague words in texts and ${names} in names, at most ${limit.texts} and ${limit.names}; npm run vague-words -- ${path} --list`;
+    return [{ path, line: 1, rule: 'vague words', text }];
+  });
+}
+
+function folderOf(path: string): string {
+  const depth = path.startsWith('packages/server/src/') ? 4 : path.startsWith('packages/') ? 3 : 2;
+  return path.split('/').slice(0, -1).slice(0, depth).join('/') || '.';
 }
 
 function proseIn(text: string): string[] {
