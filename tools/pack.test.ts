@@ -467,7 +467,7 @@ describe('installed without a registry', withoutNpm, () => {
         const secret = ['--secret-file', join(dataDir, 'signing-secret')];
         const times = ['--settle', '1', '--retry-wait', '5', '--wait', '10'];
         const amounts = ['--paid-amount', '1000', '--pending-amount', '9009'];
-        const args = [bin, 'provider', 'check', provider.url, ...secret, ...times];
+        const args = [bin, 'provider', 'conformance', provider.url, ...secret, ...times];
         const { code, said } = await runBeside(node, [...args, ...amounts]);
         assert.equal(code, 0, said);
         assert.match(said, /(\d+) of \1 checks passed/);

@@ -32,7 +32,7 @@ test('the inventory holds what seals cards, passwords and tokens', () => {
   for (const file of [
     'crypto/authenticated-encryption.ts',
     'accounts/passwords/password-hashing.ts',
-    'pin/src/ciphers.ts',
+    'pin/src/block-ciphers.ts',
   ]) {
     assert.ok(text.includes(file), file);
   }

@@ -21,7 +21,7 @@ export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts'
 
 /**
  * Where events may go. A token is never sent to another origin than the platform's, whatever a call
- * says; `anyOrigin` is for a run of `switchyard provider check`, which listens for events itself.
+ * says; `anyOrigin` is for a run of `switchyard provider conformance`, which listens for events itself.
  *
  * @example
  * const place: PlatformPlace = { baseUrl: 'https://pay.example' };

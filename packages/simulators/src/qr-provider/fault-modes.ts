@@ -9,7 +9,7 @@ import {
   verifyCall,
 } from '@switchyard/sdk-provider';
 
-/** The names that `switchyard provider check` uses. */
+/** The names that `switchyard provider conformance` uses. */
 export const brokenModes = [
   'accepts-unsigned',
   'accepts-changed-body',

@@ -18,7 +18,7 @@ const usage = `qr-provider: a reference provider of QR payments
       --platform   JSON: signingSecrets, baseUrl, tokenUrl, clientId, clientSecret, caFile;
                    may be created later; read again when it changes
       --for-check  instead of --platform: an own secret in DIR/signing-secret, and events to
-                   the URL in each call, for "switchyard provider check"
+                   the URL in each call, for "switchyard provider conformance"
       --host       address to listen on             (127.0.0.1)
       --port       port to listen on, 0 for any     (8585)
       --path       prefix of the paths of the interface

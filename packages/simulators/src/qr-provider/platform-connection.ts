@@ -142,7 +142,7 @@ export function platformFromFile(
   };
 }
 
-/** For `switchyard provider check`: an own secret, and events to the URL in each call. */
+/** For `switchyard provider conformance`: an own secret, and events to the URL in each call. */
 export function platformForChecks(directory: string): PlatformConnection {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, secretFile);
