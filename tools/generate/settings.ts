@@ -9,7 +9,8 @@ import { code, table } from './markdown.ts';
 const opening = `# Settings
 
 Settings are environment variables. A secret may also come from a file: \`…_FILE\` names it. Every
-fault is reported at once; an unknown name with this prefix is refused, with the nearest known one.
+fault is reported at once; an unknown name with this prefix is an
+error in \`demo\` and \`test\` and a warning in \`production\` (\`SWITCHYARD_STRICT_SETTINGS\`), with the nearest known one.
 
 `;
 

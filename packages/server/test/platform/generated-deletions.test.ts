@@ -189,5 +189,8 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     }
     const after = await readTheirs();
     for (const [url, body] of before) assert.equal(after.get(url), body, url);
+    const { client, acquirerToken: token } = ours.on;
+    const { status } = await client.call('GET', '/provisioning/v2/merchants', { token });
+    assert.equal(status, 200, 'the caller still has a valid token');
   });
 });

@@ -1,8 +1,9 @@
 // Refuses card numbers in names and other free text of a body: such text is stored and returned unchanged.
 import type { FieldError } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
+import { escapePointerStep } from './field-errors.ts';
 
-/** Longer texts are files, codes that are scanned, passwords and addresses of servers. */
+/** Longer texts are files, scanned codes, passwords and URLs. */
 const freeTextMaxLength = 1000;
 /** What free text accepts and an identifier, an enumeration or a number does not. */
 const spacedDigits = ['1234 1234 1234 1234', 'A 1234 1234 1234 1234'];
@@ -58,7 +59,8 @@ function isFreeText(schema: Schema, member: string): boolean {
 }
 
 function addSchema(to: FreeText, schema: Schema, member: string, depth: number): void {
-  if (depth > depthMax) return;
+  if (depth > depthMax)
+    throw new Error(`the schema of ${member} is nested deeper than ${depthMax} levels`);
   if (isFreeText(schema, member)) to.isText = true;
   const { properties = {}, patternProperties = {}, additionalProperties, items } = schema;
   for (const each of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((all) => all ?? [])) {
@@ -102,7 +104,7 @@ function findText(value: unknown, at: FreeText, pointer: string): string | undef
     if (next === undefined) continue;
     // The pointer must not repeat the number.
     if (member === undefined && holdsCardNumber(name)) return pointer;
-    const found = findText(each, next, `${pointer}/${name}`);
+    const found = findText(each, next, `${pointer}/${escapePointerStep(name)}`);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -113,9 +115,9 @@ export function createCardNumberCheck(schema: unknown): (value: unknown) => Fiel
   const body = (schema ?? {}) as Schema;
   const freeText = newFreeText();
   addSchema(freeText, body, '', 0);
-  // A refused event of a provider would be lost: its reader hides card numbers.
-  const isTolerant = body.additionalProperties === true;
-  if (isTolerant || !isUsed(freeText)) return () => undefined;
+  // The reader of provider events masks card numbers; a refusal would lose the event.
+  const acceptsUnknownMembers = body.additionalProperties === true;
+  if (acceptsUnknownMembers || !isUsed(freeText)) return () => undefined;
   return (value) => {
     const pointer = findText(value, freeText, '');
     if (pointer === undefined) return undefined;

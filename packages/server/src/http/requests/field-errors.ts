@@ -27,7 +27,8 @@ export function fieldErrorsOf(
 
 function faultOf(error: ErrorObject, part: RequestPart): FieldFault {
   const name = namedMember(error);
-  const path = name === undefined ? error.instancePath : `${error.instancePath}/${escaped(name)}`;
+  const path =
+    name === undefined ? error.instancePath : `${error.instancePath}/${escapePointerStep(name)}`;
   return { pointer: pointerTo(path, part), code: codeOf(error), detail: detailOf(error) };
 }
 
@@ -48,7 +49,9 @@ function namedMember({ keyword, params }: ErrorObject): string | undefined {
   }
 }
 
-const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+/** A step of a JSON pointer (RFC 6901, 3). */
+export const escapePointerStep = (name: string): string =>
+  name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A client chooses unknown names, which may contain a card number; the pointer then stops above the name. */
 const printableName = /^(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}$/;

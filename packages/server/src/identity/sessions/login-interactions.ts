@@ -68,24 +68,26 @@ export function createLoginInteractions({ findRealmProvider, sessions, clock }: 
     result: InteractionResults,
   ): Promise<string | undefined> {
     const pending = await findInteraction(userDomainId, raw, rawReply);
-    if (pending === undefined) return undefined;
+    // A finished request cannot be finished again.
+    if (pending === undefined || pending.interaction.result !== undefined) return undefined;
     const { interaction, provider, cookies } = pending;
     // Session fixation: a copy of the cookies from before the sign-in must not resume it. So the
     // request gets another identifier, which only the response to this browser carries.
     const uid = randomBytes(interactionIdBytes).toString('base64url');
     const returnTo = interaction.returnTo.replace(interaction.uid, uid);
     await interaction.destroy();
+    // oidc-provider stores a login request under its `jti`.
     Object.assign(interaction, { jti: uid, returnTo, result });
     try {
       await interaction.persist();
     } catch (error) {
-      // The sessions of the user ended in the meantime.
+      // The sessions of the user ended at the same time.
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
     const context = provider.createContext(raw, rawReply);
     const path = new URL(returnTo).pathname;
-    context.cookies.set(cookies.names?.resume ?? '', uid, { ...cookies.short, path });
+    context.cookies.set(cookies.names.resume, uid, { ...cookies.short, path });
     return returnTo;
   }
 

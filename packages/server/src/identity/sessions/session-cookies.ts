@@ -31,7 +31,7 @@ export function createCookieSigningKeys(masterKey: Buffer): CookieSigningKeys {
  * The session cookie is valid for the whole host, hence `__Host-`. The other two belong to one
  * login request; oidc-provider sets their path, so that several tabs do not conflict.
  */
-export function sessionCookieOptions(userDomainId: string, keys: CookieSigningKeys): Options {
+export function sessionCookieOptions(userDomainId: string, keys: CookieSigningKeys) {
   const protectedCookie = { httpOnly: true, sameSite: 'lax', secure: true, signed: true } as const;
   return {
     names: {
@@ -42,5 +42,5 @@ export function sessionCookieOptions(userDomainId: string, keys: CookieSigningKe
     long: { ...protectedCookie, path: '/' },
     short: protectedCookie,
     keys,
-  };
+  } satisfies Options;
 }
