@@ -1,18 +1,18 @@
-// The addresses of the sessions of this node: each is used once, here or by way of another node.
+// Manages the session addresses of this node; each address can be used only once.
 import type { FarSessions, User } from './nodes/index.ts';
 import type { End } from './relay.ts';
 import type { Ending, Session } from './session.ts';
 
 export type JoinedEnd = {
   heard(data: Buffer, isBinary: boolean): void;
-  /** `isDone`: it closed in good order, and does not come back. */
+  /** `isDone` is true if the POS closed with the code `done` and does not reconnect. */
   lost(isDone: boolean): void;
 };
 
 type Holder = { readonly session: Session | undefined };
 
 type Deps<Held extends Holder> = {
-  /** By their identifiers, which are the secrets in their addresses. */
+  /** The keys are session identifiers, which are the secret part of the session addresses. */
   readonly sessions: ReadonlyMap<string, Held>;
   readonly endSession: (held: Held, ending: Ending) => void;
   readonly released: Ending;
@@ -25,7 +25,9 @@ export function createAddresses<Held extends Holder>(deps: Deps<Held>) {
   const offers = new Map<string, () => void>();
 
   const addresses = {
-    /** The session behind an address, which is used up by that. */
+    /**
+     * Uses up the address of a session; returns false if the address is not valid for this user.
+     */
     useAddress(sessionId: string, by?: User): boolean {
       const session = sessions.get(sessionId)?.session;
       if (session === undefined) return false;
@@ -35,7 +37,9 @@ export function createAddresses<Held extends Holder>(deps: Deps<Held>) {
       return isOwn && session.useAddress();
     },
 
-    /** Connects a POS whose address was used; undefined where the session has ended meanwhile. */
+    /**
+     * Connects a POS that used the address; returns undefined if the session has ended since then.
+     */
     join(sessionId: string, end: End): JoinedEnd | undefined {
       const entry = sessions.get(sessionId);
       const session = entry?.session;
@@ -51,10 +55,10 @@ export function createAddresses<Held extends Holder>(deps: Deps<Held>) {
       };
     },
 
-    /** Whether it is one of this node, whatever has become of its address. */
+    /** True if the session is on this node, even if its address was already used. */
     knows: (sessionId: string): boolean => sessions.has(sessionId),
 
-    /** Lets points of sale come by way of other nodes too. */
+    /** Lets points of sale on other nodes connect to this session. */
     offer(sessionId: string): void {
       if (far === undefined) return;
       const use = (by: User | undefined) => addresses.useAddress(sessionId, by);

@@ -1,34 +1,35 @@
-// How nodes find each other's devices: a question to the node that has a device, and news for all who listen.
+// Defines the messages between nodes: requests to the node of a device, and published messages.
 
-/** A message of plain JSON. */
+/** A message that consists of plain JSON. */
 export type Message = Readonly<Record<string, unknown>>;
 export type Answerer = (message: Message) => Promise<Message>;
 
-/** Another node has the answer, or may have it, and cannot be asked now. */
+/** Another node may have the answer, but this node cannot reach it now. */
 export class BackplaneFault extends Error {
   override name = 'BackplaneFault';
 }
 
 /**
- * At most once and in order for each sender; what is lost is asked for again by whoever waits.
- * Data of sessions does not pass here: a session's address leads to the node that has the device.
+ * The backplane delivers a message at most once, in order for each sender. A sender that gets no
+ * answer must repeat its request. Session data does not pass here: a session address leads to the
+ * node that has the device.
  */
 export type Backplane = {
-  /** From here on this node answers for the device. @returns ends that */
+  /** From now on this node answers requests for the device. @returns a function that ends this */
   own(deviceKey: string, answer: Answerer): () => void;
-  /** Undefined, at once, where no node has the device. @throws BackplaneFault where others cannot be asked */
+  /**
+   * Returns undefined immediately if no node has the device.
+   *
+   * @throws BackplaneFault if this node cannot reach the others
+   */
   request(deviceKey: string, message: Message): Promise<Message | undefined>;
   publish(topic: string, message: Message): void;
-  /** @returns ends it */
+  /** @returns a function that ends the subscription */
   subscribe(topic: string, heard: (message: Message) => void): () => void;
   close(): Promise<void>;
 };
 
-/**
- * The backplane of the only node.
- *
- * @example const backplane = createLocalBackplane();
- */
+/** The backplane of a single node. @example const backplane = createLocalBackplane(); */
 export function createLocalBackplane(): Backplane {
   const owners = new Map<string, Answerer>();
   const listeners = new Map<string, Set<(message: Message) => void>>();

@@ -1,4 +1,4 @@
-// What a point of sale asks of a device, wherever the device is connected: claim, status, release.
+// Handles the requests of a point of sale for a device on any node: claim, status and release.
 import { type ConnectorFaultCode, defined } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
@@ -11,7 +11,7 @@ import { type HeldToken, renewedMessage } from './held-tokens.ts';
 import { type ClaimAsked, type Claimed, type ClaimRefused, deviceTopic } from './hub.ts';
 import type { PresenceStore } from './presence.ts';
 
-/** A claim in the words of the protocol. */
+/** A claim with the member names of the protocol. */
 export type Wanted = {
   readonly tsn: string;
   readonly posId?: string | undefined;
@@ -30,11 +30,11 @@ export type DeviceState = {
   readonly lastSeenAt?: number;
 };
 
-/** Who asks: a caller, with the author that an audit names. */
+/** The caller of a request, with the author for the audit log. */
 export type Asking = {
   readonly caller: Caller;
   readonly author: Author;
-  /** Where the session is to end with the caller's token. */
+  /** Set if the session must end when the server revokes this token. */
   readonly token?: HeldToken;
 };
 
@@ -48,27 +48,27 @@ type Deps = {
   readonly presence: PresenceStore;
 };
 
-/** A device that was told to be free may be taken by another one first. */
+/** The longest wait before the next attempt: another client may claim a free device first. */
 const lookAgainMs = 1000;
-/** NATS is tried again within such a time. */
+/** The NATS client tries to reconnect within this time. */
 const awaySeconds = 5;
 
-/** A device may change its node while it is asked for. */
+/** A device may move to another node during a request. */
 const movesMax = 3;
-/** Who connected so short a time ago is waited for a moment. */
+/** If a device connected within this time, the server waits briefly and repeats its request. */
 const justMs = 2000;
 const arriveMs = 100;
 
-/** Client and point of sale; one of the organisation as a whole says which point of sale it is. */
+/** The owner is a client and its point of sale; an organisation-wide client must send a `posId`. */
 export function ownerOf(caller: Caller, posId: string | undefined): string {
   const { clientId, entityType, userId } = caller;
   if (entityType === 'tenant' && posId === undefined) fail('pos_id_required');
-  // All people of the portal have the same client: each of them is a point of sale of his own.
+  // All portal users share one client, so each user is a separate point of sale.
   const who = userId === undefined ? clientId : `${clientId}:${userId}`;
   return `${who}/${posId ?? ''}`;
 }
 
-/** A person that claims has its own rights, which the token's check knows. */
+/** A user has individual rights, which the token verification checks. */
 const isApplication = ({ userId }: Caller): boolean => userId === undefined;
 
 const refusedBy = (message: Message): ClaimRefused | undefined =>
@@ -76,7 +76,10 @@ const refusedBy = (message: Message): ClaimRefused | undefined =>
 
 /** @example const got = await claims.claim(asking, { tsn }, signal); */
 export function createClaims({ clock, backplane, devices, clients, presence }: Deps) {
-  /** A token outlives the role that it was given for; undefined where the application has it. */
+  /**
+   * A token outlives the role of its application. Returns undefined if the application still has
+   * the role.
+   */
   async function roleFault(caller: Caller): Promise<LostRight | undefined> {
     if (!isApplication(caller)) return undefined;
     const permissions = await clients.currentPermissions(caller.organizationId, caller.clientId);
@@ -84,7 +87,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     return permissions.includes('cc.pos') ? undefined : 'role_missing';
   }
 
-  /** Of another tenant, of another merchant, or not there: all the same. */
+  /** An unknown device and a device of another organisation or merchant give the same error. */
   async function deviceOf({ caller }: Asking, tsn: string): Promise<PlacedTerminal> {
     const fault = await roleFault(caller);
     if (fault !== undefined) fail(fault);
@@ -95,7 +98,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     return devices.demand(found);
   }
 
-  /** Until something happens to the device, or for a moment. */
+  /** Resolves when the device changes, after a short time, or on abort. */
   function news(deviceKey: string, waitMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -122,14 +125,14 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     }
   }
 
-  /** Its node has noted it, and the word of that may not have come to NATS yet. */
+  /** The database may know a new connection before NATS does. */
   async function hasJustConnected(device: PlacedTerminal): Promise<boolean> {
     const { organizationId, physicalDeviceId } = device;
     const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
     return seen?.isOnline === true && clock.now() - seen.lastSeenAt < justMs;
   }
 
-  /** The node that has the device, wherever it has gone meanwhile. */
+  /** Sends a request to the node that has the device, even if the device moves in between. */
   async function ask(device: PlacedTerminal, message: Message): Promise<Message | undefined> {
     for (let turn = 0; turn < movesMax; turn += 1) {
       const answer = await askOnce(device, message);
@@ -142,7 +145,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     return undefined;
   }
 
-  /** Undefined where no node has answered. */
+  /** Returns undefined if no node answered. */
   async function releaseAt(
     { device, owner }: Pick<Got, 'device' | 'owner'>,
     sessionId: string,
@@ -198,7 +201,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return { ...(await claimUntil(device, asked, until, signal)), device, owner };
     },
 
-    /** Of a device that may be used; the others have a fault. */
+    /** Returns the status of a usable device; throws a fault for any other device. */
     async status(asking: Asking, named: string): Promise<DeviceState> {
       const device = await deviceOf(asking, named);
       const { tsn, organizationId, physicalDeviceId } = device;
@@ -213,7 +216,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return { tsn, online: false, claimed: false, ...at };
     },
 
-    /** Of a device, what a claim of this caller would get it by. */
+    /** Returns the device and the owner that a claim of this caller would have. */
     async own(
       asking: Asking,
       { tsn, posId }: Pick<Wanted, 'tsn' | 'posId'>,
@@ -221,7 +224,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return { device: await deviceOf(asking, tsn), owner: ownerOf(asking.caller, posId) };
     },
 
-    /** Tells the node of the device that the session goes on by another token. */
+    /** Informs the node of the device that the session now uses another token. */
     renewed(
       { device, owner }: Pick<Got, 'device' | 'owner'>,
       sessionId: string,
@@ -230,16 +233,16 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       backplane.publish(deviceTopic(deviceKeyOf(device)), renewedMessage(sessionId, owner, token));
     },
 
-    /** False where the session has ended, or was never one of this owner. */
+    /** Returns false if the session has ended or never belonged to this owner. */
     async release(got: Pick<Got, 'device' | 'owner'>, sessionId: string): Promise<boolean> {
       return (await releaseAt(got, sessionId)) === true;
     },
 
     /**
-     * Ends a session that its point of sale has no right to any more. False where no node has answered: one that
-     * has lost NATS may still have it.
+     * Ends a session whose point of sale has lost its rights. Returns false if no node answered: a
+     * node without NATS may still have the session.
      *
-     * @param word - what its point of sale is told
+     * @param word - the reason that the server sends to the point of sale
      */
     async cut(
       got: Pick<Got, 'device' | 'owner'>,
@@ -249,7 +252,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return (await releaseAt(got, sessionId, word)) !== undefined;
     },
 
-    /** Whether the session goes on; also where nobody can say so now. */
+    /** True if the session continues, or if the server cannot find this out now. */
     async holds(
       { device, owner }: Pick<Got, 'device' | 'owner'>,
       sessionId: string,
@@ -262,7 +265,11 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       }
     },
 
-    /** Calls back at each change of the device. @returns ends it */
+    /**
+     * Calls `heard` at each change of the device.
+     *
+     * @returns a function that ends the subscription
+     */
     watch(device: PlacedTerminal, heard: (message: Message) => void): () => void {
       return backplane.subscribe(deviceTopic(deviceKeyOf(device)), heard);
     },

@@ -1,26 +1,26 @@
-// The tokens with which registered devices connect: JWTs for one connection each, good on every node.
+// Signs and verifies the JWT with which a registered device opens one connection, on any node.
 import { defined } from '@switchyard/contract';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { type Clock, deriveKey } from '../platform/index.ts';
 
 const audience = 'cloud-connector/device';
 const algorithm = 'HS256';
-/** Between the clocks of nodes; an expired token has no such grace. */
+/** The allowed clock difference between nodes; it does not extend the life of a token. */
 const skewSeconds = 30;
 
-/** Whom a token lets in, and as which connection. */
+/** The device that a token admits, and the connection that it allows. */
 export type ConnectionFacts = {
   readonly organizationId: string;
   readonly physicalDeviceId: string;
   readonly logicalDeviceId: string;
   readonly tsn: string;
-  /** A secret: the end of the address, and `jti`. */
+  /** A secret: the last part of the connection address, and the `jti` of the token. */
   readonly connectionId: string;
-  /** The number of the registration among those of the device. */
+  /** The number of this registration among all registrations of the device. */
   readonly order: number;
-  /** The certificate that the device registered with, where it showed one. */
+  /** The certificate with which the device registered, if it presented one. */
   readonly thumbprint?: string;
-  /** The application that it registered by, where it showed none. */
+  /** The application with which the device registered, if it presented no certificate. */
   readonly clientId?: string;
 };
 
@@ -34,7 +34,7 @@ type Deps = {
 
 /** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(facts); */
 export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs }: Deps) {
-  // Read once: thousands of devices come back within seconds.
+  // The server imports the key once, because thousands of devices may reconnect within seconds.
   const opened = crypto.subtle.importKey(
     'raw',
     deriveKey(masterKey, 'connector-device-connections'),
@@ -61,7 +61,7 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         .setExpirationTime(now + Math.ceil(lifeMs / 1000))
         .sign(await opened);
     },
-    /** Rejects what is not ours, not for this, or out of date. */
+    /** Rejects a token that is expired or has a wrong signature, issuer or audience. */
     async verify(token: string): Promise<ConnectionFacts> {
       const now = clock.now();
       const { payload } = await jwtVerify(token, await opened, {

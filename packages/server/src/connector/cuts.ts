@@ -1,4 +1,4 @@
-// Sessions of points of sale that lost their right: their ends are asked for until a node has answered.
+// Ends the sessions of points of sale that lost their rights, and retries until a node answers.
 import type { Log } from '../platform/index.ts';
 import type { Claims, Got } from './claims.ts';
 import type { LostRight } from './faults.ts';
@@ -15,21 +15,26 @@ type Deps = {
   readonly claims: Pick<Claims, 'cut'>;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
-  /** So many are kept; beyond that the oldest that were asked for are given up. */
+  /**
+   * The maximum number of pending cuts; above it, the server first drops the oldest ones that
+   * failed.
+   */
   readonly most: number;
-  /** After such a time a session has ended by itself. */
+  /** After this time a session has ended by itself. */
   readonly livesMs: number;
 };
 
-/** A node that does not answer takes seconds for each. */
+/**
+ * A node that does not answer costs seconds for each request, so several requests run in parallel.
+ */
 const atOnce = 16;
 
 /** @example const cuts = createCuts({ claims, now: clock.now, log, most, livesMs }); cuts.add(lost); */
 export function createCuts({ claims, now, log, most, livesMs }: Deps) {
-  /** Not asked for yet: they come before those that nobody answered for. */
+  /** Cuts that the server has not tried yet; they run before the cuts that got no answer. */
   const fresh: Kept[] = [];
   const due: Kept[] = [];
-  /** Wait for the next round. */
+  /** Cuts that wait for the next round. */
   const missed: Kept[] = [];
   const running = new Set<Promise<void>>();
   let lastFault: unknown;
@@ -67,7 +72,7 @@ export function createCuts({ claims, now, log, most, livesMs }: Deps) {
   }
 
   return {
-    /** Asks for their ends, and waits for none. */
+    /** Starts to end the sessions and returns immediately. */
     add(lost: readonly Cut[]): void {
       const until = now() + livesMs;
       for (const cut of lost) fresh.push({ ...cut, until });
@@ -77,7 +82,7 @@ export function createCuts({ claims, now, log, most, livesMs }: Deps) {
       work();
     },
 
-    /** Asks again for those that no node has answered for, and waits for none. */
+    /** Retries the cuts that no node has answered, and returns immediately. */
     again(): void {
       if (missed.length > 0) {
         const said = 'sessions that should end could not be ended yet, and are asked for again';
@@ -93,7 +98,7 @@ export function createCuts({ claims, now, log, most, livesMs }: Deps) {
       work();
     },
 
-    /** Waits for those that are being asked for. */
+    /** Waits for the requests in progress. */
     async stop(): Promise<void> {
       isStopped = true;
       await Promise.all(running);

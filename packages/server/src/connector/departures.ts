@@ -1,4 +1,4 @@
-// Writes down that devices have gone, beside everything else that happens.
+// Records disconnected devices in the database, in the background.
 import type { Log } from '../platform/index.ts';
 import type { PresenceStore } from './presence.ts';
 
@@ -17,7 +17,7 @@ export function createDepartures({ presence, log }: Deps) {
         .finally(() => noting.delete(noted));
       noting.add(noted);
     },
-    /** What is being written down has been. */
+    /** Resolves when all pending writes have finished. */
     async settled(): Promise<void> {
       await Promise.all(noting);
     },

@@ -1,4 +1,4 @@
-// What the connector is given, and how patient it is.
+// Defines the dependencies, settings and time limits of the connector.
 import { connectorLimits } from '@switchyard/contract';
 import type { AuditRecorder } from '../audit/index.ts';
 import type { Catalog } from '../catalog/index.ts';
@@ -9,23 +9,25 @@ import type { Provisioning } from '../provisioning/index.ts';
 import type { Nodes } from './nodes/index.ts';
 
 export type ConnectorSettings = {
-  /** In production only claimed terminals connect. */
+  /** In production, only claimed terminals can connect. */
   readonly environment: Environment;
   readonly baseUrl: string;
   readonly deviceAuthUrl: string;
-  /** Where this very node is reached: addresses of its sessions begin so. */
+  /** The address of this node; the addresses of its sessions begin with it. */
   readonly connectorNodeUrl: string;
   readonly instanceName: string;
-  /** Families of devices that are served, in lower case. */
+  /** The supported device families, in lower case. */
   readonly connectorFamilies: readonly string[];
-  /** Whether the address of a session is enough, or its POS shows its token again. */
+  /**
+   * With `url` the session address is sufficient; with `bearer` the POS must send its token again.
+   */
   readonly connectorSessionAuth: 'url' | 'bearer';
   readonly connectorIdleSeconds: number;
   readonly connectorResumeSeconds: number;
   readonly connectorConnections: number;
 };
 
-/** All in milliseconds. */
+/** All values are in milliseconds. */
 export type ConnectorTimes = {
   readonly heartbeatMs: number;
   readonly registerWithinMs: number;
@@ -35,20 +37,20 @@ export type ConnectorTimes = {
   readonly resumeMs: number;
   readonly idleMs: number;
   readonly absoluteMs: number;
-  /** How long a queue may be full before its reader is given up. */
+  /** How long a queue may remain full before the server disconnects its reader. */
   readonly slowMs: number;
-  /** For so long after data has flowed a session is taken over by force alone. */
+  /** For this time after the last data, a client can take over a session only with `force`. */
   readonly quietMs: number;
-  /** How often it is asked again whether devices and callers still may. */
+  /** How often the server rechecks the rights of devices and callers. */
   readonly recheckMs: number;
   readonly tickMs: number;
-  /** A node that had a device and does not answer by then may be gone: nobody waits longer for the device. */
+  /** How long the server waits for the previous node of a device, which may be gone. */
   readonly formerMs: number;
-  /** A device has to stand so for such a time before it is told as an event. */
+  /** How long a device must keep its connection state before the server publishes an event. */
   readonly steadyMs: number;
-  /** Between two events of a device at the least. */
+  /** The minimum time between two events of the same device. */
   readonly tellAgainMs: number;
-  /** How often it is looked for what is to be told. */
+  /** How often the server looks for events to publish. */
   readonly tellMs: number;
 };
 
@@ -68,9 +70,9 @@ export type ConnectorDeps = {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Left out: this node is the only one. */
+  /** Omitted if this node is the only one. */
   readonly nodes?: Nodes | undefined;
-  /** Left out in part: as the protocol says. */
+  /** Times that replace the defaults of the protocol. */
   readonly times?: Partial<ConnectorTimes> | undefined;
 };
 

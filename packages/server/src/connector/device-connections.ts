@@ -1,4 +1,4 @@
-// The second connection of a device, which stays: it carries what devices and points of sale say to each other.
+// Accepts the second, permanent connection of a device, which carries the session data.
 import { connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
 import { errors } from 'jose';
 import type { Handshake, WebSocketRoute } from '../http/index.ts';

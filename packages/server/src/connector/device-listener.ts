@@ -1,4 +1,4 @@
-// The first connection of a device: it registers, and is told where to connect and with which token.
+// Accepts the first connection of a device, which registers it and returns an address and a token.
 import {
   closeCodes,
   connectorLimits,
@@ -30,10 +30,10 @@ type Deps = Pick<ConnectorDeps, 'settings' | 'certificates' | 'ids' | 'clock' | 
   readonly register: Register;
 };
 
-/** Of an address: a whole town of devices may stand behind one. */
+/** The limit for each IP address: very many devices may share one address. */
 const connectsOf = { burst: 10_000, perSecond: 500 };
 
-/** Nobody has said who he is on these: they take up at most such a part of all connections. */
+/** Connections without authentication may use at most this share of all connections. */
 const strangersShare = 0.25;
 
 const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
@@ -79,7 +79,7 @@ export function createDeviceListener(deps: Deps) {
   }
 
   async function hear(peer: Peer, handshake: Handshake, data: Buffer, isBinary: boolean) {
-    // A second message while the first one is looked at says nothing.
+    // The server ignores a second message while it handles the first one.
     if (!waiting.delete(peer)) return;
     try {
       if (isBinary) throw new Fault('bad_message');

@@ -1,13 +1,13 @@
-// Whether a device can be used through the connector: known, enabled, of a served family, and the service active.
+// Checks if a device may use the connector: known, enabled, supported family, active service.
 import type { ConnectorFaultCode } from '@switchyard/contract';
 import type { Terminal } from '../provisioning/index.ts';
 import type { ConnectorDeps } from './deps.ts';
 import { Fault } from './faults.ts';
 
-/** The service of the catalogue that stands for the connector. */
+/** The catalogue service that enables the connector. */
 const service = { name: 'Cloud Connector', domain: 'Retail API' } as const;
 
-/** A terminal in its place. */
+/** A terminal that is assigned to a logical device, a store and a merchant. */
 export type PlacedTerminal = Terminal &
   Required<Pick<Terminal, 'logicalDeviceId' | 'storeId' | 'merchantId'>>;
 
@@ -19,7 +19,7 @@ export const deviceKeyOf = ({
 }: Pick<Terminal, 'organizationId' | 'physicalDeviceId'>): string =>
   `${organizationId}.${physicalDeviceId}`;
 
-/** Who may use a terminal, and who it may register for, depends on where it stands. */
+/** The assignment of a terminal, which decides the clients that may use or register it. */
 export type Spot = Pick<PlacedTerminal, 'merchantId' | 'storeId' | 'logicalDeviceId'>;
 
 export const isSameSpot = (one: Spot, other: Spot): boolean =>
@@ -32,7 +32,7 @@ const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
   terminal.storeId !== undefined &&
   terminal.merchantId !== undefined;
 
-/** A person enters the code, and the terminal tries again meanwhile. */
+/** The terminal retries at this interval while a user enters the claim code. */
 const claimRetrySeconds = 10;
 
 export const notClaimed = (): Fault =>
@@ -57,7 +57,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     return level === undefined ? new Fault('not_subscribed') : new Fault('not_enabled', { level });
   }
 
-  /** What its own facts say against it. */
+  /** Checks the data of the terminal itself: family, claim, assignment and status. */
   function ownFault(terminal: Terminal): Fault | undefined {
     if (!families.has(terminal.family.toLowerCase())) return new Fault('family_not_supported');
     if (requiresClaims && !terminal.isClaimed) return notClaimed();
@@ -65,7 +65,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     return undefined;
   }
 
-  /** What stands in the way, or nothing. */
+  /** Returns the reason why the connector cannot use the terminal, or undefined. */
   async function obstacle(terminal: Terminal | undefined): Promise<Fault | undefined> {
     if (terminal === undefined) return new Fault('device_unknown');
     const own = ownFault(terminal);
@@ -78,13 +78,13 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
   return {
     find: terminals.find,
 
-    /** The code that a person enters; a claimed terminal sends none. */
+    /** Stores the claim code that a user enters later; does nothing for a claimed terminal. */
     async rememberCode(terminal: Terminal, code: string | undefined): Promise<void> {
       if (code === undefined || terminal.isClaimed) return;
       await terminalClaims.rememberCode(terminal.organizationId, terminal.physicalDeviceId, code);
     },
 
-    /** Throws the fault that stands in the way. */
+    /** Throws a fault if the connector cannot use the terminal. */
     async demand(terminal: Terminal | undefined): Promise<PlacedTerminal> {
       const fault = await obstacle(terminal);
       if (fault !== undefined) throw fault;
@@ -92,8 +92,8 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     },
 
     /**
-     * Asked again of devices that are connected, by two questions for all; those without are fine. One that
-     * stands elsewhere now has moved: who may use it, and who it may register for, has changed.
+     * Rechecks connected devices with two queries in total; a device without a fault has no entry.
+     * `moved` means that the device has another assignment, so other clients may use it now.
      */
     async faultsOf<Asked extends PlacedTerminal>(
       asked: readonly Asked[],
@@ -105,7 +105,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
       const faults = new Map<Asked, ConnectorFaultCode | 'moved'>();
       for (const one of asked) {
         const terminal = byId.get(one.physicalDeviceId);
-        // One that was deleted is not there to be used any more: it was known.
+        // The device was connected, so a missing record means that it was deleted.
         const own = terminal === undefined ? 'device_disabled' : ownFault(terminal)?.code;
         if (own !== undefined) faults.set(one, own);
         else if (terminal?.logicalDeviceId !== one.logicalDeviceId) faults.set(one, 'moved');

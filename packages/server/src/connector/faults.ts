@@ -1,4 +1,4 @@
-// What the connector cannot do, as it is told on an open connection.
+// Defines the errors that the connector sends on an open connection.
 import {
   type CloseCode,
   type ConnectorFaultCode,
@@ -9,10 +9,10 @@ import {
 
 type Extra = { readonly retryAfterSeconds?: number; readonly level?: string };
 
-/** Why a point of sale or a device that was let in is cut off, and its sessions with it. */
+/** Why the server disconnects a point of sale or a device, and ends its sessions. */
 export type LostRight = 'unauthorized' | 'role_missing';
 
-/** A fault that the peer is told; everything else is one of ours. */
+/** An error that the server sends to the peer; every other error is an internal fault. */
 export class Fault extends Error {
   readonly code: ConnectorFaultCode;
   readonly extra: Extra;
@@ -29,14 +29,14 @@ export const fail = (code: ConnectorFaultCode, extra?: Extra): never => {
   throw new Fault(code, extra);
 };
 
-/** RFC 6455 leaves so much to the reason of a closing. */
+/** RFC 6455 allows this many bytes for the reason of a close frame. */
 const reasonMaxBytes = 123;
 
-/** The word and the name under which the log knows more. */
+/** Returns the reason with the correlation ID, with which an operator finds details in the log. */
 export const reasonOf = (word: string, correlationId: string): string =>
   Buffer.from(`${word}:${correlationId}`).subarray(0, reasonMaxBytes).toString();
 
-/** The text of an error message of the protocol. */
+/** Returns the text of an error message of the protocol. */
 export function errorText(
   { code, extra }: Fault,
   correlationId: string,
@@ -51,11 +51,11 @@ export function errorText(
   });
 }
 
-/** With which code a connection ends that has to end for it. */
+/** Returns the close code for an error that ends the connection. */
 export function closeCodeOf(code: ConnectorFaultCode): CloseCode {
   const facts = connectorFaults[code];
   return 'closeCode' in facts ? facts.closeCode : closeCodes.badMessage;
 }
 
-/** How the sessions end of whoever is cut off. */
+/** Returns how the sessions end after a point of sale or a device has lost its rights. */
 export const endingOf = (word: LostRight) => ({ code: closeCodeOf(word), word });

@@ -1,4 +1,4 @@
-// The addresses at which the devices of an organisation are seen with their connections.
+// Registers the routes that show the devices of an organisation with their connections.
 import {
   ConnectedDevice,
   ConnectedDeviceList,
@@ -17,7 +17,7 @@ const listName = 'listConnectedDevices';
 const readers = ['dev.read', 'prov.read'] as const;
 const { merchantId, storeId } = connectedDeviceFilters;
 
-/** Tokens of an application that is bound to a merchant or store see what is there. */
+/** The token of a merchant or store application gives access only to devices in that scope. */
 const scopeOf = ({
   organizationId,
   entityType,

@@ -1,4 +1,4 @@
-// The devices of an organisation with how each stands at the connector, page by page.
+// Lists the devices of an organisation with their connection status, page by page.
 import type {
   ConnectedDevice,
   ConnectionStatus,
@@ -12,7 +12,7 @@ import { tsnOf } from '../provisioning/index.ts';
 import { type Backplane, BackplaneFault } from './backplane.ts';
 import { deviceKeyOf } from './devices.ts';
 
-/** Whose devices: all of an organisation, or those of a merchant or store. */
+/** The visible devices: all devices of an organisation, or those of a merchant or store. */
 export type FleetScope = {
   readonly organizationId: string;
   readonly merchantId?: string | undefined;
@@ -59,14 +59,17 @@ type Row = {
   readonly certificate_until: Date | null;
 };
 
-/** What is in no place, or in stock, is held up by none. */
+/** A device without an assignment has no store or merchant that could disable it. */
 const isEnabled = `(h.status = 'Enabled' AND coalesce(d.status, 'Enabled') = 'Enabled'
     AND coalesce(s.status, 'Enabled') = 'Enabled' AND coalesce(m.status, 'Enabled') = 'Enabled')`;
 const certificateUntil = `(SELECT max(c.not_after) FROM device_certificates c
     WHERE c.organization_id = h.organization_id AND c.physical_device_id = h.physical_device_id
       AND c.revoked_at IS NULL)`;
 
-/** $1 is the organisation, $2 and $3 merchant and store of the caller; what has no place is the merchant's. */
+/**
+ * $1 is the organisation, $2 and $3 are the merchant and store of the caller. A device without an
+ * assignment belongs to its merchant.
+ */
 const fromOf = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
   LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
     AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
@@ -91,7 +94,9 @@ const findText = `${selectOf('LEFT JOIN')} AND h.physical_device_id = $4`;
 const placed = `AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
     AND ($5::uuid IS NULL OR d.store_id = $5)`;
 
-/** $9 is what to look at, $10 a text, $11 since when, $12 when a certificate is near its end. */
+/**
+ * $9 is the `attention` filter, $10 a search text, $11 `changedSince`, $12 the certificate limit.
+ */
 const listOf = (select: string, status: string) => `${select}
     ${placed}
     AND ${status}
@@ -116,7 +121,9 @@ const countText = `SELECT count(*) AS devices,
     count(*) FILTER (WHERE ${certificateUntil} < $7::timestamptz) AS certificate_ending
   ${fromOf('LEFT JOIN')} ${placed}`;
 
-/** $6 is now. Those that are there are looked for among those that ever were, and not among all. */
+/**
+ * $6 is the current time. `Online` reads only devices that have connected before, not all devices.
+ */
 const listTexts = {
   Any: listOf(selectOf('LEFT JOIN'), '$6::timestamptz IS NOT NULL'),
   Online: listOf(selectOf('JOIN'), 'p.online_until > $6::timestamptz'),
@@ -127,14 +134,14 @@ const listTexts = {
 } as const;
 
 const beginning = '00000000-0000-0000-0000-000000000000';
-/** So long before its end a certificate is to be renewed. */
+/** A certificate needs renewal when less than this time is left. */
 const certificateEndingMs = 30 * 86_400_000;
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const timeIf = (name: string, at: Date | number | null) =>
   at === null ? {} : { [name]: isoTime(typeof at === 'number' ? at : at.getTime()) };
 
-/** A lease that ran out is one of a node that died then. */
+/** An expired lease means that the node of the device died at that time. */
 export function connectionOf(
   row: Pick<Row, 'online_until' | 'since' | 'last_seen_at' | 'node'>,
   now: number,
@@ -165,7 +172,10 @@ type Deps = {
 export function createFleet({ database, clock, backplane }: Deps): Fleet {
   const run = createStatementRunner(database, 'connector');
 
-  /** Its node knows it; that one may have died, or not be reached. */
+  /**
+   * Only the node of the device knows the session; the result is empty if that node is not
+   * reachable.
+   */
   async function sessionOf(organizationId: string, physicalDeviceId: string) {
     try {
       const key = deviceKeyOf({ organizationId, physicalDeviceId });

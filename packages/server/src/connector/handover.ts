@@ -1,4 +1,4 @@
-// What a node tells the others of a session whose device has gone to one of them: whose place it is, and how long.
+// Informs the next node of a device about the session that is kept for its owner.
 import { Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import { pause } from '../platform/index.ts';
@@ -9,9 +9,9 @@ import type { KeptPlace } from './session.ts';
 
 const KeptMessage = Type.Object({
   kind: Type.Literal('kept'),
-  /** Of the registration that the device had here: who has an older one has not got the device either. */
+  /** The registration number at this node; only a node with a newer registration has the device. */
   order: Type.Number(),
-  /** Where it stood then: whoever claimed it there has no right to it anywhere else. */
+  /** The assignment of the device at that time; the claim is not valid for another assignment. */
   spot: Type.Object({
     merchantId: Type.String(),
     storeId: Type.String(),
@@ -29,7 +29,7 @@ const KeptMessage = Type.Object({
   }),
 });
 
-/** The registration of a device, and where it stood by then. */
+/** The registration of a device, and its assignment at that time. */
 type Registered = { readonly order: number; readonly device: PlacedTerminal };
 
 /** @example backplane.publish(topic, keptMessage(place, entry)); */
@@ -51,9 +51,10 @@ export function keptIn(
 }
 
 /**
- * Asks the node that had a device, whose news of a kept place come before its answer.
+ * Sends a request to the previous node of a device; its message about a kept session comes before
+ * its answer.
  *
- * @param mostMs how long it is waited for
+ * @param mostMs the maximum wait in milliseconds
  * @example await askFormer(backplane, deviceKey, { kind: 'attached', connectionId, order }, 500);
  */
 export async function askFormer(
@@ -66,7 +67,7 @@ export async function askFormer(
   try {
     await Promise.race([backplane.request(deviceKey, attached), pause(mostMs, over.signal)]);
   } catch (error) {
-    // One that cannot be asked keeps no place.
+    // A node that is not reachable keeps no session.
     if (!(error instanceof BackplaneFault)) throw error;
   } finally {
     over.abort();

@@ -1,4 +1,4 @@
-// The token that a session was claimed with, as the node of its device remembers it: no secret, and enough to ask about.
+// Describes the token of a claim without its secret, so that the node can recheck it later.
 import { defined } from '@switchyard/contract';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/schema';
@@ -10,11 +10,13 @@ export const HeldTokenForm = Type.Object({
   organizationId: Type.String(),
   clientId: Type.String(),
   tokenId: Type.String(),
-  /** Nodes of the release before do not tell it. */
+  /** Nodes of the previous release do not send this member. */
   keyId: Type.Optional(Type.String()),
-  /** Epoch milliseconds: from there on it says nothing any more, and was good. */
+  /**
+   * Epoch milliseconds; the server does not recheck an expired token, and its sessions continue.
+   */
   expiresAt: Type.Number(),
-  /** Of a person's. */
+  /** Only in the token of a user. */
   userId: Type.Optional(Type.String()),
   signInId: Type.Optional(Type.String()),
   issuedAt: Type.Optional(Type.Number()),
@@ -35,7 +37,7 @@ export function heldTokenOf(caller: Caller): HeldToken {
   };
 }
 
-/** News of a control connection that shows another token. */
+/** The message that a control connection now uses another token. */
 export const renewedMessage = (sessionId: string, owner: string, token: HeldToken): Message => ({
   kind: 'renewed',
   sessionId,

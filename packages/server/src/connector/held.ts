@@ -1,19 +1,19 @@
-// Keeps what a device says while its point of sale is away: little, for this one alone, and of all not much.
+// Stores device messages while the point of sale is away, with limits per session and in total.
 
 const messagesMax = 32;
 const bytesMax = 256 * 1024;
-/** Of all sessions of the process. */
+/** The limit for all sessions of the process together. */
 const roomBytes = 64 * 1024 * 1024;
 
 export type HeldMessage = { readonly data: Buffer; readonly isBinary: boolean };
 export type Held = {
-  /** False where there is no place for it. */
+  /** Returns false if the message exceeds a limit. */
   keep(message: HeldMessage): boolean;
-  /** Everything in the order in which it came; it is kept no longer. */
+  /** Removes and returns all messages, in the order in which they came. */
   take(): readonly HeldMessage[];
 };
 
-/** What all sessions together keep. */
+/** The space that is left for all sessions together. */
 export type HeldRoom = { free: number };
 
 export const createHeldRoom = (bytes = roomBytes): HeldRoom => ({ free: bytes });

@@ -1,4 +1,4 @@
-// The devices of a node where two things come at the same time.
+// Tests the devices of a node when two events happen at the same time.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
@@ -18,7 +18,7 @@ const device = {
   tsn: 'AXIUM_DX8000-1',
   serialNumber: '1',
 } as PlacedTerminal;
-/** The same hardware, in the store of another merchant. */
+/** The same hardware, assigned to a store of another merchant. */
 const elsewhere = { ...device, logicalDeviceId: 'l2', storeId: 's2', merchantId: 'm2' };
 
 function peerOf() {
@@ -134,7 +134,7 @@ describe('a node and its devices', () => {
 });
 
 describe('a device that comes back to its node', () => {
-  /** A session of the phase with a device that stands where it always stood. */
+  /** Creates a session in the given phase; the device keeps its assignment. */
   async function inSession(phase: string) {
     const { hub, claim } = sample();
     const [before, pos] = [peerOf(), peerOf()];
@@ -170,7 +170,7 @@ describe('a device that comes back to its node', () => {
 });
 
 describe('a device that goes to another node', () => {
-  /** Two nodes, a device at the old one, and a point of sale in session with it. */
+  /** Creates two nodes, a device on the old node, and a point of sale in session with it. */
   async function scene() {
     const nats = createFakeNats();
     const clock = { time: 1000 };

@@ -1,4 +1,4 @@
-// The devices of this node: who is connected, who has a session with it, and what passes between them.
+// Manages the connected devices of this node, their sessions and the messages between them.
 import { closeCodes } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import { createAddresses } from './addresses.ts';
@@ -24,10 +24,10 @@ import {
 } from './session.ts';
 import { decideClaim } from './state.ts';
 
-/** What is told on the topic of a device. */
+/** The topic of all messages about a device. */
 export const deviceTopic = (deviceKey: string): string => `device.${deviceKey}`;
 
-/** A claim, as it is sent to the node that has the device. */
+/** A claim, as a node sends it to the node of the device. */
 export type ClaimAsked = Claimant & {
   readonly takeOver: boolean;
   readonly force: boolean;
@@ -41,7 +41,7 @@ export type Claimed = {
   readonly expiresInMs: number;
   readonly isResumed: boolean;
 };
-/** The device has connected to another node: it is to be asked. */
+/** The device has connected to another node, so the claim must go to that node. */
 type Moved = { readonly moved: true };
 export type ClaimRefused = {
   readonly code: 'device_claimed' | 'takeover_refused' | 'device_offline';
@@ -53,17 +53,17 @@ type Entry = {
   device: PlacedTerminal;
   peer: Peer | undefined;
   connectionId: string;
-  /** Of the registration behind the connection: a higher one is younger. */
+  /** The registration number of the connection; a higher number is newer. */
   order: number;
   session: Session | undefined;
   lastSeenAt: number;
-  /** Of the certificate that it showed, or the application by which it registered; asked about again and again. */
+  /** The certificate or the application of the registration; the server rechecks it regularly. */
   thumbprint: string | undefined;
   clientId: string | undefined;
   disown: () => void;
-  /** Once the node that had it before has told whose place is kept. */
+  /** Resolves when the previous node of the device has answered, or has not answered in time. */
   arrived: Promise<void>;
-  /** The device is connected elsewhere: what becomes of this connection is no news of it. */
+  /** The device is connected to another node, so this node publishes no status of it. */
   hasMoved: boolean;
 };
 
@@ -74,9 +74,9 @@ type Deps = Pick<ConnectorDeps, 'clock' | 'ids' | 'log' | 'audit' | 'database'> 
   readonly backplane: Backplane;
   readonly presence: PresenceStore;
   readonly metrics: ConnectorMetrics;
-  /** Left out: there is no other node, and what is connected here is connected nowhere else. */
+  /** Omitted if there is no other node; then a device can be connected only here. */
   readonly far: Pick<FarSessions, 'offer'> | undefined;
-  /** Where a POS connects to a session of this node. */
+  /** Returns the address at which a POS connects to a session of this node. */
   readonly addressOf: (sessionId: string) => string;
 };
 
@@ -110,7 +110,7 @@ async function auditForce({ database, audit }: Deps, entry: Entry, asked: ClaimA
 export function createHub(deps: Deps) {
   const { clock, times, backplane, presence, metrics, log } = deps;
   const entries = new Map<string, Entry>();
-  /** By their identifiers, which are the secrets in their addresses. */
+  /** The keys are session identifiers, which are the secret part of the session addresses. */
   const sessions = new Map<string, Entry>();
   const heldRoom = createHeldRoom();
   const departures = createDepartures({ presence, log });
@@ -121,7 +121,7 @@ export function createHub(deps: Deps) {
     kind: 'status',
     online: peer !== undefined,
     claimed: session !== undefined,
-    // Whoever is there is heard of with every heartbeat.
+    // A connected device answers each heartbeat, so its last contact is now.
     lastSeenAt: peer === undefined ? lastSeenAt : clock.now(),
   });
   const tell = (entry: Entry) => backplane.publish(deviceTopic(entry.key), stateOf(entry));
@@ -143,7 +143,7 @@ export function createHub(deps: Deps) {
     const { id: sessionId } = session;
     addresses.withdraw(sessionId);
     backplane.publish(deviceTopic(entry.key), { kind: 'ended', sessionId, code, word });
-    // Of a device that is elsewhere nothing is known here.
+    // This node does not know the status of a device on another node.
     if (!entry.hasMoved) tell(entry);
     forget(entry);
   }
@@ -167,7 +167,7 @@ export function createHub(deps: Deps) {
 
   function cutMoved(entry: Entry): void {
     entry.hasMoved = true;
-    // Before anybody hears that the session has ended, and asks for the device.
+    // Other nodes must receive this message before they see the end of the session.
     const place = entry.session?.place();
     if (place !== undefined) backplane.publish(deviceTopic(entry.key), keptMessage(place, entry));
     endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
@@ -176,7 +176,8 @@ export function createHub(deps: Deps) {
   }
 
   async function cutIfMoved(entry: Entry): Promise<boolean> {
-    // The device may have gone to another node without a word of it here: the database knows.
+    // The device may have moved to another node without a message to this node, so the database
+    // decides.
     const { device, connectionId } = entry;
     if (deps.far === undefined) return false;
     const moved = await presence.superseded([{ device, connectionId }]);
@@ -187,7 +188,7 @@ export function createHub(deps: Deps) {
 
   async function claim(entry: Entry, asked: ClaimAsked): Promise<Claimed | ClaimRefused | Moved> {
     if (await cutIfMoved(entry)) return { moved: true };
-    // One that has run out is none, whether or not its end was noticed yet.
+    // An expired session counts as ended, even if the regular check has not ended it yet.
     const due = entry.session?.due(clock.now());
     if (due !== undefined) endSession(entry, due.ending);
     const { session } = entry;
@@ -197,7 +198,7 @@ export function createHub(deps: Deps) {
     if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     if (decided.kind === 'TakenOver' && decided.isForced) {
       await auditForce(deps, entry, asked);
-      // Whoever came meanwhile keeps what it got: the audit tells of the wish alone.
+      // A session that began during the audit stays; the audit record shows only the attempt.
       if (entry.session !== session) return { code: 'device_claimed', retryAfterMs: 0 };
       if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     }
@@ -264,7 +265,7 @@ export function createHub(deps: Deps) {
   }
 
   function keep(entry: Entry, news: Message): void {
-    // As far as nobody has the device by now.
+    // A kept session is only for a connected device that has no session yet.
     if (!isConnected(entry) || entry.hasMoved || entry.session !== undefined) return;
     const kept = keptIn(news, entry, times.resumeMs);
     if (kept !== undefined) startSession(entry, kept.claimant, true, kept);
@@ -275,8 +276,8 @@ export function createHub(deps: Deps) {
     if (kind === 'kept') keep(entry, news);
     const token = kind === 'renewed' ? renewedIn(news) : undefined;
     if (token && isOwn(entry, news as unknown as SessionAsked)) entry.session?.renewed(token);
-    // Of two connections of a device the younger one wins, whichever node they came to. The database has
-    // numbered them: clocks of nodes differ.
+    // The newer of two connections wins, on any node. The database numbers the connections, because
+    // the clocks of nodes differ.
     if (kind !== 'attached' || connectionId === entry.connectionId) return;
     if (Number(order) >= entry.order) cutMoved(entry);
   }
@@ -290,7 +291,7 @@ export function createHub(deps: Deps) {
 
   function listen(entry: Entry): () => void {
     const news = backplane.subscribe(deviceTopic(entry.key), (told) => heedNews(entry, told));
-    // Before this node answers for the device: it asks another one.
+    // This starts before the node answers for the device, because it calls the previous node.
     entry.arrived = arrive(entry).catch((error: unknown) => {
       log.error({ err: error }, 'the node that had a device could not be asked');
     });
@@ -314,7 +315,7 @@ export function createHub(deps: Deps) {
   }
 
   return {
-    /** A device has connected: a former connection of it is closed. */
+    /** Registers a connected device and closes its previous connection. */
     attach(
       device: PlacedTerminal,
       peer: Peer,
@@ -322,7 +323,7 @@ export function createHub(deps: Deps) {
     ): void {
       const entry = entryFor(device);
       const former = entry.peer;
-      // Of two that were let in at the same time the elder may come last.
+      // If the server admitted two connections at the same time, the older one may come last.
       if (former !== undefined && order < entry.order) {
         peer.close(superseded.code, superseded.word);
         return;
@@ -332,7 +333,7 @@ export function createHub(deps: Deps) {
       if (!isElsewhere) entry.session?.deviceLost();
       Object.assign(entry, { device, connectionId, order, peer, thumbprint, clientId });
       entry.hasMoved = false;
-      // Whoever claimed it where it stood before has no right to it here, and its address is worth nothing.
+      // A claim for the previous assignment is not valid for the new one, so the session ends.
       if (isElsewhere) endSession(entry, movedAway);
       entry.lastSeenAt = clock.now();
       entry.disown = listen(entry);
@@ -344,7 +345,7 @@ export function createHub(deps: Deps) {
       });
       peer.onClose(() => detach(entry, connectionId));
       tell(entry);
-      // A younger one that came elsewhere in the same moment has told nobody here.
+      // A newer connection on another node may not have informed this node yet.
       cutIfMoved(entry).catch((error: unknown) => {
         log.error({ err: error }, 'a device could not be compared with other nodes');
       });
@@ -354,7 +355,9 @@ export function createHub(deps: Deps) {
     join: addresses.join,
     knows: addresses.knows,
 
-    /** Tells the other nodes again which devices are here, and cuts off those that have gone there. */
+    /**
+     * Announces the devices of this node again, and disconnects those that moved to another node.
+     */
     async compare(): Promise<void> {
       const here = [...entries.values()].filter(({ peer }) => peer !== undefined);
       for (const entry of here) backplane.publish(deviceTopic(entry.key), attachedOf(entry));
@@ -362,7 +365,7 @@ export function createHub(deps: Deps) {
       for (const entry of here) if (moved.has(entry.connectionId)) cutMoved(entry);
     },
 
-    /** Ends what is due, and gives up readers that do not read. */
+    /** Ends expired sessions and disconnects peers that do not read. */
     tick(now: number): void {
       for (const entry of sessions.values()) {
         const due = entry.session?.due(now);
@@ -372,14 +375,14 @@ export function createHub(deps: Deps) {
       }
     },
 
-    /** Every device that is connected here, to be asked about again. */
+    /** Returns all devices that are connected here, for the recheck. */
     connected: (): readonly Connected[] =>
       [...entries.values()].filter(({ peer }) => peer !== undefined),
 
-    /** Cuts a device off that may not be used any more. */
+    /** Disconnects a device that may not use the connector any more. */
     cutDevice(device: PlacedTerminal, connectionId: string, ending: Ending): void {
       const entry = entries.get(deviceKeyOf(device));
-      // One that has come again meanwhile was asked about when it came.
+      // If the device has reconnected since then, the server checked it at that time.
       if (entry?.connectionId !== connectionId) return;
       endSession(entry, ending);
       entry.peer?.close(ending.code, ending.word);
@@ -388,7 +391,7 @@ export function createHub(deps: Deps) {
     settled: departures.settled,
     claimants: () => [...sessions.values()].flatMap(({ session }) => session?.claimant ?? []),
 
-    /** Cuts off every session of those who may not claim any more. */
+    /** Ends all sessions for which `isMeant` is true. */
     cutClaims(isMeant: (claimant: Claimant) => boolean, ending: Ending): void {
       for (const entry of [...sessions.values()]) {
         if (entry.session && isMeant(entry.session.claimant)) endSession(entry, ending);

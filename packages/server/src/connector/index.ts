@@ -1,4 +1,4 @@
-// The door of the connector: WebSockets of devices and of points of sale, and what passes between them.
+// Creates the connector: WebSockets of devices and points of sale, and the messages between them.
 import { connectorPaths } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { WebSocketUpgrades } from '../http/index.ts';
@@ -46,7 +46,7 @@ type RecheckHow = {
   readonly onError: (what: string) => (error: unknown) => void;
 };
 
-/** Again and again, with a rest between, whatever there was to do. */
+/** Repeats the work with a pause after each run, even if there is more to do. */
 const round = ({ pollMs, work, onError }: Round) =>
   createPoller({
     pollMs,
@@ -57,7 +57,7 @@ const round = ({ pollMs, work, onError }: Round) =>
     },
   });
 
-/** Of devices, and beside them of points of sale. */
+/** Creates the pollers that recheck devices and points of sale. */
 function createRechecks(
   {
     posListener,
@@ -140,13 +140,13 @@ export function createConnector(deps: ConnectorDeps) {
   }
 
   return {
-    /** Whether other nodes can be asked; undefined where there are none. */
+    /** True if this node reaches the other nodes; undefined if it is the only node. */
     nodesAreUp: () => nodes?.isUp(),
-    /** In this process: what a POS asks over its control connection. */
+    /** The operations of a POS control connection, for callers in this process. */
     claims,
     presence,
     backplane,
-    /** For pages of our own that are terminals. */
+    /** For terminals that run in a web page of this server. */
     pageTerminals: createPageTerminals({
       devices,
       presence,
@@ -155,7 +155,7 @@ export function createConnector(deps: ConnectorDeps) {
       connectionsMost: settings.connectorConnections,
       onAbandoned,
     }),
-    /** Connects a POS of this process to a session, whichever node has the device; undefined where it cannot. */
+    /** Connects a POS of this process to a session on any node; returns undefined if this fails. */
     async join(sessionId: string, end: End): Promise<JoinedEnd | undefined> {
       if (hub.useAddress(sessionId)) return hub.join(sessionId, end);
       if (far === undefined || hub.knows(sessionId)) return undefined;
@@ -166,7 +166,7 @@ export function createConnector(deps: ConnectorDeps) {
         throw error;
       }
     },
-    /** Which devices are connected, for whoever looks after them. */
+    /** Registers the routes that show the connected devices to operators. */
     registerFleet(app: FastifyInstance): void {
       registerFleet(app, createFleet({ database: deps.database, clock, backplane }));
     },
@@ -190,7 +190,10 @@ export function createConnector(deps: ConnectorDeps) {
       ticking = setInterval(tick, times.tickMs);
       for (const { start } of pollers) start();
     },
-    /** Asks everybody to come back; new handshakes are refused by then. */
+    /**
+     * Closes all connections, so that the peers reconnect elsewhere. The HTTP server must refuse
+     * new handshakes before this call.
+     */
     async stop(): Promise<void> {
       clearInterval(ticking);
       stopping.abort();

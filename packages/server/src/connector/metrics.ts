@@ -1,23 +1,25 @@
-// Counts what the connector passes on and refuses; nothing of it names a device or a client.
+// Counts the messages that the connector forwards and refuses, without names of devices or clients.
 import type { ConnectorFaultCode } from '@switchyard/contract';
 import type { Metrics } from '../platform/index.ts';
 
 export type RelayMetrics = {
   toPos(bytes: number): void;
   toDevice(bytes: number): void;
-  /** Messages of a device that nobody took. */
+  /** Messages of a device that no point of sale received. */
   dropped(messages: number): void;
 };
 export type ConnectorMetrics = RelayMetrics & {
   fault(code: ConnectorFaultCode): void;
-  /** Asked at each look at the metrics. */
+  /** The registry calls `count` at each scrape. */
   sessions(count: () => number): void;
   claims(count: () => number): void;
 };
 
 type Tally = { pos: number; device: number };
 
-/** What counts each message is a number, and a counter of the registry when somebody looks. */
+/**
+ * Counts each message in a plain number, and updates the counter of the registry at each scrape.
+ */
 function createTally(metrics: Metrics, { name, help }: { name: string; help: string }): Tally {
   const tally: Tally = { pos: 0, device: 0 };
   const told: Tally = { pos: 0, device: 0 };

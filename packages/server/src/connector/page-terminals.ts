@@ -1,4 +1,4 @@
-// Terminals that live in a page of our own: whoever knows the page lets them in, and from there on they are as all others.
+// Connects terminals that run in a web page of this server, after the page has authorised them.
 import { connectorLimits, Refusal, refuse } from '@switchyard/contract';
 import type { AcceptedUpgrade } from '../http/index.ts';
 import type { Devices, PlacedTerminal } from './devices.ts';
@@ -24,14 +24,18 @@ export function createPageTerminals(deps: Deps) {
   return {
     maxMessageBytes: connectorLimits.messageMaxBytes as number,
 
-    /** A device that may use the connector. @throws Refusal in the words of the connector */
+    /**
+     * Returns a device that may use the connector.
+     *
+     * @throws Refusal with the error code of the connector
+     */
     demand: (organizationId: string, physicalDeviceId: string): Promise<PlacedTerminal> =>
       translated(async () => devices.demand(await devices.find(organizationId, physicalDeviceId))),
 
-    /** The number of a connection that is to come among those of the device. */
+    /** Returns the registration number for the next connection of the device. */
     register: (device: PlacedTerminal): Promise<number> => presence.register(device),
 
-    /** Once for each: of two connections of a device the one that registered last wins. */
+    /** Each connection works once; of two connections of a device, the last registered one wins. */
     async connect(
       device: PlacedTerminal,
       connection: { readonly connectionId: string; readonly order: number },

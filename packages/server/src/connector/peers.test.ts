@@ -1,4 +1,4 @@
-// The hearts of connections: who is dead, and who is only not read.
+// Tests the heartbeats: the server closes dead connections and keeps paused ones.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-// The open WebSockets of this node: beaten hearts, closings with their reasons, counts.
+// Manages the open WebSockets of this node: heartbeats, closes with their reasons, and counts.
 import { closeCodes } from '@switchyard/contract';
 import type { RawData, WebSocket } from 'ws';
 import type { Clock, Log, Metrics } from '../platform/index.ts';
@@ -8,13 +8,13 @@ import type { End } from './relay.ts';
 
 export type PeerKind = 'registration' | 'device' | 'pos' | 'session';
 
-/** One end of a connection. */
+/** One WebSocket connection to a device or a point of sale. */
 export type Peer = End & {
   readonly correlationId: string;
   readonly kind: PeerKind;
-  /** One listener: a later one takes the place of a former one. */
+  /** Sets the only listener; a later call replaces it. */
   onMessage(heard: (data: Buffer, isBinary: boolean) => void): void;
-  /** Once, with the code that the peer or this side closed with. */
+  /** Called once, with the close code of the peer or of this server. */
   onClose(closed: (code: number) => void): void;
 };
 
@@ -22,7 +22,7 @@ type Beating = {
   readonly socket: WebSocket;
   pingAt: number;
   unanswered: number;
-  /** Pings and pongs of the peer since the last ping to it. */
+  /** Pings and pongs of the peer since the last ping of the server. */
   beats: number;
   heard: ((data: Buffer, isBinary: boolean) => void) | undefined;
 };
@@ -39,12 +39,14 @@ type Deps = {
 const asText = { binary: false } as const;
 const asBinary = { binary: true } as const;
 
-/** A peer that does not answer a closing is cut off by then. */
+/** After this time the server terminates a peer that does not answer a close. */
 const stopMs = 2000;
 const missedMax = 2;
-/** A peer that beats more often than that between two of our pings means no good. */
+/**
+ * The server disconnects a peer that sends more pings and pongs than this between two server pings.
+ */
 const beatsMax = 1000;
-/** A peer that does not read gets no answers to its pings, which would lie in our memory. */
+/** The server sends no pongs to a peer that does not read, because they would fill its memory. */
 const pongRoomBytes = 64 * 1024;
 const pollMs = 20;
 
@@ -91,7 +93,7 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
         socket.resume();
       },
       close(code, word) {
-        // A paused socket would not read the answer.
+        // A paused socket does not read the close frame of the peer.
         socket.resume();
         if (code < 4000) socket.close(code, word);
         else socket.close(code, reasonOf(word, correlationId));
@@ -105,11 +107,14 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
     };
   }
 
-  /** Of thousands, twice a second: nothing is made here for those that are not due. */
+  /**
+   * Runs twice a second for thousands of sockets, so it allocates nothing for those that are not
+   * due.
+   */
   function beat(beating: Beating, now: number): void {
     if (now < beating.pingAt) return;
     const { socket } = beating;
-    // Who is held back is not read, and its pongs are not either.
+    // The server does not read a paused socket, and so it does not see the pongs.
     if (socket.isPaused) beating.unanswered = 0;
     else if (beating.unanswered >= missedMax) {
       socket.terminate();
@@ -137,7 +142,7 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
         if (beating.beats >= 2 * beatsMax) socket.terminate();
         return beating.beats < beatsMax;
       };
-      // Of each message that passes: one listener, and nothing that it does not need.
+      // This code runs for each message, so it does only the necessary work.
       socket.on('message', (data, isBinary) => {
         beating.unanswered = 0;
         beating.heard?.(bytesOf(data), isBinary);
@@ -147,7 +152,8 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
         if (beaten() && socket.bufferedAmount <= pongRoomBytes) socket.pong(data);
       });
       socket.on('error', (error) => {
-        // Too long, no UTF-8, or no WebSocket frame: `ws` has told the peer by a close code.
+        // Excess length, invalid UTF-8 or an invalid frame: `ws` has already sent a close code to
+        // the peer.
         log.info({ correlationId, kind, err: error }, 'a WebSocket broke');
       });
       socket.once('close', (code) => {
@@ -163,7 +169,10 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
       for (const { beating } of open.values()) beat(beating, now);
     },
 
-    /** Everybody is asked to come back, and whoever does not answer is cut off. */
+    /**
+     * Closes all connections with the code `restarting`, and terminates the peers that do not
+     * answer.
+     */
     async stop(): Promise<void> {
       for (const { peer } of open.values()) peer.close(closeCodes.restarting, 'restarting');
       const end = performance.now() + stopMs;

@@ -1,7 +1,7 @@
-// Counts what is under way in this process, by whose it is and in all: nobody fills it up, alone or together.
+// Limits the operations in progress in this process, for each key and in total.
 
 export type Places = {
-  /** @returns what gives the place back, or which limit stands against it */
+  /** @returns a function that frees the place, or the limit that is reached */
   take(key: string): (() => void) | 'OwnFull' | 'Full';
   size(): number;
 };

@@ -1,4 +1,4 @@
-// A control connection whose point of sale does not read what it is answered, or may not claim any more.
+// Tests a control connection whose POS does not read its answers or has lost its rights.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, Refusal } from '@switchyard/contract';
@@ -13,7 +13,7 @@ const tsn = 'AXIUM_DX8000-1';
 const slowMs = 10_000;
 const kib = 1024;
 
-/** A peer whose socket takes nothing until it is read. */
+/** Creates a connection whose socket keeps all data until the test calls `read`. */
 function sample(verify: (token: string) => Promise<unknown> = async () => ({})) {
   const queue: { data: string; sent: (() => void) | undefined }[] = [];
   const closings: [number, string][] = [];
@@ -84,7 +84,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
       heard(Buffer.from(JSON.stringify(message)), false);
       await settled();
     },
-    /** Asks on as long as it is read. @returns how often it was answered */
+    /** Sends requests while the server reads them. @returns the total number of requests */
     async ask(times: number) {
       for (let turn = 0; turn < times && !isPaused && closings.length === 0; turn += 1) {
         asked += 1;
@@ -162,7 +162,7 @@ describe('a point of sale that is being looked at', () => {
   const claim = { type: 'claim', requestId: '1', tsn };
   const caller = { organizationId: 'o', clientId: 'k', permissions: new Set(['cc.pos']) };
 
-  /** Its token `t` is asked about until it is told to be revoked; others are good. */
+  /** The check of the token `t` waits until the test revokes it; other tokens are valid. */
   function asked() {
     const { promise, reject } = Promise.withResolvers<never>();
     const pos = sample((token) => (token === 't' ? promise : Promise.resolve(caller)));

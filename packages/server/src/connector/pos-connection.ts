@@ -1,4 +1,4 @@
-// One control connection of a point of sale: reads its messages and answers each by its request's name.
+// Handles the control connection of a point of sale, and answers each message by its request ID.
 import {
   ClaimMessage,
   closeCodes,
@@ -32,7 +32,9 @@ const schemas = {
 } as const;
 
 export type PosConnection = {
-  /** Looks whether its token is still good, the first claim came in time, and it reads what it is told. */
+  /**
+   * Closes the connection if the token expires, the first claim is late, or the POS does not read.
+   */
   tick(now: number): void;
   recheck(): Promise<void>;
   close(): void;
@@ -40,7 +42,7 @@ export type PosConnection = {
 
 type Held = {
   readonly got: Got;
-  /** Listens no more, and gives its place back. */
+  /** Ends the subscription and frees the place of the claim. */
   readonly end: () => void;
   isLive: boolean;
 };
@@ -48,33 +50,36 @@ type Held = {
 type Deps = {
   readonly peer: Peer;
   readonly claims: Claims;
-  /** For claims, of all connections: those that are asked for and those that are remembered. */
+  /** Counts the claims of all connections, both in progress and stored. */
   readonly places: Places;
   readonly caller: Caller;
   readonly token: string;
   readonly presented: PresentedCertificate;
   readonly verify: (token: string, presented: PresentedCertificate) => Promise<Caller>;
   readonly askingOf: (caller: Caller) => Asking;
-  /** When the first claim is due. */
+  /** The deadline of the first claim. */
   readonly claimBy: number;
-  /** How long it may read nothing of what it is told. */
+  /** How long the POS may read none of its messages. */
   readonly slowMs: number;
   readonly now: () => number;
-  /** False where it says too much. */
+  /** False if the POS sends too many messages. */
   readonly mayAsk: () => boolean;
   readonly told: (fault: Fault) => void;
-  /** Sees to the ends of sessions, at whichever node. */
+  /** Ends sessions on any node. */
   readonly cut: (lost: readonly Cut[]) => void;
   readonly broken: (error: unknown) => void;
 };
 
-/** Too many claim at this moment: they take no longer than that. */
+/** Too many claims are in progress; they finish within this time. */
 const busySeconds = 1;
 const unauthorizedStatus = 401;
-/** Of the sessions that are remembered, for each claim that finds no room. */
+/** The number of stored sessions that the server checks for each claim without a free place. */
 const lookedAtMost = 4;
 
-/** Undefined for a fault of ours, such as a database that is away: it says nothing of the token. */
+/**
+ * Returns undefined for an internal fault, such as an unavailable database, which says nothing
+ * about the token.
+ */
 function tokenFaultOf(error: unknown): 'unauthorized' | 'token_expired' | undefined {
   const code = refusalOf(error)?.code;
   if (code === undefined || code === 'token_expired') return code;
@@ -92,7 +97,7 @@ function readMessage(text: string): PosMessage {
   return Check(schema, sent) ? (sent as unknown as PosMessage) : fail('bad_message');
 }
 
-/** Named in the answer though the rest cannot be read. */
+/** Finds the request ID for the answer, even if the rest of the message is invalid. */
 function requestIdIn(text: string): string | undefined {
   const requestId = readJson(text)?.['requestId'];
   return typeof requestId === 'string' && requestId.length <= 64 ? requestId : undefined;
@@ -106,7 +111,7 @@ const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
   ...defined({ lastSeenAt: lastSeenAt === undefined ? undefined : isoTime(lastSeenAt) }),
 });
 
-/** Why whoever shows the token may not claim any more. */
+/** Returns why the token does not allow claims any more, or undefined. */
 async function lostRight(
   { verify, presented, claims }: Pick<Deps, 'verify' | 'presented' | 'claims'>,
   token: string,
@@ -121,7 +126,7 @@ async function lostRight(
   }
 }
 
-/** Nobody answers to it, and it may be lost on its way: it is told again with each look. */
+/** The message has no answer and may get lost, so the server repeats it at each recheck. */
 function tellRenewed(claims: Claims, live: readonly [string, Held][], caller: Caller): void {
   for (const [id, { got }] of live) claims.renewed(got, id, heldTokenOf(caller));
 }
@@ -136,7 +141,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   const leaving = new AbortController();
   const held = new Map<string, Held>();
 
-  // Whoever does not read its answers is not read any further either.
+  // If the POS does not read its answers, the server stops reading its requests.
   const toPos = createLane({ from: peer, to: peer, now: deps.now, passed: () => {} });
   const say = (message: PosAnswer) => tell(JSON.stringify(message));
   const live = () => [...held].filter(([, { isLive }]) => isLive);
@@ -149,7 +154,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     peer.close(closeCodeOf(fault.code), fault.code);
   }
 
-  /** A word more would lie in our memory. */
+  /** Sends no error message, because it would only use more memory. */
   function giveUp(): void {
     if (isClosed) return;
     isClosed = true;
@@ -158,7 +163,8 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   function tell(text: string): void {
     toPos.pass(Buffer.from(text), false);
-    // News come to it though it is not read: they are not held back.
+    // Status messages arrive even while the server does not read from the POS, so the queue can
+    // grow.
     if (peer.buffered() > slowBytes) giveUp();
   }
 
@@ -168,14 +174,16 @@ export function openPosConnection(deps: Deps): PosConnection {
     if (news['kind'] === 'ended' && news['sessionId'] === sessionId) claim.isLive = false;
     if (news['kind'] !== 'status') return;
     const { online, claimed, lastSeenAt } = news;
-    // That it ended may have been told while nobody heard it.
+    // The connection may have missed the message about the end of the session.
     if (claimed !== true) claim.isLive = false;
     const { tsn } = claim.got.device;
     const state = { online: online === true, claimed: claimed === true };
     say(stateMessage({ tsn, ...state, lastSeenAt: Number(lastSeenAt) }));
   }
 
-  /** A claim of the same device takes the place of a former one; the oldest that ended make room. */
+  /**
+   * A claim replaces an earlier claim of the same device and, at the limit, claims that have ended.
+   */
   function remember(got: Got, leave: () => void): void {
     const { sessionId, device } = got;
     for (const [id, { got: former, isLive }] of held) {
@@ -197,8 +205,8 @@ export function openPosConnection(deps: Deps): PosConnection {
   }
 
   /**
-   * The oldest are asked about, so that what nobody told of its end does not stand in the way for ever. Who was
-   * asked goes to the end: the next look is at others.
+   * Checks the oldest claims, because a missed end would block new claims for ever. Checked claims
+   * move to the end, so that the next check takes others.
    */
   async function lookAtOldest(): Promise<void> {
     const oldest = live().slice(0, lookedAtMost);
@@ -220,7 +228,12 @@ export function openPosConnection(deps: Deps): PosConnection {
     if (isFull()) fail('too_many_claims');
   }
 
-  /** Where there is none, one of an ended session of its own makes room. @throws rate_limited */
+  /**
+   * Takes a place; if none is free, the server frees the place of an ended session of this
+   * connection.
+   *
+   * @throws rate_limited
+   */
   async function takePlace(): Promise<() => void> {
     const { places } = deps;
     const whose = clientKeyOf(caller);
@@ -268,7 +281,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     };
   }
 
-  /** Of a control connection that broke: the terminal leads to its session, and the owner to nobody else's. */
+  /** Finds the session of a broken control connection by its terminal and its owner. */
   function namedBy({ tsn, posId }: ReleaseMessage): Promise<Pick<Got, 'device' | 'owner'>> {
     if (tsn === undefined) return fail('session_unknown');
     return claims.own(deps.askingOf(caller), { tsn, posId });
@@ -280,7 +293,7 @@ export function openPosConnection(deps: Deps): PosConnection {
       held.get(sessionId)?.got ?? (await namedBy(message)),
       sessionId,
     );
-    // Only now: where its node could not be asked, it is asked again.
+    // The claim is removed only now, so that the POS can retry a failed release.
     forget(sessionId);
     if (!isReleased) fail('session_unknown');
     return { type: 'released', requestId, sessionId };
@@ -331,7 +344,7 @@ export function openPosConnection(deps: Deps): PosConnection {
       if (!(error instanceof Fault)) deps.broken(error);
       if (isClosed) return;
       const fault = error instanceof Fault ? error : new Fault('unavailable');
-      // Whoever does not speak the protocol is not listened to any longer.
+      // The server disconnects a client that does not follow the protocol.
       if (fault.code === 'bad_message') return end(fault);
       deps.told(fault);
       tell(errorText(fault, peer.correlationId, requestId));
@@ -351,16 +364,17 @@ export function openPosConnection(deps: Deps): PosConnection {
     const asked = token;
     const before = live();
     const word = await lostRight(deps, asked);
-    // It has shown another one meanwhile: the next round asks about that.
+    // The POS has sent another token since then; the next round checks that one.
     if (asked !== token) return;
     if (word === undefined) {
       if (token !== deps.token) tellRenewed(claims, live(), caller);
       return;
     }
-    // With those that it has got meanwhile, and those that it had should it be gone by now.
+    // Includes claims that came during the check, and earlier claims if the connection is now
+    // closed.
     const lost = new Map([...before, ...live()]);
     end(new Fault(word));
-    // A token that has run out was good: whoever it let in goes on.
+    // An expired token was valid before, so its sessions continue.
     if (word === 'token_expired') return;
     deps.cut(
       [...lost].flatMap(([sessionId, { got, isLive }]) => {

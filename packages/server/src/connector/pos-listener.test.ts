@@ -1,4 +1,4 @@
-// How many connections of points of sale are let in, and what becomes of them once their tokens are revoked.
+// Tests the connection limits of points of sale, and their sessions after a token is revoked.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, Refusal } from '@switchyard/contract';
@@ -40,10 +40,10 @@ it('clients of one name in two organisations have a rate each', async () => {
 
 type Socket = { heard: (data: Buffer, isBinary: boolean) => void };
 
-/** What the node of a device does with a question of ours. */
+/** How the node of a device answers a request. */
 type Node = () => Promise<Message | undefined>;
 
-/** Points of sale with a device each, of which the nodes of the devices are asked. */
+/** Creates points of sale with one device each; the test controls the nodes of the devices. */
 function shop(connectorConnections = 100) {
   const nodes = new Map<string, Node>();
   const asked: string[] = [];
@@ -55,7 +55,7 @@ function shop(connectorConnections = 100) {
     clock,
     backplane: {
       request: async (_: string, { kind, sessionId, owner }: Message) => {
-        // Its session has the name of its client.
+        // The session ID is the name of the client.
         if (kind === 'claim') return { sessionId: String(owner).split('/')[0], expiresInMs: 1 };
         asked.push(String(sessionId));
         return (nodes.get(String(sessionId)) ?? (async () => ({ released: true })))();
@@ -117,14 +117,14 @@ function shop(connectorConnections = 100) {
     asked,
     closed,
     lines,
-    /** Whatever has been asked for has come to its end. */
+    /** Resolves after the pending requests have finished. */
     settled,
     at(now: number) {
       time = now;
     },
     node: (name: string, node: Node) => void nodes.set(name, node),
     judge: (name: string, verdict: Error = revoked) => void verdicts.set(name, verdict),
-    /** With a device in session. */
+    /** Opens a connection that has a session with a device. */
     async open(name: string) {
       const caller = { organizationId: 'o', clientId: name, permissions, expiresAt: 2 * day };
       const socket: Socket = { heard: () => {} };
@@ -160,7 +160,7 @@ describe('the sessions of a revoked token', () => {
       }
       assert.equal(on.closed.get('till'), closeCodes.unauthorized);
       assert.ok(on.lines.length > 0 && on.lines.every(({ count }) => count === 1));
-      // That there is no such session is an answer, too.
+      // The server accepts the answer that there is no such session.
       on.node('till', async () => ({ released: false }));
       await on.listener.recheck();
       await on.settled();

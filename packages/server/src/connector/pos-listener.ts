@@ -1,4 +1,4 @@
-// Where points of sale connect to claim devices, with the token of an application that may do so.
+// Accepts the control connections of points of sale, with an access token that allows claims.
 import { connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import { clientKeyOf, type WebSocketRoute } from '../http/index.ts';
@@ -19,11 +19,14 @@ type Deps = Pick<ConnectorDeps, 'settings' | 'verifyToken' | 'clock' | 'log'> & 
   readonly metrics: ConnectorMetrics;
 };
 
-/** Of a client: a shop that comes back after a power cut stays far below it. */
+/** The limit for each client; a shop that reconnects after a power cut stays far below it. */
 const connectsOf = { burst: 2000, perSecond: 100 };
-/** Claims that are asked for or remembered: of one client as many as connections, and of all twice as many. */
+/**
+ * Limits the claims: one client may have as many as there are connections, all clients twice as
+ * many.
+ */
 const claimsForEach = 2;
-/** Of a connection. */
+/** The limit for each connection. */
 const messagesOf = { burst: 200, perSecond: 50 };
 
 /** @example const { route, tick } = createPosListener(deps); http.upgrades.add(route); */
@@ -99,10 +102,11 @@ export function createPosListener(deps: Deps) {
       for (const connection of connections) connection.tick(now);
     },
     /**
-     * Whether their tokens are still good; one after the other, from memory for the most part. The ends of sessions
-     * are not waited for: a node that does not answer would hold up the look at all others.
+     * Rechecks the token of each connection, one after the other and mostly from the cache. It does
+     * not wait for the ends of sessions, because a node that does not answer would delay all other
+     * checks.
      *
-     * @throws where some could not be looked at, once the others have been
+     * @throws if some checks failed, after all others have run
      */
     async recheck(): Promise<void> {
       cuts.again();
@@ -118,7 +122,7 @@ export function createPosListener(deps: Deps) {
       }
       if (failed > 0) throw new Error(`${failed} connections could not be looked at`, { cause });
     },
-    /** After the last look. */
+    /** The caller stops this after the last recheck. */
     stop: cuts.stop,
   };
 }

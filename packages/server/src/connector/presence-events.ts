@@ -1,4 +1,4 @@
-// Tells as events which devices have come and gone: what has lasted for a while, and of each device little.
+// Publishes events for devices that have connected or disconnected for a minimum time.
 import { CompiledQuery } from 'kysely';
 import {
   type Clock,
@@ -14,12 +14,13 @@ import { tsnOf } from '../provisioning/index.ts';
 import type { ConnectorTimes } from './deps.ts';
 import { renewEveryMs } from './presence.ts';
 
-/** So many of each kind in a statement. */
+/** The maximum number of rows of each kind in one statement. */
 const rowsMax = 500;
 
 /**
- * $1 is now, $2 since when a device has to stand so, $3 when the last event of it was at the latest. What a
- * node that died has left runs out, and has waited long enough by then; $5 says whether it is told of.
+ * $1 is the current time. A device must have its state since $2 or earlier, and its last event must
+ * be at $3 or earlier. The lease of a dead node expires later than the minimum time; $5 decides if
+ * the statement includes such leases.
  */
 const tellText = `WITH came AS (
     SELECT organization_id, physical_device_id FROM device_presence
@@ -57,8 +58,9 @@ type Deps = {
 };
 
 /**
- * Any number of processes may tell: each row is told by one of them. While the database was away nobody could
- * renew: what ran out then says nothing of the devices, until all have had the time to renew.
+ * Several processes may publish: one of them publishes each row. While the database is unavailable,
+ * no node can renew its leases. After that, an expired lease says nothing about a device until all
+ * nodes had time to renew.
  *
  * @example createTeller(deps).start();
  */
@@ -124,7 +126,7 @@ function factsOf(row: Row): OutboxEventData {
   };
 }
 
-/** Reads the facts of a batch by one query. */
+/** Reads the data of a batch with one query. */
 export const presenceEvents: OutboxEventMapper = {
   prefix: 'device.',
   async read(rows, trx) {

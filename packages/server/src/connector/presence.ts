@@ -1,7 +1,7 @@
-// Which devices are connected, in the database: every node reads it, and what a dead one left runs out.
+// Stores in the database which devices are connected; the lease of a dead node expires.
 import { type Clock, type Database, isoTime } from '../platform/index.ts';
 
-/** Renewed twice in that time. */
+/** A node renews its leases twice in this time. */
 const leaseMs = 150_000;
 export const renewEveryMs = 60_000;
 
@@ -13,12 +13,12 @@ export type Presence = {
 
 type Device = { readonly organizationId: string; readonly physicalDeviceId: string };
 
-/** A connection among those of its device: a higher `order` is a younger one. */
+/** One connection of a device; a higher `order` is newer. */
 type Place = { readonly connectionId: string; readonly order: number };
 
 type Connected = { readonly device: Device; readonly connectionId: string };
 
-/** So many in a statement. */
+/** The maximum number of connections in one statement. */
 const portion = 1000;
 
 const portionsOf = (connected: readonly Connected[]): readonly (readonly Connected[])[] =>
@@ -32,7 +32,7 @@ const columnsOf = (connected: readonly Connected[]): string[][] => [
   connected.map(({ connectionId }) => connectionId),
 ];
 
-/** A process of the version before has written another one: the device is connected there. */
+/** A process of the previous version writes another value, which means that it has the device. */
 const ofThisVersion = "'00000000-0000-0000-0000-000000000000'";
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>;
@@ -44,7 +44,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
   const lease = () => isoTime(clock.now() + leaseMs);
   const now = () => isoTime(clock.now());
   return {
-    /** Numbers the registrations of a device, in the order in which they come to the database. */
+    /** Numbers the registrations of a device, in the order in which they reach the database. */
     async register({ organizationId, physicalDeviceId }: Device): Promise<number> {
       const [row] = await database.query<{ registrations: number }>(
         `INSERT INTO device_registrations AS r (organization_id, physical_device_id, registrations)
@@ -59,7 +59,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
       if (row === undefined) throw new Error('a registration got no number');
       return row.registrations;
     },
-    /** False where the registration was used before, or the device is connected by a younger one. */
+    /** Returns false if the registration was used before, or the device has a newer connection. */
     async connect(
       { organizationId, physicalDeviceId }: Device,
       { connectionId, order }: Place,
@@ -80,7 +80,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
       );
       return rows.length > 0;
     },
-    /** Says nothing where another connection has taken its place. */
+    /** Changes nothing if another connection has replaced this one. */
     async disconnect(
       { organizationId, physicalDeviceId }: Device,
       connectionId: string,
@@ -92,7 +92,9 @@ export function createPresenceStore({ database, clock, node }: Deps) {
         [organizationId, physicalDeviceId, connectionId, now()],
       );
     },
-    /** Of those that are connected here: what a process of the same name left is not renewed. */
+    /**
+     * Renews only connections of this process; leases of an earlier process with this name expire.
+     */
     async renew(connected: readonly Connected[]): Promise<void> {
       for (const some of portionsOf(connected)) {
         await database.query(
@@ -106,7 +108,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
         );
       }
     },
-    /** The connections among them that are none of their device any more: it is connected by another. */
+    /** Returns those connections that another connection of the same device has replaced. */
     async superseded(connected: readonly Connected[]): Promise<ReadonlySet<string>> {
       const found = new Set<string>();
       for (const some of portionsOf(connected)) {
@@ -123,7 +125,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
       }
       return found;
     },
-    /** Of those that were ever seen. */
+    /** Returns the presence of those devices that have connected before. */
     async of(
       organizationId: string,
       physicalDeviceIds: readonly string[],

@@ -1,10 +1,10 @@
-// Bounds how often somebody does something: a bucket for each key, refilled with time.
+// Limits how often an operation runs, with a token bucket for each key.
 
-/** Keys that are followed; further ones share one bucket. */
+/** The maximum number of tracked keys; all other keys share one bucket. */
 const keysMax = 20_000;
 
 export type Rate = {
-  /** False where it was too often. */
+  /** Returns false if the rate exceeds the limit. */
   take(key: string, now: number): boolean;
 };
 
@@ -12,7 +12,7 @@ export type Rate = {
 export function createRate({ burst, perSecond }: { burst: number; perSecond: number }): Rate {
   const buckets = new Map<string, { left: number; at: number }>();
 
-  /** Full ones tell nothing. */
+  /** Removes the full buckets, which limit nothing. */
   function sweep(now: number): void {
     const refillMs = (burst / perSecond) * 1000;
     for (const [key, { at }] of buckets) if (now - at >= refillMs) buckets.delete(key);

@@ -1,6 +1,6 @@
-// Reads control messages: tolerant of members that nobody knows, and of nothing else.
+// Reads a control message as a JSON object; unknown members are allowed.
 
-/** Undefined for anything but the text of a JSON object. */
+/** Returns undefined if the text is not a JSON object. */
 export function readJson(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

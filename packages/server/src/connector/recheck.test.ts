@@ -1,4 +1,4 @@
-// How often it is asked again about each device, however many there are; who is cut off, and what stops nothing.
+// Tests how often the server rechecks devices, which it disconnects, and that faults stop nothing.
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { PlacedTerminal } from './devices.ts';
@@ -9,7 +9,11 @@ import type { Claimant } from './session.ts';
 
 const roundMs = 30_000;
 
-/** Three rounds over so many devices, in a time of its own. @returns when the first device was asked about */
+/**
+ * Runs three rounds over the devices with a simulated clock.
+ *
+ * @returns the times at which the first device was checked
+ */
 async function looksAt(count: number): Promise<readonly number[]> {
   const connected = Array.from({ length: count }, (_, at) => {
     const device = { organizationId: 'o', physicalDeviceId: `d${at}` } as PlacedTerminal;
@@ -60,12 +64,12 @@ for (const count of [1, 500, 1200, 4000]) {
     const looks = await looksAt(count);
     const between = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
     assert.equal(between.length, 2);
-    // What the looks themselves took is part of it.
+    // The duration of the checks is part of the round.
     for (const ms of between) assert.ok(ms <= roundMs && ms > roundMs / 2, `${ms} ms`);
   });
 }
 
-/** What each token may do, by its realm and its name; `broken` is a realm that cannot be read. */
+/** The permissions of each token by its ID; `broken` is a realm that the server cannot read. */
 type Rights = Map<string, readonly ['cc.pos'] | undefined>;
 
 const claimantBy = (tokenId: string, realm = 'r'): Claimant => {
@@ -74,7 +78,7 @@ const claimantBy = (tokenId: string, realm = 'r'): Claimant => {
   return { owner: tokenId, organizationId, clientId, token };
 };
 
-/** Rounds over some sessions and devices, before each of which something may happen. */
+/** Runs rounds over sessions and devices, with a callback before each round. */
 async function rounds(
   claimants: Claimant[],
   rights: Rights,

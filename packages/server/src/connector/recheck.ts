@@ -1,4 +1,4 @@
-// Asks again whether those who are connected still may: what was disabled or taken back is cut off.
+// Rechecks the rights of connected devices and clients, and disconnects those that lost them.
 import { closeCodes } from '@switchyard/contract';
 import type { ClientVerifier } from '../identity/index.ts';
 import { createPoller, type Poller } from '../platform/index.ts';
@@ -16,20 +16,20 @@ type Deps = {
   >;
   readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClaims'>;
   readonly now: () => number;
-  /** A round is spread over such a time, and the next one follows it. */
+  /** A round is spread over this time, and the next round follows it. */
   readonly roundMs: number;
-  /** Ends early with the process. */
+  /** Ends early when the process stops. */
   readonly rest: (ms: number) => Promise<void>;
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
 };
 
-/** So many devices in a question to the database. */
+/** The maximum number of devices in one query. */
 const portion = 500;
-/** So many questions about clients at a time, which are remembered for the most part. */
+/** The number of client checks in parallel; the cache answers most of them. */
 const atOnce = 4;
 
-/** @throws where some could not be looked at, once the others have been */
+/** @throws if some checks failed, after all others have run */
 async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promise<void>) {
   const causes: unknown[] = [];
   const note = (cause: unknown) => void causes.push(cause);
@@ -51,10 +51,13 @@ export function createRecheck({
   signal,
   onError,
 }: Deps): Poller {
-  /** Found without their right in one round: that a session has a newer one may be told before the next. */
+  /**
+   * Tokens that one round found invalid. A message about a newer token of the session may arrive
+   * before the next round.
+   */
   const fallenTokens = new Set<string>();
 
-  /** The applications among them that are disabled or have lost their role, by which devices have registered. */
+  /** Returns the applications of these devices that are disabled or have lost their role. */
   async function fallenOf(
     some: readonly Connected[],
     note: (cause: unknown) => void,
@@ -72,7 +75,7 @@ export function createRecheck({
     return fallen;
   }
 
-  /** A few questions for all of them, however many there are. */
+  /** Checks all of these devices with a few queries. */
   async function lookAt(some: readonly Connected[], note: (cause: unknown) => void): Promise<void> {
     const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
       thumbprint === undefined ? [] : { organizationId, thumbprint },
@@ -86,7 +89,7 @@ export function createRecheck({
         ? (fallen.get(`${device.organizationId}/${clientId}`) ?? faults.get(device))
         : 'unauthorized';
       if (word === undefined) continue;
-      // Whoever moved is welcome again, by the credentials of its new place.
+      // A device with a new assignment may reconnect with the credentials of that assignment.
       const code = word === 'moved' ? closeCodes.restarting : closeCodeOf(word);
       hub.cutDevice(device, connectionId, { code, word });
     }
@@ -109,10 +112,10 @@ export function createRecheck({
     });
   }
 
-  /** Of sessions whose control connections are gone as well: nobody else asks about those. */
+  /** Includes sessions without a control connection, which no other check covers. */
   async function lookAtTokens(): Promise<void> {
     const held = hub.claimants().flatMap(({ token }) => token ?? []);
-    // One that has run out was good: whoever it let in goes on.
+    // An expired token was valid before, so its sessions continue.
     const good = held.filter(({ expiresAt }) => now() < expiresAt);
     const each = new Map(good.map((token) => [token.tokenId, token]));
     for (const tokenId of fallenTokens) if (!each.has(tokenId)) fallenTokens.delete(tokenId);
@@ -142,11 +145,12 @@ export function createRecheck({
     const portions = Math.max(1, Math.ceil(all.length / portion));
     for (let at = 0; at < portions && !signal.aborted; at += 1) {
       await lookAt(all.slice(at * portion, (at + 1) * portion), note).catch(note);
-      // The rest after the last one belongs to the round: each device is asked about once in that time.
+      // The rest after the last portion is part of the round, so each round checks each device
+      // once.
       await rest(Math.max(0, roundMs / portions - (performance.now() - began)));
       began = performance.now();
     }
-    // Told and not thrown: what cannot be looked at makes nobody wait longer for the next round.
+    // The round reports faults and throws none, so that they do not delay the next round.
     const faults = causes.length;
     if (faults > 0) onError(new Error(`${faults} looks met a fault`, { cause: causes.at(-1) }));
   }

@@ -1,4 +1,4 @@
-// Reads what a device registers with, and finds out which device it is and whether it may connect.
+// Reads the registration of a device, finds the device, and checks if it may connect.
 import { defined, type Permission, RegisterMessage } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
 import {
@@ -22,21 +22,21 @@ export type Registration = {
 export type Good = ValidCertificate<CertificateHolder> | UnclaimedCertificate<CertificateHolder>;
 export type Registered = {
   readonly device: PlacedTerminal;
-  /** What it was let in by, which has to stay good: its certificate, or an application. */
+  /** The credential of the device, which must stay valid: its certificate or an application. */
   readonly thumbprint?: string;
   readonly clientId?: string;
 };
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** It is JSON in the configuration of a device, and some send it as the text that they find there. */
+/** Devices have this JSON in their configuration, and some send it as text. */
 function nestedIn(message: Members): Members {
   const nested = message['customRegistrationData'] ?? message['custom_registration_data'];
   if (typeof nested === 'string') return readJson(nested) ?? {};
   return typeof nested === 'object' && nested !== null ? (nested as Members) : {};
 }
 
-/** @throws bad_message, and what is wrong with the credentials */
+/** @throws bad_message, or unauthorized for incomplete credentials */
 export function readRegistration(text: string): Registration {
   const sent = readJson(text) ?? fail('bad_message');
   const nested = nestedIn(sent);
@@ -57,7 +57,7 @@ export function readRegistration(text: string): Registration {
 
 const definedMember = (name: string, value: unknown) => defined({ [name]: value });
 
-/** A certificate that is shown has to be good, and none need be shown. */
+/** A certificate is optional, but a presented certificate must be valid. */
 export async function certificateOf(
   certificates: CertificateReader<CertificateHolder>,
   request: Parameters<CertificateReader['requireKnownCertificate']>[0],
@@ -73,7 +73,7 @@ export async function certificateOf(
 
 type Deps = { readonly devices: Devices; readonly clients: ClientVerifier };
 
-/** Devices register as a point of sale's application, or as one of devices. */
+/** A device registers with an application for points of sale or with an application for devices. */
 export const mayRegister = (permissions: readonly Permission[]): boolean =>
   permissions.includes('cc.pos') || permissions.includes('dev.read');
 
@@ -81,7 +81,7 @@ function checkRole({ permissions }: VerifiedClient): void {
   if (!mayRegister(permissions)) fail('role_missing');
 }
 
-/** An identifier is no name of a terminal. */
+/** Accepts the serial number or the TSN, but not the device identifier. */
 const isSerialOf = (name: string, { serialNumber, tsn }: Terminal): boolean =>
   name === serialNumber || name === tsn;
 
@@ -102,14 +102,16 @@ export function createRegister({ devices, clients }: Deps): Register {
     return { device, thumbprint };
   }
 
-  /** Not needed beside a certificate, and then they have to be right. */
+  /** Credentials are optional with a certificate, but presented credentials must be valid. */
   async function checkBeside({ holder, thumbprint }: Good, { clientId, secret }: Credentials) {
     const { organizationId } = holder;
     if (await clients.verifyDeviceSecret({ organizationId, thumbprint }, clientId, secret)) return;
     checkRole((await clients.verify(organizationId, clientId, secret)) ?? fail('unauthorized'));
   }
 
-  /** In the scope of the application: whoever has no right to a terminal learns nothing of it. */
+  /**
+   * Searches the scope of the application, so that a client learns nothing about other terminals.
+   */
   async function terminalOf(
     client: VerifiedClient,
     tsn: string,

@@ -1,11 +1,14 @@
-// Passes messages between two ends as they are, no faster than the slower one reads. It never looks into them.
+// Passes messages between two ends unread and unchanged, at the speed of the slower end.
 
-/** Where the sender is held, and where it goes on. */
+/** The relay pauses the sender above the high limit, and resumes it at the low limit. */
 const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
-/** Whoever has so much before it for long is given up, though it reads. */
+/**
+ * The server disconnects a reader that has more unread bytes than this for too long, even if it
+ * reads.
+ */
 export const slowBytes = 1024 * 1024;
-/** The same in messages: each costs memory of its own, however short it is. */
+/** The same limits as a number of messages, because each message uses memory of its own. */
 const highWaterMessages = 1024;
 const lowWaterMessages = 256;
 
@@ -14,7 +17,7 @@ export type End = {
   send(data: Buffer | string, isBinary?: boolean, sent?: () => void): void;
   /** Bytes that the other side has not taken yet. */
   buffered(): number;
-  /** Reads no further, until it is resumed. */
+  /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
   close(code: number, word: string): void;
@@ -22,16 +25,18 @@ export type End = {
 
 export type Lane = {
   pass(data: Buffer, isBinary: boolean): void;
-  /** Since when the reader has taken nothing, or had too much before it; undefined while it keeps up. */
+  /**
+   * The time since which the reader takes nothing or has too much unread data; otherwise undefined.
+   */
   slowSince(): number | undefined;
-  /** Lets the sender go on, whoever reads. */
+  /** Resumes the sender. */
   end(): void;
 };
 
 /**
- * A callback for each message costs as much as all the rest that is done here: as long as the reader keeps up
- * there is none, and what is on its way is known to be little. Once it lags each message tells when it was
- * taken, until all were.
+ * A callback for each message costs as much as all other work here. While the reader keeps up, the
+ * relay uses no callbacks, because little data is on its way. When the reader lags, each message
+ * has a callback until the reader has taken all messages.
  *
  * @example const lane = createLane({ from: device, to: pos, now: clock.now, passed: count });
  */
@@ -49,11 +54,11 @@ export function createLane({
   let isFull = false;
   let movedAt = 0;
   let over: number | undefined;
-  /** Sent without a callback since nothing was before the reader. */
+  /** Messages sent without a callback since the buffer was last empty. */
   let loose = 0;
-  /** Sent with one that has not come. */
+  /** Messages sent with a callback that has not run yet. */
   let told = 0;
-  /** What was before the reader when it was last looked: what goes without a callback moves, too. */
+  /** The buffered bytes at the last check; a lower value shows progress even without a callback. */
   let seen = 0;
 
   function weigh(): void {
@@ -61,7 +66,7 @@ export function createLane({
   }
 
   function sent(): void {
-    // Whatever went without a callback went before it.
+    // The relay sent the messages without a callback earlier, so the reader has taken them too.
     loose = 0;
     told -= 1;
     if (!isFull) return;

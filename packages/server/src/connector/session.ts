@@ -1,4 +1,4 @@
-// One session between a device and a point of sale: its phases, its data, and how it ends.
+// Handles one session between a device and a point of sale: its phases, its data and its end.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids } from '../platform/index.ts';
@@ -10,23 +10,23 @@ import type { Peer } from './peers.ts';
 import { createLane, type End, type Lane } from './relay.ts';
 import type { Phase, Standing } from './state.ts';
 
-/** Who claims, as the node that has the device is told. */
+/** The client that claims a device, as the node of the device receives it. */
 export type Claimant = {
   readonly owner: string;
   readonly organizationId: string;
   readonly clientId: string;
-  /** It claims as an application, whose role has to stay; a person has rights of its own. */
+  /** True for an application, which must keep its role; a user has individual rights. */
   readonly byRole?: boolean;
-  /** Left out by whoever claims for a single exchange, which ends by itself. */
+  /** Omitted by a claim for a single exchange, which ends by itself. */
   readonly token?: HeldToken;
 };
 
-/** The place that a session keeps for its claimant, without the resume token itself. */
+/** A session that is kept for its claimant, without the resume token itself. */
 export type KeptPlace = {
   readonly sessionId: string;
   readonly claimant: Claimant;
   readonly tokenHash: string;
-  /** A length of time: clocks of nodes differ. */
+  /** A duration and not a time, because the clocks of nodes differ. */
   readonly leftMs: number;
 };
 
@@ -35,29 +35,31 @@ export type Ending = { readonly code: number; readonly word: string };
 export type Session = {
   readonly id: string;
   readonly resumeToken: string;
-  /** With the token that its control connection showed last. */
+  /** Contains the last token of the control connection. */
   readonly claimant: Claimant;
   renewed(token: HeldToken): void;
   standing(): Standing;
   isOpen(): boolean;
   hasToken(token: string | undefined): boolean;
-  /** Once: whoever has the address comes in, or nobody. */
+  /** Returns true once: only the first client with the address can connect. */
   useAddress(): boolean;
   open(end: End): void;
   fromPos(data: Buffer, isBinary: boolean): void;
   fromDevice(data: Buffer, isBinary: boolean): void;
-  /** The point of sale is gone; false where it is not kept for it. */
+  /** The point of sale has disconnected; returns false if the session is not kept for it. */
   posLost(end: End): boolean;
-  /** The device is gone: the POS is told, and the place kept for it. */
+  /** The device has disconnected: the session informs the POS and is kept for it. */
   deviceLost(): void;
-  /** The place that is kept for its owner once the device has gone to another node; undefined where it is over. */
+  /**
+   * The session to keep after the device has moved to another node; undefined if its time is over.
+   */
   place(): KeptPlace | undefined;
-  /** Ends the connection of the POS; what was held is gone. */
+  /** Closes the connection of the POS, and drops the stored messages. */
   close(ending: Ending): void;
-  /** What the former session held for the same owner. */
+  /** Stores the messages that the previous session stored for the same owner. */
   hold(messages: readonly HeldMessage[]): void;
   takeHeld(): readonly HeldMessage[];
-  /** What is due by now: an end, or a reader that is given up. */
+  /** Returns a pending end: an expired session, or a reader that is too slow. */
   due(now: number): { ending: Ending; slow?: 'device' } | undefined;
 };
 
@@ -67,7 +69,7 @@ type Deps = {
   readonly times: ConnectorTimes;
   readonly metrics: RelayMetrics;
   readonly heldRoom: HeldRoom;
-  /** The connection of the device at this moment. */
+  /** Returns the current connection of the device. */
   readonly device: () => Peer | undefined;
 };
 
@@ -78,7 +80,7 @@ const digest = (text: string) => hash('sha256', text, 'buffer');
 type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane };
 
 /**
- * @param kept - where it goes on as what another node had of it
+ * @param kept - the session of another node that this session continues
  * @example const session = createSession(deps, claimant, false);
  */
 export function createSession(
@@ -161,7 +163,7 @@ export function createSession(
         relay.toPos.pass(data, isBinary);
         return;
       }
-      // What a device says before a new owner has come was meant for the one before.
+      // A message that comes before the new owner connects was meant for the previous owner.
       const isForOwner = isResumed || phase === 'Resumable';
       if (!isForOwner || !held.keep({ data, isBinary })) metrics.dropped(1);
     },

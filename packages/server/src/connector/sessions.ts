@@ -1,4 +1,4 @@
-// The connection of a point of sale to the device that it has claimed.
+// Accepts the connection of a point of sale to the device that it has claimed.
 import { closeCodes, connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
 import type { WebSocketRoute } from '../http/index.ts';
 import type { JoinedEnd } from './addresses.ts';
@@ -32,7 +32,7 @@ export function createSessions({ settings, peers, hub, far }: Deps): WebSocketRo
     peer.onClose((code) => joined.lost(code === closeCodes.done));
   }
 
-  /** Where the address leads to this node though another one has the device. */
+  /** Used if the address leads to this node, but another node has the device. */
   async function useFar(key: string, caller: User | undefined): Promise<(end: End) => JoinedEnd> {
     if (far === undefined || hub.knows(key)) return gone();
     try {

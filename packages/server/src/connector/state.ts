@@ -1,21 +1,21 @@
-// Who gets a device: what a claim meets, and what becomes of it. Pure.
+// Decides which claim gets a device and what follows, with pure functions.
 
 /**
- * `Reserved`: its address has not been used yet; `Open`: the POS is connected; `Resumable`: it was cut
- * off, or the device was, and it is kept for its owner for a while.
+ * `Reserved`: the address was not used yet. `Open`: the POS is connected. `Resumable`: the POS or
+ * the device has disconnected, and the session is kept for its owner for a limited time.
  */
 export type Phase = 'Reserved' | 'Open' | 'Resumable';
 
 export type Standing = {
   readonly owner: string;
   readonly phase: Phase;
-  /** Its owner got it back after a break: what was held for it may wait in it, though it was never open. */
+  /** The owner has resumed the session, so stored messages may wait in it before it is open. */
   readonly isResumed: boolean;
-  /** When it was claimed, or its address was used: a point of sale is connected a moment later. */
+  /** The time of the claim or of the use of the address; the POS connects soon after it. */
   readonly reservedAt: number;
-  /** When data last flowed. */
+  /** The time of the last data. */
   readonly dataAt: number;
-  /** When it ends by itself, unless something happens. */
+  /** The time at which the session ends by itself. */
   readonly endsAt: number;
 };
 
@@ -23,14 +23,14 @@ export type Claim = {
   readonly owner: string;
   readonly takeOver: boolean;
   readonly force: boolean;
-  /** It showed the resume token of this very session. */
+  /** True if the claim contains the resume token of this session. */
   readonly hasToken: boolean;
 };
 
 export type Decision =
   | { readonly kind: 'Fresh' }
   | { readonly kind: 'Resumed' }
-  /** `isForced`: though data has flowed a moment ago. */
+  /** `isForced` is true if data has passed a short time before. */
   | { readonly kind: 'TakenOver'; readonly isForced: boolean }
   | {
       readonly kind: 'Refused';
@@ -38,9 +38,9 @@ export type Decision =
       readonly retryAfterMs: number;
     };
 
-/** How long to wait for a session that somebody uses; nobody knows its end. */
+/** The retry time for a session in use, whose end is unknown. */
 const usedRetryMs = 5000;
-/** Of what nobody has connected to by then its owner has not heard: the answer to its claim was lost. */
+/** If no POS connects within this time, the answer to the claim was probably lost. */
 const unusedMs = 5000;
 
 /** @example decideClaim(undefined, claim, now, { quietMs: 150_000 }); // { kind: 'Fresh' } */

@@ -1,4 +1,4 @@
-// The applications of the demo environment: each is made once, with a secret that demo.json keeps.
+// Creates the applications of the demo once, each with a secret that demo.json stores.
 import { Refusal } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
@@ -12,7 +12,7 @@ import {
   providerServer,
 } from './catalogue.ts';
 
-/** By client identifier. */
+/** The keys are client identifiers. */
 export type Secrets = ReadonlyMap<string, string>;
 
 type Deps = {
@@ -26,11 +26,11 @@ type Deps = {
   >;
   readonly pointsOfSale: Pick<PointsOfSale, 'createOnce' | 'renewSecret'>;
   readonly ids: Ids;
-  /** Where people see the platform. */
+  /** The public address of the platform. */
   readonly baseUrl: string;
 };
 
-/** Makes the user domains and what is missing in them; the known secrets stay as they are. */
+/** Creates the user domains and the missing applications; known secrets do not change. */
 export async function seedApplications(deps: Deps, known: Secrets): Promise<Secrets> {
   await deps.identity.createUserDomain(acquirerHome);
   const { userDomainId, organizationId: providerId } = demoServiceProvider;
@@ -84,7 +84,7 @@ async function seedPointOfSale(
   return known ?? (await pointsOfSale.renewSecret(scope, pointOfSaleId)).view.clientSecret;
 }
 
-/** Answers its secret, where it has one. */
+/** Returns the secret of the application, if it has one. */
 async function seedApplication(
   deps: Deps,
   application: DemoApplication,
@@ -104,10 +104,10 @@ async function seedApplication(
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
   }
-  // The port is a setting, and the address follows it, unless somebody gave it another one.
+  // The redirect URI follows the port in the settings, unless a user has changed the URI.
   const { organizationId: owner } = wanted;
   for (const uri of wanted.redirectUris) await identity.updateCallbackPort(owner, clientId, uri);
   if (isPublic) return undefined;
-  // Its secret is kept as a hash: where demo.json was lost, only a new one can be told.
+  // The database stores only a hash, so a lost demo.json requires a new secret.
   return known ?? (await identity.rotateSecret(owner, clientId)).clientSecret;
 }

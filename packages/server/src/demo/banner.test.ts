@@ -38,7 +38,7 @@ const places = {
   acquirerPort: 8583,
   qrProvider: { url: 'http://127.0.0.1:8585/switchyard', dir: `${dataDir}/qr-provider` },
 };
-// The first moment of RFC 6238's table: the code of its secret is 287082 in six digits.
+// The first time in the table of RFC 6238: the six-digit code of its secret is 287082.
 const plain = { colour: false, at: 59_000 };
 
 const providerFacts = ({ serviceProvider }: ReturnType<typeof factsOf>): string[] => {

@@ -1,4 +1,4 @@
-// Draws the one table that the demo environment prints: where it is, who is who, what to try first.
+// Renders the table that the demo prints: addresses, users, secrets and a first request.
 import { dirname } from 'node:path';
 import { demoApplications, demoMerchants } from './catalogue.ts';
 import type { DemoFacts } from './demo-json.ts';
@@ -9,13 +9,13 @@ export type BannerPlaces = {
   readonly demoFile: string;
   readonly ledgerDir: string;
   readonly acquirerPort: number;
-  /** Absent where none was started. */
+  /** Omitted if the demo started no QR provider. */
   readonly qrProvider?: { readonly url: string; readonly dir: string };
 };
 
 export type BannerStyle = {
   readonly colour: boolean;
-  /** Epoch milliseconds: of now are the one-time passwords, and the example's card is not expired. */
+  /** Epoch milliseconds; decides the one-time passwords and the expiry year of the example card. */
   readonly at: number;
 };
 
@@ -23,11 +23,13 @@ type Line = readonly string[];
 
 const indent = '  ';
 const gap = '  ';
-/** A published test number of a scheme, spelled so that no search for card numbers finds it here. */
+/**
+ * A published test card number, written so that a search for card numbers does not find it here.
+ */
 const testCard = `4${'1'.repeat(15)}`;
 const validYears = 4;
 
-/** Columns as wide as their longest text; the last one is not padded. */
+/** Each column is as wide as its longest text; the last column has no padding. */
 function columns(lines: readonly Line[]): string[] {
   const widths: number[] = [];
   for (const line of lines) {
@@ -65,7 +67,7 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
   ];
 }
 
-/** A secret has a line of its own: beside a long client id there is no room for it. */
+/** A secret has its own line, because there is no space beside a long client ID. */
 function applicationLines(facts: DemoFacts): Line[] {
   return demoApplications.flatMap(({ key, clientId, actsFor }) => [
     [key, clientId, actsFor],
@@ -73,7 +75,7 @@ function applicationLines(facts: DemoFacts): Line[] {
   ]);
 }
 
-/** An organisation of its own: its people sign in to a domain of their own. */
+/** The service provider is a separate organisation with its own user domain. */
 function providerLines({ serviceProvider }: DemoFacts, at: number): Line[] {
   const { organizationId, userDomainId, application, users } = serviceProvider;
   return [
@@ -115,7 +117,7 @@ function deviceLines(facts: DemoFacts): Line[] {
   ]);
 }
 
-/** Within single quotes a shell reads everything as it stands, but for the quote itself. */
+/** Inside single quotes, a shell changes no character except the quote itself. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function firstSale(facts: DemoFacts, year: number): string[] {
@@ -136,12 +138,12 @@ function firstSale(facts: DemoFacts, year: number): string[] {
   ];
 }
 
-/** A line of its own for the path, which may be long. */
+/** The path has its own line, because it may be long. */
 function startingAnew(dataDir: string): string[] {
   return ['To begin anew, stop it and delete the directory', `${indent}${dataDir}`];
 }
 
-/** The whole table, ending in a line break. */
+/** Returns the whole table, with a line break at its end. */
 export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: BannerStyle): string {
   const bold = (text: string) => (style.colour ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string) => (style.colour ? `\u001b[2m${text}\u001b[22m` : text);
@@ -175,7 +177,7 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
     '',
     bold('A first sale: paste this into another shell'),
     dim('—'.repeat(60)),
-    // Without an indent, so that it can be pasted as it stands.
+    // These lines have no indent, so that a user can paste them unchanged.
     ...sale,
     dim('—'.repeat(60)),
     '',

@@ -1,4 +1,4 @@
-// What the demo environment holds: fixed identifiers, so that a second start finds the first one's.
+// Contains the demo data with fixed identifiers, so that a second start finds the first data.
 
 import { providerEventStatuses } from '@switchyard/contract';
 import { portalCallbackPath } from '../identity/index.ts';
@@ -6,17 +6,17 @@ import { tillClientId } from '../provisioning/index.ts';
 
 export const demoUserDomainId = 'demo';
 
-/** Of version 7 in form, and recognisable at a glance in a log. */
+/** Has the form of UUID version 7, and is easy to see in a log. */
 const idOf = (number: number) => `01990000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 
 export const organizationId = idOf(1);
 
-/** An organisation with the user domain in which its people and applications are. */
+/** An organisation, and the user domain of its users and applications. */
 export type DemoHome = { readonly organizationId: string; readonly userDomainId: string };
 
 export const acquirerHome: DemoHome = { organizationId, userDomainId: demoUserDomainId };
 
-/** A service provider that is an organisation of its own: nobody of the acquirer sees into it. */
+/** A service provider with its own organisation, which users of the acquirer cannot see. */
 export const demoServiceProvider = {
   organizationId: idOf(70),
   userDomainId: 'lumen',
@@ -24,7 +24,7 @@ export const demoServiceProvider = {
 } as const;
 export const acquirerLinkId = idOf(2);
 
-/** Served by the reference provider; its address is declared once that listens. */
+/** The reference provider serves it; the service gets its address when the provider listens. */
 export const demoQrService = {
   serviceId: idOf(51),
   name: 'QR',
@@ -35,7 +35,7 @@ export const demoQrService = {
   events: Object.keys(providerEventStatuses),
 } as const;
 
-/** The services that every device of the demo can use, the package that holds them, and its use. */
+/** The services that every device of the demo can use, with their package and subscription. */
 export const demoServices = [
   {
     serviceId: idOf(50),
@@ -48,7 +48,7 @@ export const demoServices = [
 export const demoPackageId = idOf(52);
 export const demoSubscriptionId = idOf(53);
 
-/** What terminals are told of cards: a service of its own, in a package of its own. */
+/** The card parameters of terminals: a separate service in a separate package. */
 export const terminalParameterService = {
   serviceId: idOf(54),
   packageId: idOf(55),
@@ -75,7 +75,10 @@ const loyaltySchema = {
   additionalProperties: false,
 } as const;
 
-/** What the provider declares: one in use, one that waits to be subscribed, one that nobody else sees. */
+/**
+ * The services of the provider: one in use, one without a subscription, and one draft that only the
+ * provider sees.
+ */
 export const providerServices = {
   pay: {
     serviceId: idOf(71),
@@ -246,12 +249,12 @@ const outfitter: DemoMerchant = {
 
 export const demoMerchants: readonly [DemoMerchant, DemoMerchant] = [cafe, outfitter];
 
-/** The first store of the first merchant: where the demo's till stands. */
+/** The first store of the first merchant, where the till of the demo is. */
 const tillStore = { storeId: idOf(20), storeName: 'Saint-Martin' };
 const pointOfSaleId = idOf(60);
 
 export type DemoApplication = {
-  /** Its name in demo.json. */
+  /** The name of the application in demo.json. */
   readonly key:
     | 'operator'
     | 'acquirer'
@@ -265,27 +268,27 @@ export type DemoApplication = {
     | 'provider';
   readonly clientId: string;
   readonly name: string;
-  /** Provisioning makes it, as the application of this point of sale. */
+  /** Provisioning creates the application for this point of sale. */
   readonly pointOfSaleId?: string;
-  /** Left out where it does nothing on its own. */
+  /** Omitted if the application does nothing by itself. */
   readonly role?: string;
-  /** Left out: client credentials. */
+  /** The default is client credentials. */
   readonly securityFlow?: 'AuthorizationCode' | 'Password';
-  /** Without a secret: it is in everybody's hands. */
+  /** A public client (RFC 6749) has no secret. */
   readonly isPublic?: true;
-  /** Where browsers come back to, at the address of the platform. */
+  /** The path of the redirect URI at the address of the platform. */
   readonly redirectPath?: string;
   readonly type?: 'CloudApiApplication';
-  /** The merchant that it acts for; without one it acts for the organisation. */
+  /** The merchant of the application; without it the application acts for the organisation. */
   readonly merchantId?: string;
   readonly storeId?: string;
-  /** For whom, in the printed table. */
+  /** The text of the printed table. */
   readonly actsFor: string;
-  /** Left out: it is of the acquirer. */
+  /** The default is the acquirer. */
   readonly home?: DemoHome;
 };
 
-/** The server of the provider that is an organisation of its own. */
+/** The server of the provider that is a separate organisation. */
 export const providerServer: DemoApplication = {
   key: 'provider',
   clientId: 'lumen-server',

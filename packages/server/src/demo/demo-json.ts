@@ -1,4 +1,4 @@
-// Keeps demo.json: what somebody needs to try the demo environment, readable for its owner alone.
+// Reads and writes demo.json: all data for a user of the demo, readable only by the file owner.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
@@ -28,7 +28,7 @@ import type { KnownUsers, UserSecrets } from './users.ts';
 
 export type DemoCredentials = {
   readonly clientId: string;
-  /** A public application has none. */
+  /** Omitted for a public application. */
   readonly clientSecret?: string;
   readonly merchantId?: string;
   readonly storeId?: string;
@@ -38,13 +38,13 @@ export type DemoCredentials = {
 export type DemoUser = {
   readonly username: string;
   readonly password: string;
-  /** In base32; without one the password is enough. */
+  /** In base32; without it the password is sufficient. */
   readonly otpSecret?: string;
   readonly entityId: string;
   readonly groups: readonly string[];
 };
 
-/** What no database could tell again: of the applications by client identifier, of users by name. */
+/** The secrets that the database cannot return: applications by client ID, users by user name. */
 export type DemoSecrets = { readonly applications: Secrets; readonly users: KnownUsers };
 
 export type DemoFacts = {
@@ -52,12 +52,12 @@ export type DemoFacts = {
   readonly baseUrl: string;
   readonly authUrl: string;
   readonly deviceAuthUrl: string;
-  /** Of an acquirer and of a service provider. */
+  /** The portal of the acquirer and the portal of the service provider. */
   readonly portalUrl: string;
   readonly providerPortalUrl: string;
   readonly metricsUrl: string;
   readonly caFile?: string;
-  /** Where mail lands that nobody sends. */
+  /** The directory of all mail, because the demo sends none. */
   readonly mailDir: string;
   readonly userDomainId: string;
   readonly organizationId: string;
@@ -74,14 +74,14 @@ export type DemoFacts = {
     readonly storeId: string;
     readonly logicalDeviceId: string;
     readonly physicalDeviceId: string;
-    /** Hexadecimal: under which the device derives the keys of PINs and card data (DUKPT). */
+    /** Hexadecimal; the device derives the keys of PINs and card data from it (DUKPT). */
     readonly baseDerivationKey?: string;
     /** The first key serial number that the device uses. */
     readonly ksn?: string;
   })[];
   /** A payment type that the reference provider serves. */
   readonly qr: { readonly paymentType: string };
-  /** An organisation of its own, with its own user domain: for the portal of providers. */
+  /** A separate organisation with its own user domain, for the provider portal. */
   readonly serviceProvider: {
     readonly name: string;
     readonly organizationId: string;
@@ -104,7 +104,7 @@ export type DemoAddresses = Pick<
   | 'dataDir'
 >;
 
-/** What a device encrypts with. */
+/** Returns the keys with which a device encrypts. */
 export type DeviceKeys = (device: DemoDevice) => { baseDerivationKey: string; ksn: string };
 
 const ownerOnly = 0o600;
@@ -124,7 +124,7 @@ function readMembers(dataDir: string): Members {
   }
 }
 
-/** The secrets of an earlier start; none where the file is missing or no longer what we wrote. */
+/** Returns the secrets of an earlier start; none if the file is missing or damaged. */
 export function readSecrets(dataDir: string): DemoSecrets {
   const facts = readMembers(dataDir);
   const provider = membersOf(facts['serviceProvider']);
@@ -146,11 +146,11 @@ export function readSecrets(dataDir: string): DemoSecrets {
   return { applications, users };
 }
 
-/** The platform that has written demo.json last. */
+/** The platform process that wrote demo.json last. */
 export type LastStart = {
-  /** Where it told of its health. */
+  /** The address of its health endpoint. */
   readonly metricsUrl?: string;
-  /** Another process than this one, and still there; undefined where nothing tells. */
+  /** True if another process wrote the file and still runs; undefined if the file does not say. */
   readonly isElsewhere?: boolean;
 };
 
@@ -164,7 +164,7 @@ export function readLastStart(dataDir: string): LastStart {
   };
 }
 
-/** Under another name first: whoever reads it meanwhile never sees half of it. */
+/** Writes a temporary file first, so that no reader sees an incomplete file. */
 export function writeFacts(dataDir: string, facts: DemoFacts): void {
   const file = demoFileIn(dataDir);
   const text = `${JSON.stringify({ ...facts, processMark: readProcessIdentity(process.pid) }, undefined, 2)}\n`;
@@ -227,7 +227,7 @@ function providerFacts(baseUrl: string, secrets: DemoSecrets): DemoFacts['servic
   };
 }
 
-/** The same for every start on the same settings and secrets. */
+/** Returns the same result for the same settings and secrets. */
 export function factsOf(
   addresses: DemoAddresses,
   caFile: string | undefined,

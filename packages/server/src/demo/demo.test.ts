@@ -87,7 +87,7 @@ describe('the demo environment', () => {
       findTerminal: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
       findMerchantName: async (organization, id) =>
         (await provisioning.merchants.get({ organizationId: organization }, id)).view.name,
-      // Nobody waits for the letters that a new password brings.
+      // The test does not need the mail about a new password.
       jobs: { handle: () => {}, enqueue: async () => {}, wake: () => {} },
     });
     await identity.register(app);
@@ -98,7 +98,7 @@ describe('the demo environment', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** One start of the demo, from the settings to the table, and its end. */
+  /** Starts the demo once, from the settings to the table, and stops it. */
   async function startOnce(
     more: { qrProviderPort?: number; baseUrl?: string } = {},
     meanwhile = async () => {},
@@ -153,7 +153,7 @@ describe('the demo environment', () => {
     return (await post({ grant_type: 'client_credentials', ...form }, domain)).status;
   }
 
-  /** The answer to the password grant at the device application. */
+  /** Returns the answer to the password grant of the device application. */
   function signIn({ username, password, otpSecret }: DemoUser) {
     return post({
       grant_type: 'password',
@@ -357,7 +357,7 @@ describe('the demo environment', () => {
     for (const { key, securityFlow } of demoApplications) {
       const credentials = facts.applications[key];
       assert.ok(credentials !== undefined, key);
-      // Those of the other flows are known, and not allowed this one.
+      // The server knows the applications of other flows, but does not allow this flow for them.
       assert.equal(await tokenStatus(credentials), securityFlow === undefined ? 200 : 400, key);
     }
     for (const user of facts.users) {
@@ -423,7 +423,7 @@ describe('the demo environment', () => {
     const [old] = Object.values(facts.applications);
     assert.ok(old !== undefined);
     assert.equal(await tokenStatus(old), 401, 'a secret that was lost is dead');
-    // The step in which the new code was set up is used.
+    // The time step in which the new code was set up is already used.
     clock.advance(2 * 30_000);
     for (const [index, user] of again.users.entries()) {
       assert.equal((await signIn(user)).status, 200, user.username);

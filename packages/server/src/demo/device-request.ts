@@ -1,4 +1,4 @@
-// Does what a terminal does in the factory: makes a key, and a PKCS#10 request that is signed by it.
+// Simulates the factory of a terminal: creates a key, and a PKCS#10 request signed with it.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { Name, PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';

@@ -1,4 +1,4 @@
-// Certifies the demo's devices: a key and a certificate each, made once and kept in files.
+// Creates a key and a certificate for each demo device once, and stores them in files.
 import { hash, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,9 @@ export function deviceFilesIn(dataDir: string, device: DemoDevice): DeviceFiles 
   };
 }
 
-/** Makes what is missing or about to expire; a certificate that somebody revoked stays revoked. */
+/**
+ * Creates missing files and renews certificates before they expire; a revoked one stays revoked.
+ */
 export async function seedDeviceCertificates(deps: Deps, dataDir: string): Promise<void> {
   const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
   await mkdir(join(dataDir, 'devices'), { recursive: true, mode: 0o755 });
@@ -41,7 +43,7 @@ async function seedOne(deps: Deps, device: DemoDevice, files: DeviceFiles): Prom
     await writeWhole(files.keyFile, privateKey, 0o600);
     await writeWhole(files.certFile, certificateChain, 0o644);
   } catch (error) {
-    // Somebody deleted the device: it stays deleted.
+    // A user deleted the device, and it stays deleted.
     if (!(error instanceof Refusal) || error.code !== 'device_not_found') throw error;
   }
 }
@@ -59,14 +61,14 @@ async function isCertified(
     const { notAfter } = await certificates.get(scope, physicalDeviceId, thumbprint);
     return Date.parse(notAfter) - renewBeforeMs > clock.now();
   } catch (error) {
-    // Another database, or a file that is no certificate of ours.
+    // The database is another one, or the file is not a certificate of this platform.
     if (!(error instanceof Refusal)) return false;
     if (error.code === 'resource_not_found') return false;
     throw error;
   }
 }
 
-/** Whoever deletes the files again and again gets new ones all the same. */
+/** At the certificate limit, revokes the oldest active certificate and tries again. */
 async function enrol(
   certificates: Certificates,
   { physicalDeviceId }: DemoDevice,
@@ -94,7 +96,7 @@ async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-/** Renamed into place: a killed start leaves the old file or the new one. */
+/** The rename is atomic: a killed start leaves the old file or the new one. */
 async function writeWhole(file: string, text: string, mode: number): Promise<void> {
   const draft = `${file}.${process.pid}.new`;
   await writeFile(draft, text, { mode, flush: true });

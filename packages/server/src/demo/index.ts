@@ -1,4 +1,4 @@
-// The door of the demo: a simulated acquirer, seeded data, demo.json and the printed table.
+// Starts the demo: a simulated acquirer, seeded data, demo.json and the printed table.
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
 import type { Catalog } from '../catalog/index.ts';
@@ -45,7 +45,7 @@ export { demoUserDomainId } from './catalogue.ts';
 
 export type Output = {
   readonly isTTY?: boolean;
-  /** Says no where the reader asked for no colours. */
+  /** False if the user wants no colours. */
   hasColors?(): boolean;
   write(text: string): unknown;
 };
@@ -53,9 +53,9 @@ export type Output = {
 export type DemoDeps = {
   readonly settings: DemoAddresses &
     Pick<Settings, 'dataDir' | 'acquirerPort' | 'acquirerTimeoutMs'> & {
-      /** With `off` somebody else runs the simulator at the acquirer's port. */
+      /** With `off`, the operator runs the simulator at the acquirer's port. */
       readonly simulators?: Settings['simulators'];
-      /** Without one no provider of QR payments is started. */
+      /** Without it the demo starts no provider of QR payments. */
       readonly qrProviderPort?: Settings['qrProviderPort'];
     };
   readonly house: {
@@ -64,7 +64,7 @@ export type DemoDeps = {
     readonly catalog: Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
   };
   readonly log: Log;
-  /** Absent behind a proxy that ends TLS itself. */
+  /** Omitted behind a proxy that terminates TLS. */
   readonly caFile?: string | undefined;
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -72,24 +72,24 @@ export type DemoDeps = {
 };
 
 export type Demo = {
-  /** Where the simulator really listens. */
+  /** The port on which the simulator listens. */
   readonly acquirerPort: number;
-  /** Prints the table; with addresses where other ports were taken than the settings name. */
+  /** Prints the table; `addresses` replaces the settings if the server uses other ports. */
   announce(addresses?: DemoAddresses): void;
   stop(): Promise<void>;
 };
 
-/** One that lives may be busy; where none is, the port refuses at once. */
+/** A running platform may be slow to answer; without one, the port refuses at once. */
 const healthTimeoutMs = 10_000;
 
 const ledgerIn = (dataDir: string): string => join(dataDir, 'acquirer');
 
-/** The directory is in use by a platform that lives. */
+/** Another running platform uses the directory. */
 export class DemoFault extends Error {
   override name = 'DemoFault';
 }
 
-/** By its health, where demo.json does not say which process it was. */
+/** Checks the health endpoint, if demo.json does not say which process wrote it. */
 async function answersAt(metricsUrl: string | undefined): Promise<boolean> {
   if (metricsUrl === undefined) return false;
   const signal = AbortSignal.timeout(healthTimeoutMs);
@@ -99,8 +99,9 @@ async function answersAt(metricsUrl: string | undefined): Promise<boolean> {
   );
 }
 
-// Two demos on one directory would take each other's link, ledger and addresses. One that stops is there
-// until its process has ended, since its database goes last; another process may have its ports by then.
+// Two demos in one directory would overwrite each other's link, ledger and addresses. A stopping
+// demo counts until its process has ended, because it closes its database last. Another process may
+// have its ports by then.
 export async function refuseSecondCopy(dataDir: string): Promise<void> {
   const { metricsUrl, isElsewhere } = readLastStart(dataDir);
   if (!(isElsewhere ?? (await answersAt(metricsUrl)))) return;
@@ -112,7 +113,7 @@ export async function refuseSecondCopy(dataDir: string): Promise<void> {
 
 type Neighbours = { readonly simulator: Simulator; readonly qrProvider?: QrProvider };
 
-/** Calls to this machine are for the demo alone: elsewhere there is no provider on loopback. */
+/** Only the demo may call this machine; other environments have no provider on loopback. */
 async function startNeighbours(deps: DemoDeps, clock: Clock): Promise<Neighbours> {
   const { settings, house, log } = deps;
   const { dataDir, acquirerPort, acquirerTimeoutMs, environment, qrProviderPort } = settings;
@@ -143,7 +144,7 @@ async function stopAll({ simulator, qrProvider }: Neighbours): Promise<void> {
   await Promise.all([simulator.stop(), qrProvider?.stop()]);
 }
 
-/** What the reference provider serves: a service of the acquirer's own, and one of another organisation. */
+/** The services of the reference provider: one of the acquirer, and one of another organisation. */
 function accountsOf({ applications }: DemoSecrets): ProviderAccount[] {
   const secretOf = ({ clientId }: { clientId: string }) => {
     const clientSecret = applications.get(clientId) ?? '';
@@ -159,7 +160,7 @@ function accountsOf({ applications }: DemoSecrets): ProviderAccount[] {
   ];
 }
 
-/** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
+/** Runs after the migrations and before the platform opens, so that the acquirer link exists. */
 export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { settings, caFile } = deps;
   const { clock = systemClock, output = process.stdout } = deps;
@@ -196,7 +197,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   }
 }
 
-/** What stands in the database, and the secrets that only demo.json knows. */
+/** Seeds the database, and returns the secrets that only demo.json contains. */
 async function seed(
   { settings, house, ids = systemIds }: DemoDeps,
   acquirerPort: number,

@@ -1,4 +1,4 @@
-// The people of the demo environment: one of each group, and one merchant manager with a password alone.
+// Defines the users of the demo: one of each group, and one manager with only a password.
 import type { GroupName } from '@switchyard/contract';
 import { acquirerHome, type DemoHome, demoMerchants, demoServiceProvider } from './catalogue.ts';
 
@@ -6,16 +6,16 @@ export type DemoPerson = {
   readonly username: string;
   readonly givenName: string;
   readonly familyName: string;
-  /** The merchant that they belong to; without one they belong to the organisation. */
+  /** The merchant of the user; without it the user belongs to the organisation. */
   readonly merchantId?: string;
   readonly group: GroupName;
   readonly hasOneTimePassword: boolean;
-  /** Whom they work for, in the printed table. */
+  /** The employer in the printed table. */
   readonly worksFor: string;
   readonly locale: string;
   readonly zoneinfo: string;
   readonly phoneNumber?: string;
-  /** Left out: of the acquirer or of one of its merchants. */
+  /** The default is the acquirer, also for users of its merchants. */
   readonly home?: DemoHome;
 };
 
@@ -77,7 +77,7 @@ export const demoPeople: readonly DemoPerson[] = [
     givenName: 'Margaux',
     familyName: 'Lefèvre',
     group: 'merchant_manager',
-    // Of the range that France keeps for fiction.
+    // From the number range that France reserves for fiction.
     phoneNumber: '+33639980010',
   },
   {
@@ -118,7 +118,7 @@ export const demoPeople: readonly DemoPerson[] = [
   },
 ];
 
-/** Whoever is to see the provider's portal signs in with a password alone. */
+/** These users sign in to the provider portal with only a password. */
 export const providerPeople: readonly DemoPerson[] = [
   {
     username: 'provider',

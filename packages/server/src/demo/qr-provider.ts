@@ -1,4 +1,4 @@
-// The reference provider of QR payments beside the demo: its process, its address, its secrets. It serves two services, of the acquirer's own and of another organisation.
+// Runs the reference provider of QR payments for the demo: its process, address and secrets.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Service, ServiceInput } from '@switchyard/contract';
@@ -10,11 +10,11 @@ import { programOf, startSupervised } from './supervised.ts';
 type Addresses = Pick<Settings, 'baseUrl' | 'authUrl'>;
 
 export type QrProvider = {
-  /** What the service declares. */
+  /** The address that the service declares. */
   readonly url: string;
-  /** Where it keeps its payments. */
+  /** The directory of its payments. */
   readonly dir: string;
-  /** Tells it where the platform is, and by which secrets both know each other. */
+  /** Gives the provider the addresses of the platform and the shared secrets. */
   introduce(
     addresses: Addresses,
     accounts: readonly ProviderAccount[],
@@ -23,7 +23,7 @@ export type QrProvider = {
   stop(): Promise<void>;
 };
 
-/** A service, and by which application its provider speaks to the platform. */
+/** A service, and the application with which its provider calls the platform. */
 export type ProviderAccount = {
   readonly serviceId: string;
   readonly home: DemoHome;
@@ -32,7 +32,7 @@ export type ProviderAccount = {
 };
 
 type Deps = {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly dataDir: string;
   readonly services: Pick<Catalog['services'], 'get' | 'replace' | 'publish' | 'renewSecret'>;
@@ -41,13 +41,13 @@ type Deps = {
 };
 
 const path = '/switchyard';
-/** An address that an earlier start has declared; any other one is somebody's own. */
+/** The address of an earlier start; a user has declared every other address. */
 const ours = /^http:\/\/127\.0\.0\.1:\d{1,5}\/switchyard$/;
 const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 type Secrets = readonly string[];
 
-/** By service; the first one stands in the file itself. */
+/** The keys are service IDs; the first account is at the top level of the file. */
 function secretsIn(file: string): ReadonlyMap<string, Secrets> {
   const found = new Map<string, Secrets>();
   try {
@@ -63,7 +63,7 @@ function secretsIn(file: string): ReadonlyMap<string, Secrets> {
   }
 }
 
-/** Under another name first: the provider reads it whenever it changes. */
+/** Writes a temporary file first, because the provider reads the file at each change. */
 function write(file: string, facts: object): void {
   const text = `${JSON.stringify(facts, undefined, 2)}\n`;
   writeFileSync(`${file}.new`, text, { mode: ownerOnly });
@@ -83,7 +83,7 @@ function declarationOf(service: Service): ServiceInput {
   return declaration;
 }
 
-/** @throws SimulatorFault where the process cannot be started at all */
+/** @throws SimulatorFault if the process cannot start */
 export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const { services, clock, log, port } = deps;
   const dir = join(deps.dataDir, 'qr-provider');
@@ -109,7 +109,7 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   });
   const url = `http://127.0.0.1:${process.port}${path}`;
 
-  /** The service follows the process, unless somebody gave it an address of his own. */
+  /** The address of the service follows the process, unless a user has declared another one. */
   async function declare({ serviceId, home }: ProviderAccount): Promise<void> {
     const by = byPlatform(home.organizationId);
     const { view } = await services.get(by, serviceId);
@@ -120,7 +120,7 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
     await services.publish(by, serviceId);
   }
 
-  /** Shown once: where the file was lost, there is a new one. */
+  /** The platform shows a secret only once, so a lost file requires a new secret. */
   async function renewed({ serviceId, home }: ProviderAccount): Promise<Secrets> {
     const by = byPlatform(home.organizationId);
     return [(await services.renewSecret(by, serviceId)).signingSecret];

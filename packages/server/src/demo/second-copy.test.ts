@@ -38,7 +38,7 @@ test('one that still stops is there, though nobody tells of its health any more'
   });
   try {
     await once(other, 'spawn');
-    // The port is nobody's.
+    // No process listens on this port.
     const facts = {
       metricsUrl: 'http://127.0.0.1:9',
       processMark: readProcessIdentity(other.pid ?? 0),

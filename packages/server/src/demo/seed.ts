@@ -1,4 +1,4 @@
-// Seeds the demo environment: makes what was never there, and leaves alone what somebody changed.
+// Seeds the data of the demo once, and keeps the changes of users.
 import type { Provisioning, Scope } from '../provisioning/index.ts';
 import {
   acquirerLinkId,
@@ -17,7 +17,7 @@ const linkKeys = {
   zoneMasterKey: { keyRef: 'demo-zmk' },
 } as const;
 
-/** Makes organisation, merchants, stores, devices, and their way to the simulated acquirer. */
+/** Creates the organisation, merchants, stores, devices and the link to the simulated acquirer. */
 export async function seedProvisioning(
   provisioning: Provisioning,
   acquirerPort: number,
@@ -29,14 +29,14 @@ export async function seedProvisioning(
   for (const merchant of demoMerchants) await seedMerchant(provisioning, merchant);
 }
 
-/** As an approved sign-up makes one. */
+/** Creates the same organisation as an approved sign-up. */
 async function seedServiceProvider({ organizations }: Provisioning): Promise<void> {
   const { organizationId: providerId, name } = demoServiceProvider;
   const organization = { name, labels: { persona: 'ServiceProvider' } };
   await organizations.createOnce({ organizationId: providerId }, organization, providerId);
 }
 
-/** The simulator's port is a setting: the link follows it, unless somebody deleted the link. */
+/** The link follows the simulator port in the settings, unless a user has deleted the link. */
 async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<void> {
   const link = {
     name: 'simulator',
@@ -51,7 +51,7 @@ async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<
   const [standing] = items;
   if (standing === undefined || standing.acquirerLinkId !== acquirerLinkId) return;
   if (standing.host !== simulatorHost) return;
-  // A directory of the time before PINs has a link without keys.
+  // A data directory from before PIN support has a link without keys.
   const isOld = standing.zonePinKey === undefined;
   if (standing.port === port && !isOld) return;
   const { zonePinKey: zone_pin_key, zoneMasterKey: zone_master_key } = linkKeys;

@@ -1,4 +1,4 @@
-// Seeds the services of the demo: declared, subscribed, and active for every device that stands there.
+// Seeds the services of the demo: declared, subscribed, and active for every device.
 import { Refusal, type ServiceInput } from '@switchyard/contract';
 import { type By, byPlatform, type Catalog } from '../catalog/index.ts';
 import {
@@ -15,7 +15,7 @@ const by = byPlatform(organizationId);
 const byProvider = byPlatform(demoServiceProvider.organizationId);
 const level = 'Organization' as const;
 
-/** A start that was killed in the middle left some of it behind. */
+/** A start that was killed may have created some of them. */
 async function once(make: () => Promise<unknown>): Promise<void> {
   try {
     await make();
@@ -29,9 +29,9 @@ type Offer = {
   readonly subscriptionId: string;
   readonly name: string;
   readonly services: readonly { readonly serviceId: string; readonly input: ServiceInput }[];
-  /** Who provides them; left out, the acquirer itself. */
+  /** The provider of the services; the default is the acquirer. */
   readonly provider?: By;
-  /** Comes before the activation: what is active was configured. */
+  /** Runs before the activation, because an active service needs its configuration. */
   configure?(configuration: Catalog['configuration']): Promise<void>;
 };
 
@@ -51,7 +51,10 @@ const inTheStore: Offer = {
 
 type Seeded = Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
 
-/** Activations are never deleted: where one is, the rest was made too, and is now somebody's own. */
+/**
+ * Activations are never deleted. If one exists, the rest was created too, and users may have
+ * changed it.
+ */
 async function isActivated({ activations }: Seeded, serviceId: string): Promise<boolean> {
   const { items } = await activations.list(by, { serviceId, level }, { limit: 1 });
   return items.length > 0;
@@ -79,7 +82,7 @@ async function seedOffer(catalog: Seeded, offer: Offer): Promise<void> {
 
 const { packageId, subscriptionId, serviceId: payId, ...pay } = providerServices.pay;
 
-/** Comes from another organisation, as most services do. */
+/** This service comes from another organisation, as most services do. */
 const fromProvider: Offer = {
   packageId,
   subscriptionId,
@@ -88,13 +91,16 @@ const fromProvider: Offer = {
   services: [
     {
       serviceId: payId,
-      // The catalogue is constant, and an input is not.
+      // The catalogue is constant, but an input is mutable.
       input: structuredClone(pay) as unknown as ServiceInput,
     },
   ],
 };
 
-/** A draft that its provider has deleted stays deleted: it is made with the others, at the first start alone. */
+/**
+ * The server creates these services together at the first start only, so a deleted draft stays
+ * deleted.
+ */
 async function seedProviderServices({ services }: Seeded): Promise<void> {
   const { serviceId: pointsId, ...points } = providerServices.points;
   const { serviceId: laterId, ...later } = providerServices.later;

@@ -89,7 +89,7 @@ describe('the acquirer host simulator', () => {
     await once(stranger, 'listening');
     const address = stranger.address();
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-    // Time goes in great steps, so that the patience ends after the first look.
+    // The clock moves in large steps, so that the waiting time is over after the first attempt.
     const clock = { now: () => (now += 60_000) };
     try {
       await assert.rejects(startSimulator(options({ port, clock })), (error) => {

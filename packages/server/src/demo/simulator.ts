@@ -1,14 +1,16 @@
-// Runs the acquirer host simulator as a child process, with delays that suit the platform's patience.
+// Runs the acquirer host simulator as a child process, with delays that fit the platform timeout.
 import type { Clock, Log } from '../platform/index.ts';
 import { programOf, type Simulator, startSupervised } from './supervised.ts';
 
 export type SimulatorOptions = {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly ledgerDir: string;
-  /** The platform's patience with an acquirer: the simulator's late answers come after it, ms. */
+  /** The platform's timeout for an acquirer in ms; late answers of the simulator come after it. */
   readonly acquirerTimeoutMs: number;
-  /** The file of the keys that it shares with the platform: arguments are for everybody to read. */
+  /**
+   * The file of the keys that it shares with the platform, because other users can read arguments.
+   */
   readonly keysFile?: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -16,10 +18,10 @@ export type SimulatorOptions = {
 
 const lateByMs = 5000;
 const slowMs = 8000;
-/** Slow is still in time. */
+/** A slow answer still comes before the timeout. */
 const slowShare = 0.8;
 
-/** @throws SimulatorFault where the simulator cannot be started at all */
+/** @throws SimulatorFault if the simulator cannot start */
 export function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { port, ledgerDir, acquirerTimeoutMs: timeoutMs, keysFile, clock, log } = options;
   const slow = Math.min(slowMs, Math.floor(timeoutMs * slowShare));

@@ -1,6 +1,6 @@
-// Preloaded into child processes: ends them when their parent ends, even by a signal it cannot catch.
+// Preloaded into child processes: stops them when their parent ends, even after SIGKILL.
 process.stdin.on('end', () => process.kill(process.pid, 'SIGTERM'));
 process.stdin.on('error', () => process.kill(process.pid, 'SIGTERM'));
 process.stdin.resume();
-// Listening for the end is no reason to stay.
+// The listener alone does not keep the process alive.
 if ('unref' in process.stdin && typeof process.stdin.unref === 'function') process.stdin.unref();

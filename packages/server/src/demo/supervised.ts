@@ -1,4 +1,4 @@
-// Runs a simulator as a child process: starts it, starts it again, stops it with us.
+// Runs a simulator as a child process: starts it, restarts it, and stops it with the platform.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { getCompileCacheDir } from 'node:module';
@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { type Clock, type Log, pause } from '../platform/index.ts';
 
 export type SupervisedOptions = {
-  /** As log lines and faults call it. */
+  /** The name in log lines and errors. */
   readonly name: string;
   readonly main: string;
-  /** What stands behind the name of the program. */
+  /** The arguments after the name of the program. */
   args(port: number): readonly string[];
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** The variable that chooses another port; left out: where the port is taken, a free one will do. */
+  /** The variable that sets the port; without it a free port replaces a port that is in use. */
   readonly portSetting?: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,12 +23,12 @@ export type SupervisedOptions = {
 
 export type Simulator = {
   readonly port: number;
-  /** The process of this moment, for tests that end it. */
+  /** The current process, for tests that end it. */
   pid(): number | undefined;
   stop(): Promise<void>;
 };
 
-/** The simulator did not start, for a reason that the operator can mend. */
+/** The simulator did not start, for a reason that the operator can fix. */
 export class SimulatorFault extends Error {
   override name = 'SimulatorFault';
 }
@@ -37,24 +37,28 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 const startLimitMs = 45_000;
 const stopLimitMs = 5000;
-/** The simulator of a platform that was killed ends by itself within this time. */
+/** The simulator of a killed platform ends by itself within this time. */
 const patienceMs = 5000;
 const retryPauseMs = 100;
 const firstPauseMs = 250;
 const longestPauseMs = 10_000;
 const tailChars = 2000;
-/** Where another port will do: a predecessor may be about to end. */
+/**
+ * The attempts before the server takes a free port, because a previous process may be about to end.
+ */
 const triesMax = 3;
 
-/** The file of a program of the simulators. */
+/** Returns the file of a simulator program. */
 export const programOf = (path: string): string =>
   fileURLToPath(new URL(path, import.meta.resolve('@switchyard/simulators')));
 
 const preload = new URL('stop-with-parent.ts', import.meta.url).href;
 
-/** It needs nothing of our environment, where secrets may be, but where compiled code is kept. */
+/**
+ * The child inherits no variables, because they may contain secrets; it shares the compile cache.
+ */
 function environment(): Record<string, string> {
-  // Node keeps it in a folder of its version, below the one that the variable names.
+  // Node uses a folder of its version, below the folder that the variable names.
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
@@ -64,15 +68,15 @@ function launch({ main, args: argsOf }: SupervisedOptions, port: number): Child 
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: environment(),
-    // Ctrl-C reaches our whole process group; the host outlives the sales that are under way.
+    // Ctrl-C reaches the whole process group, but the simulator must outlive the sales in progress.
     detached: true,
   });
-  // Nothing is written to it: its end is what the child watches for.
+  // The platform writes nothing to this stream; the child watches for its end.
   child.stdin.on('error', () => {});
   return child;
 }
 
-/** Waits for the line that names the port. */
+/** Waits for the output line that names the port. */
 async function listening(child: Child, name: string): Promise<number> {
   let said = '';
   const limit = new AbortController();
@@ -98,7 +102,7 @@ async function listening(child: Child, name: string): Promise<number> {
 const isPortTaken = (error: unknown) =>
   error instanceof SimulatorFault && error.message.includes('EADDRINUSE');
 
-/** Adopts nothing: what listens on the port may be anything. */
+/** Never uses a process that already listens on the port, because it may be any program. */
 async function firstStart(options: SupervisedOptions): Promise<{ child: Child; port: number }> {
   const { name, port, portSetting, clock } = options;
   const giveUpAt = clock.now() + patienceMs;
@@ -121,7 +125,7 @@ async function firstStart(options: SupervisedOptions): Promise<{ child: Child; p
   }
 }
 
-/** @throws SimulatorFault where the simulator cannot be started at all */
+/** @throws SimulatorFault if the simulator cannot start */
 export async function startSupervised(options: SupervisedOptions): Promise<Simulator> {
   const { log, name } = options;
   const first = await firstStart(options);
@@ -131,7 +135,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Simul
   const watched = watch();
   relayWarnings();
 
-  /** Whatever ends it, the next one listens on the same port and reads the same ledger. */
+  /** Restarts an ended simulator on the same port with the same ledger. */
   async function watch(): Promise<void> {
     while (!stopping.signal.aborted) {
       await ended(child);
@@ -175,7 +179,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Simul
   };
 }
 
-/** Without a process id it never began. */
+/** A child without a process ID never started. */
 const hasEnded = ({ exitCode, signalCode, pid }: Child) =>
   exitCode !== null || signalCode !== null || pid === undefined;
 

@@ -1,4 +1,4 @@
-// Seeds EMV terminal parameters with the keys of the test sets, and what some levels set of their own.
+// Seeds EMV terminal parameters with the keys of the test sets, and the values of some levels.
 import type { ActivationLevel, ServiceInput } from '@switchyard/contract';
 import {
   terminalParameterDefaults,
@@ -24,7 +24,10 @@ export const terminalParameters = { ...identifiers, name, input };
 const [cafe] = demoMerchants;
 const kiosk = cafe.stores[1]?.storeId ?? '';
 
-/** The acquirer stands in the Netherlands, one merchant in France, and one of its stores sells by itself. */
+/**
+ * The acquirer is in the Netherlands, one merchant is in France, and one of its stores is
+ * unattended.
+ */
 const levels: readonly {
   readonly level: ActivationLevel;
   readonly entityId: string;
@@ -71,7 +74,7 @@ const levels: readonly {
   },
 ];
 
-/** What somebody has set meanwhile stays. */
+/** Keeps the values that a user has set since the first start. */
 export async function seedTerminalParameters(
   configuration: Catalog['configuration'],
 ): Promise<void> {

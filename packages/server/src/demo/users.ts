@@ -1,4 +1,4 @@
-// Makes the people of the demo environment, each once, with a password that demo.json alone keeps.
+// Creates the users of the demo once, with passwords that only demo.json contains.
 import { Refusal } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
 import type { Identity } from '../identity/index.ts';
@@ -13,14 +13,14 @@ import {
   providerPeople,
 } from './people.ts';
 
-/** What somebody needs to sign in. */
+/** The secrets with which a user signs in. */
 export type UserSecrets = {
   readonly password: string;
-  /** In base32; without one the password is enough. */
+  /** In base32; without it the password is sufficient. */
   readonly otpSecret?: string | undefined;
 };
 
-/** By user name. */
+/** The keys are user names. */
 export type KnownUsers = ReadonlyMap<string, UserSecrets>;
 
 type Deps = {
@@ -30,11 +30,11 @@ type Deps = {
 };
 
 const otpSecretBytes = 20;
-/** To be typed from a screen, so without i, l, o and 1; 100 bits in 20 of its 32 letters. */
+/** Easy to type from a screen, so without i, l, o and 1; 20 of its 32 letters give 100 bits. */
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz023456789';
 const passwordGroups = 4;
 const passwordGroupLength = 5;
-/** The seed asks nobody's address. */
+/** A placeholder, because the seed has no client address. */
 const origin = { address: '127.0.0.1' };
 
 function newPassword(ids: Ids): string {
@@ -95,7 +95,7 @@ function newUserOf(person: DemoPerson, secrets: UserSecrets) {
   };
 }
 
-/** Makes who is missing; the known secrets stay as they are. */
+/** Creates the missing users; known secrets do not change. */
 export async function seedUsers(deps: Deps, known: KnownUsers): Promise<KnownUsers> {
   const users = new Map<string, UserSecrets>();
   for (const person of [...demoPeople, ...providerPeople]) {
@@ -110,7 +110,7 @@ async function seedUser(
   known: UserSecrets | undefined,
 ): Promise<UserSecrets> {
   const { identity, ids } = deps;
-  // Asked first: to make somebody again, and be refused, costs a hash and the word lists.
+  // This check comes first, because a refused creation costs a hash and the word list checks.
   const isKnown = known !== undefined && (await isThere(deps, person));
   if (isKnown) return known;
   const secrets = known ?? {
@@ -123,7 +123,7 @@ async function seedUser(
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
   }
-  // A password is kept as a hash: where demo.json was lost, only a new one can be told.
+  // The database stores only a hash, so a lost demo.json requires a new password.
   return known ?? renewSecrets(deps, person, secrets.password);
 }
 

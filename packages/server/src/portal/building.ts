@@ -1,16 +1,16 @@
-// Whether the pages are built at this moment, by the program that `npm start` runs beside the server.
+// Checks if the program that `npm start` runs beside the server builds the pages now.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isProcessAlive } from '../platform/index.ts';
 
-/** Who builds holds it, and has put his process id there. */
+/** The building process holds this lock and writes its process ID into it. */
 const lockFile = fileURLToPath(new URL('../../../../.cache/portal.lock/pid', import.meta.url));
 
 export function isBuilding(file = lockFile): boolean {
   try {
     return isProcessAlive(Number(readFileSync(file, 'utf8')));
   } catch {
-    // Nobody has it.
+    // No process holds the lock.
     return false;
   }
 }

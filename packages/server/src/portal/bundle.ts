@@ -1,4 +1,4 @@
-// The built portal: one page with room for a nonce, and files that never change under their names.
+// Serves the built portal: a page with a nonce for each request, and files with permanent names.
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -6,9 +6,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/index.ts';
 
-/** Where the build has left room: the page of each request has a nonce of its own. */
+/** The placeholder of the build: each response gets its own nonce here. */
 const noncePlace = '__CSP_NONCE__';
-/** A build may come at any time; nobody waits longer than this to see it. */
+/** A new build may appear at any time; the server shows it within this time. */
 const lookAgainMs = 1_000;
 const cachedBytesMax = 16 * 1024 * 1024;
 const lasting = 'public, max-age=31536000, immutable';
@@ -26,18 +26,21 @@ const types: Readonly<Record<string, string>> = {
   '.ico': 'image/x-icon',
 };
 
-/** The best that was made ahead and that the browser takes. */
+/** The server sends the first precompressed encoding that the browser accepts. */
 const encodings = [
   { name: 'br', ending: '.br', form: /\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*[,;]|$))/ },
   { name: 'gzip', ending: '.gz', form: /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*[,;]|$))/ },
 ] as const;
 
 export type Bundle = {
-  /** The page with this nonce; undefined where nothing was built yet. */
+  /** Returns the page with this nonce; undefined if there is no build yet. */
   page(nonce: string): Promise<string | undefined>;
-  /** False where there is no such file. Its name tells what is in it, so it is kept for good. */
+  /**
+   * Returns false if the file does not exist. The name depends on the content, so browsers cache
+   * the file permanently.
+   */
   sendAsset(name: string, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
-  /** One that has its name for ever, such as the picture of the site. */
+  /** Sends a file with a fixed name, such as the icon of the site. */
   sendFile(name: string, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 };
 

@@ -1,12 +1,12 @@
-// The two cookies of the portal: the session, and which browser a sign-in began in.
+// Reads and sets the portal cookies: the session, and the browser in which a sign-in began.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** The prefix makes browsers refuse one that another host or an unsafe page has set. */
+/** The prefix makes browsers reject a cookie that another host or an insecure page has set. */
 export const sessionCookie = '__Host-switchyard-session';
-/** Lax: the browser comes back with it from the sign-in, which may be another site. */
+/** Lax: the browser also sends it when it returns from the sign-in, which may be another site. */
 export const browserCookie = '__Host-switchyard-portal';
 
-/** Further cookies are not ours; a header is never longer than Node lets in. */
+/** Limits the work for cookies of other applications; Node limits the length of the header. */
 const cookieLimit = 100;
 
 export function readCookie({ headers }: IncomingMessage, wanted: string): string | undefined {
@@ -19,7 +19,7 @@ export function readCookie({ headers }: IncomingMessage, wanted: string): string
 
 const guard = 'Path=/; Secure; HttpOnly';
 
-/** It ends with the browser, if nothing ends it before. */
+/** The browser deletes this cookie when it closes, unless the server deletes it earlier. */
 export function setSession(response: ServerResponse, value: string): void {
   response.appendHeader('set-cookie', `${sessionCookie}=${value}; ${guard}; SameSite=Strict`);
 }

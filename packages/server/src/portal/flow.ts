@@ -1,14 +1,14 @@
-// A sign-in under way: what the browser takes to the realm and brings back, and nobody else can use.
+// Protects a sign-in in progress: only the browser that began it can complete it.
 import { createHmac, hash } from 'node:crypto';
 import { portalPath, providerPortalPath } from '../identity/index.ts';
 import { type Clock, decryptBytes, deriveKey, encryptBytes, type Ids } from '../platform/index.ts';
 
-/** As long as the realm lets somebody take. */
+/** The realm allows the same time for a sign-in. */
 const flowMs = 1_800_000;
 const addressCharsMax = 1024;
 const stateCharsMax = 4096;
 
-/** What the `state` holds, sealed. */
+/** The encrypted content of `state`. */
 type State = {
   readonly flowId: string;
   readonly userDomainId: string;
@@ -31,8 +31,8 @@ export type BegunFlow = {
 export type Flows = ReturnType<typeof createFlows>;
 
 /**
- * An address of the portals themselves, where somebody wanted to go; of anything else the portal's
- * first page. It never leads to another origin.
+ * Returns the wanted address if it belongs to one of the portals, otherwise the first page of the
+ * portal. It never leads to another origin.
  */
 export function ownAddress(wanted: string | undefined, origin: string): string {
   const text = wanted ?? '';
@@ -41,15 +41,15 @@ export function ownAddress(wanted: string | undefined, origin: string): string {
   const isOurs = [portalPath, providerPortalPath].some(
     (path) => pathname === path || pathname.startsWith(`${path}/`),
   );
-  // Those two begin a sign-in or end one; after it they lead round in a circle.
+  // These two paths begin or complete a sign-in, so a redirect to them would cause a loop.
   const isSignIn = /^\/portal\/(?:sign-in|callback)(?:\/|$)/.test(pathname);
   return of === origin && isOurs && !isSignIn ? pathname + search + part : portalPath;
 }
 
 /**
- * The state is sealed for one browser at one address; verifier and nonce follow from both and stand
- * nowhere. So tabs do not meet, nothing is kept, and a state that was brought to another browser is
- * of no use there.
+ * The state is encrypted for one browser at one address. The verifier and the nonce are derived
+ * from the browser and the state, so the server stores nothing. Parallel tabs do not conflict, and
+ * a state is of no use in another browser.
  */
 export function createFlows({
   clock,
@@ -87,7 +87,9 @@ export function createFlows({
       };
     },
 
-    /** Undefined where this browser began no such sign-in here, or too long ago. */
+    /**
+     * Returns undefined if this browser began no such sign-in here, or if the state has expired.
+     */
     read(browser: string, origin: string, given: string): Flow | undefined {
       if (given.length > stateCharsMax || !/^[\w-]+$/.test(given)) return undefined;
       let text: string;

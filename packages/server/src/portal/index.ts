@@ -1,4 +1,4 @@
-// The door of the portal: sessions of browsers, and the built pages that live on them.
+// Creates the portal: the sessions of browsers, and the built pages that use them.
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
@@ -17,12 +17,12 @@ import { createSweep } from './sweep.ts';
 import { createPortalTerminals, type TerminalRouteDeps } from './terminals/index.ts';
 import { createView, type ViewDeps } from './view.ts';
 
-/** Of the package `portal`, once it is built. */
+/** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));
 
 export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
   readonly provisioning: ViewDeps['provisioning'] & TerminalRouteDeps['provisioning'];
-  /** Left out: this process serves none, and no page of it can be a terminal. */
+  /** Omitted if this process runs no connector; then no page of it can be a terminal. */
   readonly connector?: Pick<Connector, 'pageTerminals'> | undefined;
   readonly database: Database;
   readonly clock: Clock;
@@ -39,15 +39,15 @@ export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
     | 'isOperator'
   >;
   readonly audit: Pick<AuditRecorder, 'record'>;
-  /** Left out: that of the repository. */
+  /** The default is the folder in the repository. */
   readonly builtFolder?: string | undefined;
 };
 
 export type Portal = {
-  /** The caller behind a request of the portal's pages; undefined for every other request. */
+  /** Returns the caller of a request from a portal page; undefined for every other request. */
   readonly callerOf: FindSessionCaller;
   register(app: FastifyInstance, upgrades: Pick<WebSocketUpgrades, 'add'>): void;
-  /** Deletes sessions whose day is over, now and then. */
+  /** Regularly deletes the sessions that have reached their end. */
   start(): void;
   stop(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-// The server's own pages of the portal: short, without a script, and allowed nothing.
+// Renders the portal pages of the server itself, which are short and have no scripts.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html, pageHeaders } from '../http/index.ts';
 import { languageOf, type NoticeName, wordsOf } from './words.ts';
@@ -19,7 +19,7 @@ const retrySeconds = 3;
 export type Way = { readonly address: string; readonly text?: string };
 
 export type NoticeMore = {
-  /** Left out: it leads nowhere. */
+  /** Omitted if the page has no link. */
   readonly way?: Way;
   readonly retryAfter?: string;
 };

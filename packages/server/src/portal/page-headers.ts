@@ -1,7 +1,7 @@
-// What browsers are told of the portal's pages: nothing from elsewhere, nothing around them, nothing kept.
+// Sets the security headers of the portal pages: own content only, no framing, no caching.
 import { pageHeaders } from '../http/index.ts';
 
-/** Styles that scripts write need the nonce; the build puts it where they look for it. */
+/** Styles that scripts add need the nonce; the build puts the nonce where the scripts read it. */
 function policyOf(nonce: string): string {
   return [
     "default-src 'none'",

@@ -1,4 +1,4 @@
-// The addresses of the portal: pages for people, and two answers for the pages' own scripts.
+// Registers the routes of the portal: pages for users, and two endpoints for the page scripts.
 import { defined, errorCodes, PortalSession, PortalSignedOut, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -26,11 +26,11 @@ type Deps = {
   readonly callers: SessionCaller;
   readonly show: ShowSession;
   readonly ids: Ids;
-  /** Whether somebody builds the portal at this moment. */
+  /** True while a process builds the portal. */
   isBuilding(): boolean;
-  /** Whether there is such a client: of hosts that name one. */
+  /** True if the user domain in the host name exists. */
   isClient(userDomainId: string): Promise<boolean>;
-  /** A session is over. */
+  /** Called after a user has signed out. */
   onSignedOut(): void;
 };
 
@@ -59,7 +59,7 @@ const callbackQuery = Type.Object({
   iss: word(512),
 });
 
-/** A page is asked for by a person who goes somewhere; what scripts ask for is there or it is not. */
+/** True if a user opens a page; a script request gets a file or an error instead. */
 function isNavigation({ headers }: FastifyRequest): boolean {
   const mode = headers['sec-fetch-mode'];
   if (mode !== undefined) return mode === 'navigate';
@@ -85,7 +85,7 @@ type WithPlace = (
   place: PortalSite,
 ) => Promise<FastifyReply>;
 
-/** Elsewhere stands no portal; the page says where one does. */
+/** On a host without a portal, the response shows the address of the portal. */
 function atPlace({ places, isClient }: Deps, handle: WithPlace) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const place = places.findSite(request.host);
@@ -103,7 +103,7 @@ function atPlace({ places, isClient }: Deps, handle: WithPlace) {
 
 const problemSent = { 'cache-control': 'no-store' };
 
-/** Of the files beside the page one may be meant. */
+/** Sends a file that is beside the page, or status 404. */
 async function sendOther(
   { bundle }: Deps,
   request: FastifyRequest,
@@ -176,7 +176,10 @@ function registerSignIn(app: FastifyInstance, deps: Deps): void {
 
 type Asked = { readonly caller: Caller; readonly session: Session };
 
-/** A token alone is no session, so the gate does not ask for one: these are the pages' own questions. */
+/**
+ * These routes need a portal session. They are public for the token check, because a token alone is
+ * no session.
+ */
 async function demandSession({ callers }: Deps, request: FastifyRequest): Promise<Asked> {
   const caller = await callers.of(request);
   const session = callers.sessionOf(request);

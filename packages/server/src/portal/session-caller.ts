@@ -1,4 +1,4 @@
-// Who stands behind a request of the portal's pages: the cookie counts there, and nowhere else.
+// Finds the caller of a portal page request by its cookie, which is valid for no other request.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Refusal, refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
@@ -13,12 +13,12 @@ import { readCookie, sessionCookie } from './cookies.ts';
 import type { SessionKey } from './session-store.ts';
 import { keyOf, type Manner, type PortalSession, type Sessions } from './sessions.ts';
 
-/** Pages of other sites cannot send it without being asked first, and nobody is let in who asks. */
+/** Another site needs a CORS preflight request for this header, and the server never allows it. */
 export const portalHeader = 'x-switchyard-portal';
 
 /**
- * A link in a page of ours can set no header. The browser says itself where it was, in one that no page
- * can set, and what a link opens changes nothing.
+ * A link in a portal page cannot set a header. The browser states the site of the page in a header
+ * that no page can set. A route for links changes no data.
  */
 function isLink({ method, headers, routeOptions }: FastifyRequest): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, [portalHeader]: said } = headers;
@@ -26,9 +26,9 @@ function isLink({ method, headers, routeOptions }: FastifyRequest): boolean {
   return isDeclared && said === undefined && site === 'same-origin' && mode === 'navigate';
 }
 
-/** The virtual terminal of the demo: the page stands in for this device. */
+/** The virtual terminal of the demo: the page acts as this device. */
 const deviceHeader = 'x-switchyard-device';
-/** The same page as the till beside this device. */
+/** The same page acts as the till beside this device. */
 const tillHeader = 'x-switchyard-till';
 
 const manners: ReadonlyMap<unknown, Manner> = new Map([
@@ -37,36 +37,43 @@ const manners: ReadonlyMap<unknown, Manner> = new Map([
 ]);
 
 export type SessionCaller = {
-  /** Undefined where the request is none of a page of ours, or brings no cookie. */
+  /** Returns undefined if the request is not from a portal page, or has no cookie. */
   readonly of: FindSessionCaller;
-  /** Of a request whose caller came so. */
+  /** Returns the session of a request whose caller `of` has found. */
   sessionOf(request: FastifyRequest): PortalSession | undefined;
-  /** Of a handshake, in which no header of a page's own can be. @throws Refusal for all pages but ours */
+  /**
+   * Returns the page of a WebSocket handshake, in which a page cannot set a header.
+   *
+   * @throws Refusal for a page that is not of the portal
+   */
   pageOf(handshake: IncomingMessage): PortalPage;
-  /** Whether the session that a handshake brings was found good here; whose page it is nobody has looked at. */
+  /**
+   * True if this process has found the session of the handshake valid before; it does not check the
+   * page.
+   */
   knowsSessionOf(handshake: IncomingMessage): boolean;
-  /** Who stands at a device in such a page, as it is at this moment. @throws Refusal where nobody does */
+  /** Returns the current caller at a device in such a page. @throws Refusal if there is none */
   standingAt(page: PortalPage, device: string): Promise<Caller>;
 };
 
-/** A page of ours, and the session that its browser has. */
+/** A portal page, and the session of its browser. */
 export type PortalPage = SessionKey & { readonly origin: string };
 
-/** By a page of ours. */
+/** The session cookie and the context of a portal page request. */
 type Shown = { readonly cookie: string; readonly origin: string; readonly manner: Manner };
 
 type Deps = {
   readonly sessions: Sessions;
   readonly places: PortalUrls;
   readonly verifyToken: VerifyToken;
-  /** Left out: nobody stands in for a device. */
+  /** Omitted if a page cannot act as a device. */
   readonly findDevice?: FindDevice | undefined;
 };
 
 /** No token of a session is bound to a certificate. */
 const nothingPresented: PresentedCertificate = { thumbprint: () => undefined };
 
-/** Both say so where both are there; one of them has to. */
+/** At least one of the two headers must be present, and each present header must match. */
 function isFromOrigin(headers: IncomingHttpHeaders, origin: string): boolean {
   const { 'sec-fetch-site': site, origin: named } = headers;
   if (site === undefined && named === undefined) return false;
@@ -87,7 +94,7 @@ async function deviceOf(findDevice: FindDevice, caller: Caller, named: string) {
   return device;
 }
 
-/** As a device's own token would have it: what devices do, and of that what is the person's to do. */
+/** The caller has the permissions that a device token of this user would have. */
 async function atDevice(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
   const { logicalDeviceId: deviceId, storeId } = await deviceOf(findDevice, caller, named);
   return {
@@ -98,7 +105,7 @@ async function atDevice(findDevice: FindDevice, caller: Caller, named: string): 
   };
 }
 
-/** As the till of one store: it talks to the terminals there, and whoever may sell may do that. */
+/** The till of a store may talk to the terminals of that store, if the user may sell. */
 async function atTill(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
   if (!caller.permissions.has('pay.sale')) {
     return refuse('permission_denied', 'Only who may sell can stand at a till.');
@@ -110,13 +117,13 @@ async function atTill(findDevice: FindDevice, caller: Caller, named: string): Pr
 export function createSessionCaller(deps: Deps): SessionCaller {
   const { sessions, places, verifyToken, findDevice } = deps;
   const used = new WeakMap<FastifyRequest, PortalSession>();
-  /** A caller is the same object for as long as nothing about him changes. */
+  /** A caller is the same object as long as its data does not change. */
   const limited = new WeakMap<Caller, Caller>();
 
   function counted(caller: Caller): Caller {
     const known = limited.get(caller);
     if (known !== undefined) return known;
-    // All people of all portals have the same client: each of them is counted by himself.
+    // All portal users share one client, so the server counts requests for each user.
     const made = { ...caller, limitKey: `${caller.organizationId} ${caller.subject}` };
     limited.set(caller, made);
     return made;
@@ -128,7 +135,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
     manner: Manner,
   ): Promise<PortalSession> {
     const session = at && (await sessions.use(at, manner));
-    // A cookie of one client's host is nothing at another's.
+    // The cookie of one client's host is not valid on the host of another client.
     if (session?.origin === origin) return session;
     throw new Refusal('token_expired', 'The session has ended: sign in again.');
   }
@@ -161,7 +168,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   function of(request: FastifyRequest): Promise<Caller> | undefined {
     const shown = shownBy(request);
     if (shown === undefined) return undefined;
-    // Asked again while it is answered, as of a stream: that is nobody's click.
+    // A stream checks its caller again while it runs, which is no activity of the user.
     const manner = used.has(request) ? 'background' : shown.manner;
     return callerOf(request, { ...shown, manner });
   }
@@ -178,7 +185,8 @@ export function createSessionCaller(deps: Deps): SessionCaller {
     pageOf(handshake) {
       const { headers } = handshake;
       const place = places.findSite(headers.host ?? '');
-      // A browser says where a page comes from that opens a WebSocket: there is no silence to forgive.
+      // A browser always sends the origin of a page that opens a WebSocket, so the server requires
+      // it.
       if (place === undefined || headers.origin !== place.origin) {
         return refuse('origin_not_allowed', 'The page is none of ours.');
       }

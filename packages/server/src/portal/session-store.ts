@@ -1,13 +1,13 @@
-// The SQL of portal sessions.
+// Contains the SQL of portal sessions.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
 
-/** Browsers of one person that are signed in at once; the oldest gives way to the next. */
+/** The maximum number of sessions of one user; a new session replaces the oldest one. */
 const sessionsPerUserMax = 20;
 
 export type SessionKey = { readonly organizationId: string; readonly sessionHash: Buffer };
 
-/** All times in epoch milliseconds. */
+/** All times are in epoch milliseconds. */
 export type StoredSession = SessionKey & {
   readonly sessionId: string;
   readonly signInId: string;
@@ -69,7 +69,7 @@ async function runIn<Row>(trx: Kysely<unknown>, text: string, values: readonly u
 
 export function createSessionStore(database: Database) {
   return {
-    /** With the oldest ones of the user gone that are too many. */
+    /** Also deletes the oldest sessions of the user above the maximum. */
     async insert(trx: Kysely<unknown>, session: StoredSession): Promise<void> {
       const { organizationId, sessionHash, userId } = session;
       await runIn(
@@ -107,8 +107,8 @@ export function createSessionStore(database: Database) {
     },
 
     /**
-     * Whoever holds the row renews: `renew` is asked with what stands there then, and answers what
-     * shall stand there. Nothing, and the row stays; the row as it stands then comes back.
+     * Locks the row and calls `renew` with the stored session. Values from `renew` replace the
+     * stored values; without them the row does not change. Returns the row as it is then.
      */
     renew(
       { organizationId, sessionHash }: SessionKey,
@@ -131,7 +131,7 @@ export function createSessionStore(database: Database) {
       });
     },
 
-    /** What it was; undefined where somebody else was faster. */
+    /** Returns the deleted session; undefined if another request deleted it first. */
     async remove(
       { organizationId, sessionHash }: SessionKey,
       tell: (trx: Kysely<unknown>) => Promise<void>,
@@ -147,8 +147,8 @@ export function createSessionStore(database: Database) {
     },
 
     /**
-     * Deletes at most `limit` sessions whose day is over, and tells how many it found: another
-     * process may delete the same ones, and more may be behind them.
+     * Deletes at most `limit` sessions that have reached their end, and returns the number it
+     * found. Another process may delete the same sessions, and more may remain.
      */
     async deleteEnded(at: number, limit: number): Promise<number> {
       const ended = await database.query<SessionRow>(

@@ -1,4 +1,4 @@
-// Portal sessions: begun by a sign-in, renewed while somebody is at work, ended for good (ADR 0063).
+// Manages portal sessions: start by sign-in, renewal by user activity, and fixed end (ADR 0063).
 import { hash } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
@@ -25,12 +25,12 @@ import {
   type StoredSession,
 } from './session-store.ts';
 
-/** How long another process may take to see that somebody has signed out. */
+/** How long another process may take to notice a sign-out. */
 const rememberedMs = 5_000;
 const rememberedMax = 10_000;
-/** A click within this time of the last one is not worth a write. */
+/** The server stores the activity of a user at most once in this time. */
 const touchMs = 60_000;
-/** A token that ends within a request would be refused in the middle of it. */
+/** A token must be valid for this time, so that it does not expire during a request. */
 const marginMs = 30_000;
 const organizationBytes = 16;
 const secretBytes = 32;
@@ -40,7 +40,7 @@ export const idleMs = browserSessionLifetime.idleMs;
 
 export type PortalSession = Omit<StoredSession, 'tokensSealed'> & { readonly tokens: PortalTokens };
 
-/** `background`: a page that looks for news by itself is nobody at work. */
+/** `background`: the page polls by itself, which is no activity of the user. */
 export type Manner = 'active' | 'background';
 
 export type Sessions = ReturnType<typeof createSessions>;
@@ -49,20 +49,20 @@ type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** 32 bytes; the key of the kept tokens is derived from it. */
+  /** 32 bytes; the server derives the key of the stored tokens from it. */
   readonly masterKey: Buffer;
   readonly identity: { readonly portalAuthorization: PortalAuthorization };
 };
 
 type Begun = { readonly cookie: string; readonly session: PortalSession };
 
-/** The organisation leads every key, so the cookie names it before the 256 random bits. */
+/** Every key begins with the organisation, so the cookie names it before the 256 random bits. */
 function cookieOf(organizationId: string, secret: Buffer): string {
   const organization = Buffer.from(organizationId.replaceAll('-', ''), 'hex');
   return Buffer.concat([organization, secret]).toString('base64url');
 }
 
-/** Undefined for what is no cookie of ours. */
+/** Returns undefined if the text is not a portal cookie. */
 export function keyOf(cookie: string): SessionKey | undefined {
   if (!cookieForm.test(cookie)) return undefined;
   const bytes = Buffer.from(cookie, 'base64url');
@@ -88,14 +88,14 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
     ttlResolution: 0,
     perf: clock,
   });
-  /** Those that were found here, by name: for as long as one may rest. */
+  /** The names of the sessions that this process has found, for the idle time of a session. */
   const found = new LRUCache<string, true>({
     ...lruCacheOptions(rememberedMax),
     ttl: idleMs,
     ttlResolution: 0,
     perf: clock,
   });
-  /** No longer than the requests under way. */
+  /** Contains only the renewals in progress. */
   const renewing = new Map<string, Promise<PortalSession>>();
 
   const sealedOf = (at: SessionKey, tokens: PortalTokens): Buffer =>
@@ -148,7 +148,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       session,
       async (trx, standing): Promise<Renewed | undefined> => {
         isOver = false;
-        // Another process was faster: what it has put there is as good.
+        // Another process renewed the session first, so this process uses that result.
         if (standing.generation !== generation) return undefined;
         const next = await renewTokens?.(trx);
         isOver = next === undefined;
@@ -164,7 +164,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
     return refuseEnded();
   }
 
-  /** Requests that come at once share one renewal; between processes the row decides. */
+  /** Parallel requests share one renewal; between processes, the row lock decides. */
   function renew(session: PortalSession, manner: Manner): Promise<PortalSession> {
     const name = nameOf(session);
     const running = renewing.get(name);
@@ -177,13 +177,13 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   return {
     end,
 
-    /** Of this session alone: what else its browser is signed in to goes on. */
+    /** Ends only this session; other sign-ins of the browser continue. */
     async forget(at: SessionKey): Promise<void> {
       drop(at);
       await store.remove(at, async () => {});
     },
 
-    /** The session and its cookie; `tell` is the last statement of its transaction. */
+    /** Returns the session and its cookie; `tell` is the last statement of the transaction. */
     async begin(
       { tokens, signInId, ...signIn }: PortalSignIn,
       origin: string,
@@ -214,20 +214,20 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       return { cookie, session };
     },
 
-    /** Whether it was found here and is not known to be over: what `use` says of it costs little. */
+    /** True if this process has found the session and knows of no end; `use` is then cheap. */
     knows: (at: SessionKey): boolean => found.has(nameOf(at)),
 
     /**
-     * The session that may go on now, with tokens that are good for a while. Somebody who is at work
-     * carries it on, once a minute at most.
+     * Returns an active session with tokens that stay valid for a while. Activity of the user
+     * extends the session, at most once a minute.
      *
-     * @throws Refusal `token_expired` where it is over
+     * @throws Refusal `token_expired` if the session has ended
      */
     async use(at: SessionKey, manner: Manner): Promise<PortalSession> {
       const session = (await find(at)) ?? refuseEnded();
       const now = clock.now();
       if (now >= session.expiresAt || now >= session.endsAt) {
-        // The cache may be behind by what another process has seen.
+        // The cache may lack a renewal by another process.
         remembered.delete(nameOf(at));
         const fresh = await find(at);
         if (fresh !== undefined && now < fresh.expiresAt && now < fresh.endsAt) return fresh;

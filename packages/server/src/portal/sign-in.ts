@@ -1,4 +1,4 @@
-// Signing in and out: to the realm and back with a code, and never a token in the browser.
+// Handles sign-in and sign-out with an authorization code; the browser never gets a token.
 import type { PortalSignedOut } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
@@ -26,7 +26,7 @@ import { keyOf, type PortalSession, type Sessions } from './sessions.ts';
 import type { NoticeName } from './words.ts';
 
 export const signInPath = `${portalPath}/sign-in`;
-/** Of the sign-in pages: which user domain, where the address does not say it. */
+/** The sign-in page that asks for the user domain, if the address does not name it. */
 const entryPath = '/auth/sign-in';
 const browserForm = /^[\w-]{43}$/;
 const noStore = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
@@ -57,7 +57,7 @@ type Told = Pick<PortalSession, 'organizationId' | 'sessionId' | 'userId' | 'sig
 export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }: Deps) {
   const { portalAuthorization: portal } = identity;
 
-  /** The browser that a sign-in began in; a new one is told so. */
+  /** Returns the browser of the cookie, or sets the cookie of a new browser. */
   function browserOf({ raw }: FastifyRequest, reply: FastifyReply): string {
     const known = readCookie(raw, browserCookie);
     if (known !== undefined && browserForm.test(known)) return known;
@@ -84,7 +84,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
         after: { userId: session.userId, signInId: session.signInId, portal: session.origin },
       });
 
-  /** Whoever had a session in this browser has another one from now on. */
+  /** A new sign-in replaces the previous session of this browser. */
   async function endFormer(request: FastifyRequest): Promise<void> {
     const former = readCookie(request.raw, sessionCookie);
     const at = former === undefined ? undefined : keyOf(former);
@@ -155,7 +155,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
       return goTo(reply, to);
     },
 
-    /** Here and at the realm: whoever comes next has to sign in. */
+    /** Ends the session here and at the realm, so that the next user must sign in. */
     async out(
       request: FastifyRequest,
       reply: FastifyReply,

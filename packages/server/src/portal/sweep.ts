@@ -1,9 +1,9 @@
-// Deletes portal sessions whose day is over, in bounded batches, now and then.
+// Regularly deletes portal sessions that have reached their end, in limited batches.
 import type { Clock, Log } from '../platform/index.ts';
 
 const batchRows = 500;
 const everyMs = 300_000;
-/** A run that takes longer leaves the rest to the next one. */
+/** A run that takes longer leaves the rest to the next run. */
 const runMaxMs = 240_000;
 
 type Deps = { readonly clock: Clock; readonly log: Log; sweep(limit: number): Promise<number> };

@@ -1,4 +1,4 @@
-// What the pages are told of who is signed in: as it stands at this moment, not as it stood at the sign-in.
+// Builds the view of the signed-in user for the pages from current data, not from the sign-in.
 import {
   type Permission,
   type PortalEntry,
@@ -19,7 +19,10 @@ export type ViewDeps = {
   readonly provisioning: Pick<Provisioning, 'organizations' | 'merchants' | 'findDevice'>;
 };
 
-/** Which portals are for whom: a service provider's people have theirs, and who declares services has both. */
+/**
+ * Returns the portals of a user: users of a service provider have their own, and users that declare
+ * services have both.
+ */
 export function entriesOf(
   persona: string | undefined,
   { entityType, permissions }: Pick<Caller, 'entityType' | 'permissions'>,
@@ -34,7 +37,7 @@ function nameOf({ givenName, familyName, username }: User): string {
   return names.length === 0 ? username : names.join(' ');
 }
 
-/** What is not known of a person is left out. */
+/** Omits the members without a value. */
 const known = <Facts extends object>(facts: Facts) =>
   Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 

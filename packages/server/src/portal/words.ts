@@ -1,4 +1,4 @@
-// The few words of the server's own pages: what is shown before the portal runs, or in its place.
+// Contains the texts of the portal pages of the server itself, in three languages.
 
 export const languages = ['en', 'fr', 'de'] as const;
 export type Language = (typeof languages)[number];
@@ -110,7 +110,7 @@ const de: Words = {
 
 export const wordsOf: Readonly<Record<Language, Words>> = { en, fr, de };
 
-/** The first that the browser likes and that is there; else English. */
+/** Returns the first available language that the browser prefers, otherwise English. */
 export function languageOf(accepted: string | undefined): Language {
   const wanted = (accepted ?? '')
     .split(',', 32)

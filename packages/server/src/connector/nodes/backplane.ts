@@ -1,4 +1,4 @@
-// The backplane over NATS core: a question goes to the one node that has the device, news go to all.
+// Implements the backplane over NATS core: requests go to one node, published messages to all.
 import type { Log } from '../../platform/index.ts';
 import {
   type Backplane,
@@ -8,14 +8,14 @@ import {
 } from '../backplane.ts';
 import type { Link } from './link.ts';
 
-/** A message of the backplane names a device and an owner; it carries no data of sessions. */
+/** A backplane message names a device and an owner; it carries no session data. */
 const messageMaxBytes = 16_384;
 
 export const subjectPrefix = 'switchyard.connector';
 const ownerSubject = (deviceKey: string) => `${subjectPrefix}.device.${deviceKey}`;
 const newsSubject = (topic: string) => `${subjectPrefix}.news.${topic}`;
 
-/** @throws BackplaneFault where it is longer than any message of ours */
+/** @throws BackplaneFault if the message is too long */
 export function toBytes(message: Message): Uint8Array {
   const bytes = Buffer.from(JSON.stringify(message));
   if (bytes.length > messageMaxBytes)
@@ -23,7 +23,7 @@ export function toBytes(message: Message): Uint8Array {
   return bytes;
 }
 
-/** Undefined where it is none of ours. */
+/** Returns undefined if the bytes are not a valid message. */
 export function fromBytes(bytes: Uint8Array): Message | undefined {
   if (bytes.length > messageMaxBytes) return undefined;
   try {
@@ -35,7 +35,7 @@ export function fromBytes(bytes: Uint8Array): Message | undefined {
   }
 }
 
-/** What a node answers that met a fault of its own. */
+/** The answer of a node after an internal fault. */
 const failed: Message = { failed: true };
 
 type Deps = { readonly link: Link; readonly log: Log };

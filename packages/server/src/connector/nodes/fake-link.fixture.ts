@@ -1,4 +1,4 @@
-// A NATS in memory for unit tests: in order, and whatever is taken away from it on purpose.
+// Simulates NATS in memory for unit tests; it keeps the order, and a test can drop messages.
 import { BackplaneFault } from '../backplane.ts';
 import type { Link } from './link.ts';
 
@@ -6,11 +6,11 @@ type Heard = Parameters<Link['listen']>[1];
 
 export type FakeNats = {
   link(): Link;
-  /** Called with each message on its way; false takes it away. */
+  /** Called for each message on its way; the message is dropped if it returns false. */
   passes: (subject: string, data: Uint8Array) => boolean;
-  /** Delivers what is on its way. */
+  /** Delivers all messages on their way. */
   settle(): Promise<void>;
-  /** So many bytes have been said at all. */
+  /** The total number of sent bytes. */
   sentBytes(): number;
   isUp: boolean;
 };
@@ -46,7 +46,7 @@ export function createFakeNats(): FakeNats {
       },
       send(subject, data) {
         bytes += data.length;
-        // As what a socket has taken: the sender may use its memory again.
+        // Copies the data, because the sender may reuse its memory after the call.
         if (nats.isUp && nats.passes(subject, data))
           queue.push({ subject, data: Uint8Array.from(data) });
       },

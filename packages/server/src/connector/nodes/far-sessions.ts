@@ -1,4 +1,4 @@
-// Sessions whose address was used at a node that has not the device: their data crosses NATS.
+// Connects a POS to a session of a device on another node; the data crosses NATS.
 import { hash } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
@@ -8,10 +8,10 @@ import { fromBytes, subjectPrefix, toBytes } from './backplane.ts';
 import type { Link } from './link.ts';
 import { createPipe, type Pipe } from './pipe.ts';
 
-/** Who uses an address, where it is known. */
+/** The client that uses an address, if it is known. */
 export type User = { readonly organizationId: string; readonly clientId: string };
 
-/** What the node that has the device does with a session of its own. */
+/** The operations of the node that has the device and the session. */
 export type OfferedSession = {
   use(by: User | undefined): boolean;
   join(end: End): Joined | undefined;
@@ -22,9 +22,13 @@ type Joined = {
 };
 
 export type FarSessions = {
-  /** Lets other nodes use the address for their points of sale. @returns ends that */
+  /** Lets points of sale on other nodes use the address. @returns a function that ends this */
   offer(sessionId: string, session: OfferedSession): () => void;
-  /** Undefined where no node has such a session, or the address was used. @throws BackplaneFault */
+  /**
+   * Returns undefined if no node has the session, or the address was already used.
+   *
+   * @throws BackplaneFault
+   */
   use(sessionId: string, by: User | undefined): Promise<((end: End) => Joined) | undefined>;
   tick(now: number): void;
 };
@@ -37,7 +41,7 @@ type Deps = {
   readonly metrics: Metrics;
 };
 
-/** The identifier is the secret of its session: whoever looks at subjects does not learn it. */
+/** The session identifier is a secret, so the NATS subject contains only its hash. */
 const offerSubject = (sessionId: string) =>
   `${subjectPrefix}.session.${hash('sha256', sessionId, 'hex')}`;
 const dataSubject = (channel: string, end: 'device' | 'pos') =>
@@ -65,12 +69,12 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
       this.set(pipes.size);
     },
   });
-  // What was on its way is lost: both ends learn it now, not by a silence in a payment.
+  // Messages on their way are lost, so each node ends these sessions now and not after a timeout.
   link.onChange((isUp) => {
     if (!isUp) for (const pipe of [...pipes]) pipe.cut();
   });
 
-  /** At the node of the device: the point of sale comes in over NATS. */
+  /** Runs on the node of the device, for a point of sale that connects over NATS. */
   function serve(session: OfferedSession, channel: string): Pipe {
     let joined: Joined | undefined;
     const pipe = createPipe(
@@ -105,7 +109,7 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
     return pipe;
   }
 
-  /** At the node of the point of sale. */
+  /** Runs on the node of the point of sale. */
   function connect(end: End, channel: string): Joined {
     const pipe = createPipe(
       {
@@ -154,7 +158,8 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
       });
       return () => {
         end();
-        // An open one is closed by its session, with the reason; this one was never opened.
+        // The session closes an open pipe with its reason; this call closes a pipe that never
+        // opened.
         pipe?.close(closeCodes.sessionExpired, 'session_expired');
       };
     },

@@ -1,4 +1,4 @@
-// What two nodes exchange is read as it was written, and nothing else is a frame.
+// Tests that a node reads each frame as another node wrote it, and rejects all other bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Frame, partsOf, readCount, readFrame, writeCount, writeFrame } from './frames.ts';

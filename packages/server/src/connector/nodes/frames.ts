@@ -1,6 +1,6 @@
-// What two nodes exchange for a session whose address was used at the wrong one. Pure.
+// Encodes and decodes the frames of a session between two nodes, with pure functions.
 
-/** Far below what NATS takes in a message (a mebibyte by default). */
+/** Far below the maximum message size of NATS (1 MiB by default). */
 const partMaxBytes = 256 * 1024;
 const headBytes = 5;
 const moreFlag = 0x80;
@@ -10,7 +10,7 @@ export type FrameKind = (typeof kinds)[number];
 
 export type Frame = {
   readonly kind: FrameKind;
-  /** Counts the frames of a direction from 0: a gap is a loss. */
+  /** Counts the frames of one direction from 0; a gap means that a frame was lost. */
   readonly sequence: number;
   /** More parts of the same message follow. */
   readonly hasMore: boolean;
@@ -25,7 +25,7 @@ export function writeFrame({ kind, sequence, hasMore, body }: Frame): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Undefined where it is no frame. */
+/** Returns undefined if the bytes are not a frame. */
 export function readFrame(bytes: Uint8Array): Frame | undefined {
   if (bytes.length < headBytes) return undefined;
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -36,7 +36,7 @@ export function readFrame(bytes: Uint8Array): Frame | undefined {
   return { kind, sequence: buffer.readUInt32BE(1), hasMore, body: buffer.subarray(headBytes) };
 }
 
-/** A message in parts that fit; an empty one is one empty part. */
+/** Splits a message into parts of the maximum size; an empty message gives one empty part. */
 export function partsOf(data: Buffer): readonly Buffer[] {
   const parts: Buffer[] = [];
   for (let from = 0; from === 0 || from < data.length; from += partMaxBytes) {

@@ -1,4 +1,4 @@
-// The other nodes of the connector, as this one reaches them over NATS; opened where NATS_URL is set.
+// Connects this node to the other nodes of the connector over NATS, if `NATS_URL` is set.
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
 import type { Backplane } from '../backplane.ts';
 import { createNatsBackplane } from './backplane.ts';
@@ -22,7 +22,7 @@ type Deps = {
   readonly metrics: Metrics;
 };
 
-/** Undefined where this node is the only one. @example const nodes = openNodes(deps); */
+/** Returns undefined if this node is the only one. @example const nodes = openNodes(deps); */
 export function openNodes({ settings, clock, ids, log, metrics }: Deps): Nodes | undefined {
   const { natsUrl } = settings;
   if (natsUrl === undefined) return undefined;

@@ -1,4 +1,4 @@
-// The connection to a real NATS while it is being closed: what comes late is dropped, and breaks nothing.
+// Tests a real NATS connection: a break at its start, and late messages while it closes.
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
@@ -32,7 +32,7 @@ async function up(link: Link): Promise<Link> {
   return link;
 }
 
-/** A wire that breaks the first connection as soon as it subscribes, and none afterwards. */
+/** A proxy that breaks the first connection at its first subscription, and no later connection. */
 async function wireThatBreaksOnce(port: number) {
   const open = new Set<Socket>();
   let isFirst = true;
@@ -86,7 +86,7 @@ describe('the connection to NATS', () => {
     asked.listen('ready', (_, say) => say(text('yes')));
     await up(asked);
     await eventually('ears', async () => (await asking.ask('ready', text('?'))) !== undefined);
-    // Longer than the one that broke would take to come back.
+    // The broken connection would reconnect within this time.
     await pause(1000);
     asking.send('news', text('once'));
     await eventually('news', () => heard.length > 0);

@@ -1,4 +1,4 @@
-// The connection to NATS core: kept up for as long as the process lives, and never waited for.
+// Keeps the connection to NATS core open while the process runs; no caller waits for it.
 import { readFileSync } from 'node:fs';
 import {
   connect,
@@ -26,13 +26,17 @@ type Heard = (data: Uint8Array, answer: (data: Uint8Array) => void) => void;
 
 export type Link = {
   isUp(): boolean;
-  /** Also of what comes after the link was away. @returns ends it */
+  /** Also receives messages after a reconnect. @returns a function that ends the subscription */
   listen(subject: string, heard: Heard): () => void;
-  /** Lost where the link is away. */
+  /** Drops the message if NATS is not connected. */
   send(subject: string, data: Uint8Array): void;
-  /** Undefined, at once, where nobody listens. @throws BackplaneFault where nobody can be asked */
+  /**
+   * Returns undefined immediately if no node listens.
+   *
+   * @throws BackplaneFault if NATS or the other node does not answer
+   */
   ask(subject: string, data: Uint8Array): Promise<Uint8Array | undefined>;
-  /** @returns ends it */
+  /** @returns a function that removes the listener */
   onChange(told: (isUp: boolean) => void): () => void;
   close(): Promise<void>;
 };
@@ -44,14 +48,17 @@ const askMs = 3000;
 const connectMs = 5000;
 const firstPauseMs = 100;
 const longestPauseMs = 5000;
-/** A server that does not answer two of them is gone. */
+/** If the server does not answer two pings, the client closes the connection. */
 const pingMs = 5000;
 
-/** Doubles with each failure in a row, and scattered, so that nodes do not come back together. */
+/**
+ * The pause doubles after each failure in a row; the jitter prevents nodes from reconnecting
+ * together.
+ */
 const pauseAfter = (failures: number): number =>
   withJitter(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
 
-/** They stand in the first URL, as user and password or a token, or in a file of their own. */
+/** Reads the credentials from the first URL (user and password, or a token) or from a file. */
 function credentialsOf(url: URL | undefined, file: string | undefined) {
   if (file !== undefined) return { authenticator: credsAuthenticator(readFileSync(file)) };
   if (url === undefined) return {};
@@ -79,7 +86,7 @@ function optionsOf(settings: LinkSettings, failures: () => number) {
     ...(isTls ? { tls } : {}),
     name: settings.instanceName,
     timeout: connectMs,
-    // What this node says to all it hears by itself already.
+    // This node delivers its own messages locally.
     noEcho: true,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
@@ -136,7 +143,7 @@ export function openLink({ settings, log, metrics }: Deps): Link {
     for (const told of [...listeners]) told(to);
   }
 
-  /** At its end the connection takes nothing more, before it is told to be closed. */
+  /** While it closes, the connection rejects messages before its status changes. */
   function publish(to: NatsConnection, subject: string, data: Uint8Array): void {
     try {
       to.publish(subject, data);
@@ -179,7 +186,7 @@ export function openLink({ settings, log, metrics }: Deps): Link {
       void follow(opened);
       void opened.closed().then((error) => reopen(error));
     } catch (error) {
-      // It would come back by itself, and hear and answer everything beside the next one.
+      // Otherwise this connection reconnects by itself and receives every message a second time.
       connection = undefined;
       await opened?.close().catch((fault: unknown) => {
         log.warn({ err: fault }, 'a connection to NATS that broke at its beginning does not close');
@@ -238,7 +245,7 @@ export function openLink({ settings, log, metrics }: Deps): Link {
       isClosing = true;
       clearTimeout(retry);
       const open = connection;
-      // What was said last is sent yet, if NATS is there to take it.
+      // `drain` sends the last messages if NATS is connected.
       if (isUp && open !== undefined) await open.drain().catch(() => open.close());
       else await open?.close();
     },

@@ -1,4 +1,4 @@
-// A session over NATS: in order or not at all, no faster than it is taken, and ended as soon as something is lost.
+// Tests a session over NATS: its order, its flow control, and its end after a loss.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLane } from '../relay.ts';
@@ -58,7 +58,7 @@ test('messages come whole, in order, and as text or binary as they were', async 
 
 test('what was not taken counts, and who has sent hears when it was', async () => {
   const { nats, a, b } = openPair();
-  // A message counts a little more than its bytes.
+  // Each message counts 64 bytes more than its data.
   const each = 100 + 64;
   let sent = 0;
   for (let count = 0; count < 3; count += 1) {

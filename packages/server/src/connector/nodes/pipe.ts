@@ -1,4 +1,4 @@
-// One end of a session that runs over NATS: messages in order or not at all, no faster than they are taken.
+// One end of a session over NATS; it keeps the order, controls the flow, and ends after a loss.
 import { connectorLimits } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import { BackplaneFault } from '../backplane.ts';
@@ -14,26 +14,26 @@ import {
 import type { Link } from './link.ts';
 
 export type PipeEvents = {
-  /** The other end is there: once, and first of all. */
+  /** Called once, as the first event, when the other end has connected. */
   opened?(): void;
-  /** `taken` says that it has gone on its way, and that more may come. */
+  /** The receiver calls `taken` when it has passed the message on and can accept more. */
   message(data: Buffer, isBinary: boolean, taken: () => void): void;
-  /** The other end has closed in good order. */
+  /** The other end has closed normally. */
   closed(code: number, word: string): void;
-  /** The other end cannot be reached any more, or something was lost between. */
+  /** The other end is not reachable any more, or a frame was lost. */
   lost(): void;
 };
 
 export type Pipe = {
   open(): void;
   send(data: Buffer, isBinary: boolean, sent?: () => void): void;
-  /** Bytes that the other end has not taken yet. */
+  /** Bytes that the other end has not acknowledged yet. */
   buffered(): number;
-  /** From here on what comes is not said to be taken: the other end stops sending. */
+  /** Stops the acknowledgements, so that the other end stops sending. */
   pause(): void;
   resume(): void;
   close(code: number, word: string): void;
-  /** Looks whether the other end is still there. */
+  /** Checks if the other end is still there. */
   tick(now: number): void;
   cut(): void;
 };
@@ -41,16 +41,18 @@ export type Pipe = {
 type Deps = {
   readonly link: Link;
   readonly clock: Clock;
-  /** Where this end hears, and where the other one does. */
+  /** The NATS subjects of this end and of the other end. */
   readonly here: string;
   readonly there: string;
   readonly ended: (pipe: Pipe) => void;
 };
 
-/** Frames on the way, each with what is done once it is taken. */
+/** A sent message, with the callback for its acknowledgement. */
 type Sent = { readonly until: number; readonly done: (() => void) | undefined };
 
-/** What a message counts beside its bytes, so that those without any are taken too. */
+/**
+ * Each message counts this many extra bytes, so that empty messages need an acknowledgement too.
+ */
 const messageCost = 64;
 
 const beatMs = 2000;

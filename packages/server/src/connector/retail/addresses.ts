@@ -1,4 +1,4 @@
-// Where the Retail API is, and where a message that was sent is found again.
+// Builds the addresses of the Retail API and of its messages.
 
 export const retailBase = '/retail/v1';
 

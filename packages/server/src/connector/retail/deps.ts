@@ -1,4 +1,4 @@
-// What the Retail API is given.
+// Defines the dependencies and time limits of the Retail API.
 import type { Catalog } from '../../catalog/index.ts';
 import type { ChangeNotifier, Clock, Database, Ids, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -8,7 +8,7 @@ import type { Claims } from '../claims.ts';
 import type { PresenceStore } from '../presence.ts';
 import type { End } from '../relay.ts';
 
-/** What it asks of the connector. */
+/** The parts of the connector that the Retail API uses. */
 export type Relay = {
   readonly claims: Pick<Claims, 'claim' | 'status' | 'release'>;
   readonly presence: Pick<PresenceStore, 'of'>;
@@ -17,9 +17,9 @@ export type Relay = {
 };
 
 export type RetailTimes = {
-  /** How long a terminal has for its answer. */
+  /** How long a terminal may take to answer. */
   readonly answerMs: number;
-  /** How often what is due or old is looked for. */
+  /** How often the server looks for overdue and old messages. */
   readonly sweepMs: number;
 };
 
@@ -36,6 +36,6 @@ export type RetailDeps = {
   readonly dueClock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Left out in part: as the documents say. */
+  /** Times that replace the documented defaults. */
   readonly times?: Partial<RetailTimes> | undefined;
 };

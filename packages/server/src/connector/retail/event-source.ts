@@ -1,4 +1,4 @@
-// What is published of messages to terminals: that they have their end, and never what was answered.
+// Reads the event data of finished terminal messages, without the answer of the terminal.
 import { CompiledQuery } from 'kysely';
 import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
 
@@ -39,7 +39,7 @@ const factsOf = (row: Row): OutboxEventData => ({
   },
 });
 
-/** Reads the facts of a batch by one query. */
+/** Reads the data of a batch with one query. */
 export const retailEventSource: OutboxEventMapper = {
   prefix: 'retail.',
   async read(rows, trx) {

@@ -1,4 +1,4 @@
-// The message that the documents show: a payment of 12.50 EUR.
+// The example message of the API documentation: a payment of 12.50 EUR.
 export const exampleMessage = JSON.stringify({
   SaleToPOIRequest: {
     MessageHeader: {

@@ -1,4 +1,4 @@
-// How many messages wait for their answers at a time, and whose they are counted for.
+// Tests how many messages may wait for an answer, with a separate limit for each client.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
@@ -6,10 +6,10 @@ import type { Terminal } from '../../provisioning/index.ts';
 import { exampleMessage } from './example.ts';
 import { type Call, createExchange } from './exchange.ts';
 
-/** Each client of a process. */
+/** The limit for each client of a process. */
 const most = 1000;
 
-/** An exchange whose terminals are looked for until `stop`. */
+/** Creates an exchange that searches for its terminals until the test calls `stop`. */
 function sample() {
   const looking = Promise.withResolvers<Terminal>();
   const exchange = createExchange({

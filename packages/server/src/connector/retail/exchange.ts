@@ -1,4 +1,4 @@
-// Sends a message to a terminal and hears its answer, noted before it goes out and after it came.
+// Sends a message to a terminal, and stores it before the request and after the answer.
 import { type ErrorCode, Refusal, type RetailAccepted, refuse } from '@switchyard/contract';
 import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
@@ -21,11 +21,11 @@ export type Call = {
   readonly posId?: string | undefined;
   readonly waitSeconds?: number | undefined;
   readonly body: Buffer;
-  /** Its client is gone: what was not sent by then is not. */
+  /** Aborted when the client disconnects; the server then sends nothing more. */
   readonly signal: AbortSignal;
 };
 
-/** Of one process; each holds a connection or a timer. */
+/** The limits of one process; each message holds a connection or a timer. */
 const limits = { each: 1000, inAll: 10_000 };
 const settleTries = 5;
 const settlePauseMs = 1000;
@@ -35,12 +35,15 @@ type Begun = {
   readonly terminal: PlacedTerminal;
   readonly kept: Kept | undefined;
   readonly dueAt: number;
-  /** The same by the clock of due times. */
+  /** The same deadline on the clock for due times. */
   readonly until: number;
   readonly lease: Lease;
 };
 
-/** What may be told of an answer in clear: words of the standard, and no text of the terminal. */
+/**
+ * Returns the parts of an answer that may be stored in clear: codes of the standard, no terminal
+ * text.
+ */
 function wordsOf(reading: Reading): { result?: string; errorCondition?: string } {
   const found =
     reading.kind === 'Message'
@@ -74,7 +77,7 @@ type Deps = Pick<RetailDeps, 'clock' | 'dueClock' | 'log' | 'times'> & {
   readonly lines: Lines;
   readonly store: MessageStore;
   readonly terminals: Terminals;
-  /** A message has its end. */
+  /** Called when a message has reached its final state. */
   readonly told: (kept: Kept) => void;
 };
 
@@ -87,7 +90,7 @@ export function createExchange(deps: Deps) {
   const places = createPlaces(limits);
   const running = new Set<Promise<unknown>>();
 
-  /** Whatever becomes of the database, the terminal's answer is not held up by it. */
+  /** Retries after a database fault; the client gets the terminal's answer without this delay. */
   async function settle(kept: Kept, outcome: Outcome): Promise<void> {
     for (let left = settleTries; ; left -= 1) {
       try {
@@ -121,7 +124,7 @@ export function createExchange(deps: Deps) {
     return kept ?? refuseReused(await firstOf(caller, terminal, asked));
   }
 
-  /** What was sent by the same ServiceID before. */
+  /** Finds an earlier message with the same ServiceID. */
   async function firstOf(caller: Caller, terminal: Terminal, { service }: Asked) {
     return service === undefined ? undefined : store.find(terminal, service, sightOf(caller));
   }
@@ -131,7 +134,8 @@ export function createExchange(deps: Deps) {
     const dueAt = clock.now() + answerMs;
     const until = dueClock.now() + answerMs;
     const terminal = await terminals.find(asking.caller, tsn);
-    // Before anything is said of the terminal: that it is away now tells nothing of what it did.
+    // This check comes first: a terminal that is offline now may have processed the earlier
+    // message.
     const first = await firstOf(asking.caller, terminal, asked);
     if (first !== undefined) refuseReused(first);
     const lease = await lines.take(asking, terminal, { tsn, posId, waitSeconds }, signal);
@@ -169,7 +173,7 @@ export function createExchange(deps: Deps) {
     return work;
   }
 
-  /** What nobody answers: to the session that is under way, wherever that is, or to a new one. */
+  /** Sends a message that has no answer, in the active session on any node or in a new session. */
   async function sendAlone(call: Call, asked: Asked): Promise<void> {
     const { asking, tsn, posId } = call;
     const terminal = await terminals.find(asking.caller, tsn);
@@ -207,7 +211,7 @@ export function createExchange(deps: Deps) {
     const leave = placeFor(places, call.asking.caller);
     try {
       const begun = await begin(call, asked, true);
-      // Its end is noted, and told by an event.
+      // The server stores the final state and publishes it as an event.
       void track(hear(begun).then(leave, leave));
       const { terminal, kept, dueAt } = begun;
       const category = asked.header.MessageCategory;
@@ -220,17 +224,17 @@ export function createExchange(deps: Deps) {
   }
 
   return {
-    /** What was sent in the last 48 hours. */
+    /** Finds messages of the last 48 hours. */
     find: store.find,
 
-    /** The answer as it came; undefined for what nobody answers. */
+    /** Returns the answer unchanged; undefined for a message that has no answer. */
     async sync(call: Call): Promise<string | undefined> {
       const asked = readAsked(call.body);
       lines.demandGoing();
       return track(answerOf(call, asked));
     },
 
-    /** Once it is on its way. */
+    /** Returns after the server has sent the message. */
     async async(call: Call): Promise<RetailAccepted> {
       const asked = readAsked(call.body);
       const { service } = asked;
@@ -241,7 +245,7 @@ export function createExchange(deps: Deps) {
       return track(acceptanceOf(call, asked, service));
     },
 
-    /** Whoever waited is answered, and what was heard has been noted. */
+    /** Resolves when all clients have an answer and the server has stored all results. */
     async settled(): Promise<void> {
       while (running.size > 0) await Promise.allSettled([...running]);
     },

@@ -1,4 +1,4 @@
-// The Retail API: points of sale that ask by HTTP talk to terminals through the connector.
+// Creates the Retail API: a point of sale reaches terminals over HTTP through the connector.
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../../http/index.ts';
 import { createPoller } from '../../platform/index.ts';
@@ -16,12 +16,12 @@ export { retailEventSource as retailEvents } from './event-source.ts';
 type Retail = {
   register(app: FastifyInstance, streams: EventStreams): void;
   start(): void;
-  /** Before the connector stops: whoever waits is answered. */
+  /** Stops before the connector does, so that waiting clients get an answer. */
   stop(): Promise<void>;
 };
 
 const rowsAtOnce = 500;
-/** The process that sent it notes the end itself, and is given so long for it. */
+/** The process that sent the message has this time to store the result itself. */
 const graceMs = 60_000;
 
 /** @example const retail = createRetail({ ...deps, relay: connector }); retail.register(app, streams); */

@@ -1,4 +1,4 @@
-// A terminal that never answers, one that speaks of other things for ever, and a stop in the middle.
+// Tests a terminal that does not answer, a terminal that sends other messages, and a stop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';

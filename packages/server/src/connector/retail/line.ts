@@ -1,4 +1,4 @@
-// One session with a terminal: what is asked over it, and which of its words answers what.
+// Handles one session with a terminal: sends requests, and finds the answer of each.
 import { Refusal } from '@switchyard/contract';
 import { isMessage, type Reading, readMessage } from '@switchyard/nexo';
 import type { JoinedEnd } from '../addresses.ts';
@@ -6,25 +6,25 @@ import type { End } from '../relay.ts';
 import { headerOf, keyOf } from './read-request.ts';
 import { refusalOfEnd } from './refusals.ts';
 
-/** An answer as it came, and how it was read. */
+/** An answer as received, and the result of its parsing. */
 export type Answer = { readonly text: string; readonly reading: Reading };
 
 export type Line = {
   isOpen(): boolean;
-  /** False where it has ended. */
+  /** Returns false if the session has ended. */
   send(text: string): boolean;
-  /** @throws Refusal of which nobody knows what the terminal has done */
+  /** @throws Refusal, usually because the outcome at the terminal is unknown */
   ask(key: string, text: string, waitMs: number): Promise<Answer>;
-  /** Lets go of the terminal. */
+  /** Releases the terminal. */
   end(word: 'done' | 'restarting'): void;
 };
 
 type Waiting = { answer(answer: Answer): void; fail(error: Refusal): void };
 
-/** A terminal that says more than that beside its answers speaks of something else. */
+/** The server ends the session of a terminal that sends more other messages than this. */
 const besideMax = 2000;
 
-/** The request that a Reject event gives back, where it can still be read. */
+/** Returns the key of the request in a Reject event, or true if the request is not readable. */
 function rejectedKey(message: Reading): string | true | undefined {
   if (message.kind !== 'Message' || !isMessage(message.message, 'Event', 'Notification')) return;
   const { EventToNotify, RejectedMessage } = message.message.body;
@@ -95,7 +95,8 @@ export async function openLine(
     ask: (key, text, waitMs) =>
       new Promise<Answer>((resolve, reject) => {
         if (waiting.has(key)) {
-          // Of a device, such as what it shows: a service was noted before, and moves no money here.
+          // Only a device message, such as display text, can repeat here: the store rejects a
+          // repeated service.
           const outcome = 'NotProcessed';
           reject(new Refusal('service_id_reused', 'The same message waits.', { outcome }));
           return;

@@ -1,4 +1,4 @@
-// What another node has under way: it hears what comes here for it, as far as the nodes can ask each other.
+// Tests that a node forwards a message to the session of another node, if it can reach that node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Terminal } from '../../provisioning/index.ts';
@@ -37,7 +37,7 @@ test('an abort while other nodes cannot be asked goes the way of a new one', asy
 
 const never = new AbortController().signal;
 
-/** A node whose sessions with the terminal are those that the claims give. */
+/** Creates a node that opens its terminal sessions with `claim`. */
 function nodeOn(nats: FakeNats, claim: () => Promise<{ readonly sessionId: string }>) {
   const log = { error: assert.fail } as unknown as Parameters<typeof createNatsBackplane>[0]['log'];
   const heard: string[] = [];

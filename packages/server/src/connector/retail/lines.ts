@@ -1,4 +1,4 @@
-// Shares one session among what one point of sale sends to a terminal at a time, such as a payment and its abort.
+// Shares one session among parallel messages of a point of sale, such as a payment and its abort.
 import { hash } from 'node:crypto';
 import { Refusal, refuse } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
@@ -13,11 +13,11 @@ export type Lease = { readonly line: Line; free(): void };
 
 type Entry = {
   readonly opening: Promise<Line>;
-  /** Nobody waits for it any more. */
+  /** Aborted when no request waits for the session any more. */
   readonly leaving: AbortController;
-  /** Once it is open. */
+  /** Set when the session is open. */
   line: Line | undefined;
-  /** For it to open: whoever hung up does not. */
+  /** The requests that wait for the session to open, without disconnected clients. */
   waiting: number;
   users: number;
   disown: () => void;
@@ -25,13 +25,13 @@ type Entry = {
 
 export type Lines = ReturnType<typeof createLines>;
 
-/** Of a terminal and its point of sale: whoever is not the owner of the session cannot name it. */
+/** The key depends on the terminal and the owner, so no other client can name the session. */
 async function keyFor(asking: Asking, terminal: Terminal, { posId }: Wanted): Promise<string> {
   const owner = await translated(async () => ownerOf(asking.caller, posId));
   return hash('sha256', `${deviceKeyOf(terminal)}|${owner}`, 'hex');
 }
 
-/** What a terminal is waited for over. */
+/** The errors after which a request keeps waiting for the terminal. */
 const passing: ReadonlySet<string> = new Set(['device_offline', 'device_claimed']);
 
 const topicOf = (key: string) => `retail.${key}`;
@@ -77,8 +77,9 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
   }
 
   /**
-   * What comes to other nodes for this session, such as an abort, is sent here. Whoever still waits for
-   * the terminal answers for nothing: another node may have it.
+   * Registers the session for messages that other nodes forward to it, such as an abort. A node
+   * that still waits for the terminal registers nothing, because another node may have the
+   * terminal.
    */
   function answerFor(key: string, entry: Entry, line: Line): void {
     entry.line = line;
@@ -92,7 +93,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
     }
   }
 
-  /** Until it is open; it is given up once all who wait for it have hung up. */
+  /** Waits until the session is open; the claim ends when all waiting clients have disconnected. */
   async function opened(entry: Entry, signal: AbortSignal): Promise<Line> {
     const left = () => {
       entry.waiting -= 1;
@@ -109,7 +110,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
     }
   }
 
-  /** Whoever joined one that waits less than itself opens its own for the rest of its time. */
+  /** A request that joined a shorter wait opens its own session for the rest of its time. */
   async function lineFor(
     key: string,
     asking: Asking,
@@ -172,26 +173,28 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
       };
     },
 
-    /** What another node has under way with the terminal hears it; false where none has. */
+    /**
+     * Sends the text to the session that another node has with the terminal; false if none has one.
+     */
     async sendElsewhere(asking: Asking, terminal: Terminal, wanted: Wanted, text: string) {
       const key = await keyFor(asking, terminal, wanted);
       const own = entries.get(key);
       if (own?.line?.isOpen() === true) return false;
-      // One that has ended hears nothing more: what came after it may be at another node.
+      // An ended session receives nothing more, and a newer session may be on another node.
       own?.disown();
       try {
         const told = await relay.backplane.request(topicOf(key), { text });
         return told?.['isSent'] === true;
       } catch (error) {
-        // The claim that follows says what there is to say of a node that cannot be asked.
+        // The claim that follows reports that the node is not reachable.
         if (error instanceof BackplaneFault) return false;
         throw error;
       }
     },
 
     /**
-     * Ends them all: whoever waits for an answer is told that the outcome is not known, and whoever waits for
-     * a terminal that nothing was sent.
+     * Ends all sessions. A client that waits for an answer gets an unknown outcome. A client that
+     * waits for a terminal learns that the server sent nothing.
      */
     async stop(): Promise<void> {
       isStopping = true;

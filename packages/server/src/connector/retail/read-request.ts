@@ -1,22 +1,22 @@
-// Reads the header of what a point of sale sends; the body is the terminal's to judge.
+// Reads the header of a message from a point of sale; the terminal checks the body.
 import { type FieldError, refuse } from '@switchyard/contract';
 import { categoryRules, type Header, type Reading, readMessage } from '@switchyard/nexo';
 
 export type Asked = {
-  /** As it came. */
+  /** The text as received. */
   readonly text: string;
   readonly header: Header;
-  /** By which its answer is known. */
+  /** Identifies the answer to this request. */
   readonly key: string;
-  /** False for what nobody answers, such as an Abort. */
+  /** False for a message without an answer, such as an Abort. */
   readonly isAnswered: boolean;
-  /** Its ServiceID is its own, and good once; those of devices belong to a running service. */
+  /** Only for services, whose ServiceID works once; device messages belong to a running service. */
   readonly service: { readonly serviceId: string; readonly saleId: string } | undefined;
 };
 
 /**
- * A response repeats the header of its request. The pair of a service is its ServiceID, whatever
- * DeviceID a terminal adds.
+ * A response repeats the header of its request. The key of a service ignores the DeviceID, because
+ * a terminal may add one.
  */
 export function keyOf(header: Header): string {
   const { MessageClass, MessageCategory, SaleID, ServiceID = '', DeviceID = '' } = header;
@@ -24,7 +24,7 @@ export function keyOf(header: Header): string {
   return JSON.stringify([MessageCategory, SaleID, ServiceID, device]);
 }
 
-/** Also of what is protected, whose header is in clear, and of a body that cannot be read. */
+/** Also reads the clear header of a protected message, and of a message with an unreadable body. */
 export function headerOf(reading: Reading): Header | undefined {
   if (reading.kind === 'Unreadable') return undefined;
   return reading.kind === 'Message' ? reading.message.header : reading.header;

@@ -1,4 +1,4 @@
-// Tells by HTTP what the connector cannot do, in its own words.
+// Converts the faults of the connector to HTTP errors with the same codes.
 import {
   connectorFaults,
   defined,
@@ -12,12 +12,14 @@ import { messagePath } from './addresses.ts';
 
 const usualRetryMs = 5000;
 
-/** The same word where there is a code of it; what only a connection can meet is a restart. */
+/**
+ * Keeps the code if HTTP has it; a fault that only a connection can have becomes `shutting_down`.
+ */
 export function refusalFrom({ code, extra }: Fault): Refusal {
   const { summary, retryable } = connectorFaults[code];
   const { retryAfterSeconds, level } = extra;
   const retryAfterMs = retryAfterSeconds === undefined ? usualRetryMs : retryAfterSeconds * 1000;
-  // A token of an application that was disabled a moment ago.
+  // The application of the token was disabled a moment ago.
   if (code === 'unauthorized') return new Refusal('token_invalid', summary);
   return new Refusal(isErrorCode(code) ? code : 'shutting_down', summary, {
     ...(retryable ? { retryAfterMs } : {}),
@@ -34,7 +36,7 @@ export async function translated<Result>(work: () => Promise<Result>): Promise<R
   }
 }
 
-/** Of a session that ended before the answer came: nobody knows what the terminal has done. */
+/** For a session that ended before the answer: the outcome at the terminal is unknown. */
 export function refusalOfEnd(word: string): Refusal {
   if (word === 'device_disconnected') {
     return new Refusal(word, 'The connection of the terminal broke before its answer.');
@@ -44,7 +46,7 @@ export function refusalOfEnd(word: string): Refusal {
   });
 }
 
-/** Of a ServiceID that was used: whether money has moved is told by the message that came first. */
+/** For a ServiceID that was used before: the first message shows if money has moved. */
 export function refuseReused(first: RetailMessage | undefined): never {
   if (first === undefined) {
     return refuse('service_id_reused', 'The terminal was sent this ServiceID before.');

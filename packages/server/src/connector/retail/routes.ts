@@ -1,4 +1,4 @@
-// The addresses of the Retail API, version 1.
+// Registers the routes of the Retail API, version 1.
 import {
   defined,
   type ErrorCode,
@@ -35,7 +35,7 @@ const tags = ['Retail API'] as const;
 const rateLimit = 'payments';
 const json = 'application/json';
 const listName = 'listRetailDevices';
-/** What each of them costs is asked for one by one where it is not remembered. */
+/** The server checks the terminals of a page one by one, unless the cache has them. */
 const listLimitMax = 50;
 const pollSecondsMax = 30;
 const closed = { additionalProperties: false };
@@ -136,7 +136,7 @@ export function registerRetailRoutes(
 ): void {
   registerReads(app, deps);
   registerMessages(app, deps, streams);
-  // A message goes to the terminal as it was written, so it is not read as other bodies are.
+  // The terminal gets the body unchanged, so the server does not parse it like other bodies.
   app.register((scope, _options, done) => {
     scope.removeContentTypeParser(json);
     scope.addContentTypeParser(json, { parseAs: 'buffer' }, (_request, body, read) => {

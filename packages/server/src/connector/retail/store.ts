@@ -1,4 +1,4 @@
-// The SQL of messages that were sent to terminals: kept for 48 hours, each ServiceID good once.
+// Contains the SQL of terminal messages, which the server stores for 48 hours.
 import {
   defined,
   type ErrorCode,
@@ -17,7 +17,7 @@ import {
 } from '../../platform/index.ts';
 import type { PlacedTerminal } from '../devices.ts';
 
-/** A message as it is begun. */
+/** A message before the server sends it. */
 export type NewMessage = {
   readonly terminal: PlacedTerminal;
   readonly serviceId: string;
@@ -30,7 +30,7 @@ export type NewMessage = {
 
 export type Kept = { readonly organizationId: string; readonly messageId: string };
 
-/** What somebody may see: left out, all merchants of the organisation, or all stores. */
+/** The visible merchants and stores; an omitted member means all of them in the organisation. */
 export type Sight = {
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
@@ -55,7 +55,7 @@ type Row = {
   settled_at: Date | null;
 };
 
-/** Nothing where the pair is there and young enough. */
+/** Returns no row if a recent message has the same SaleID and ServiceID. */
 const beginText = `INSERT INTO retail_messages AS m (organization_id, physical_device_id, service_id,
     sale_id, message_id, merchant_id, store_id, logical_device_id, category, is_published, status,
     created_at, due_at, settled_at)
@@ -83,7 +83,7 @@ const settleText = `WITH settled AS (
   ), told AS (${publish})
   SELECT message_id FROM settled`;
 
-/** Of processes that died meanwhile. */
+/** Ends the messages of processes that died in between. */
 const lapseText = `WITH due AS (
     SELECT organization_id, message_id FROM retail_messages
     WHERE status = 'Waiting' AND due_at < $2 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
@@ -151,7 +151,9 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
   }
 
   return {
-    /** Before it is sent; undefined where the pair of SaleID and ServiceID was used. */
+    /**
+     * Stores a message before it is sent; undefined if its SaleID and ServiceID were used before.
+     */
     async begin(message: NewMessage): Promise<Kept | undefined> {
       const { terminal, isAnswered } = message;
       const { organizationId } = terminal;
@@ -176,7 +178,10 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       return rows.length === 0 ? undefined : { organizationId, messageId };
     },
 
-    /** Once: what was settled before stays as it is. Of what nobody answers: that it could not be sent. */
+    /**
+     * Stores the final state once; later calls change nothing. For a message without an answer, the
+     * only final state is a failure to send it.
+     */
     async settle(kept: Kept, outcome: Outcome): Promise<void> {
       const { organizationId, messageId } = kept;
       const told =
@@ -192,7 +197,10 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       await database.query(settleText, [now(), organizationId, messageId, ...told]);
     },
 
-    /** A terminal moves: what it was sent is told where it stood then, and to those above. */
+    /**
+     * A message stays visible at the store where the terminal was then, even after the terminal
+     * moves.
+     */
     async find(
       {
         organizationId,
@@ -216,7 +224,7 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       return viewOf({ organizationId, messageId: row.message_id }, tsn, row);
     },
 
-    /** Which of them have their end. */
+    /** Returns those messages that have reached their final state. */
     async settled(asked: readonly Kept[]): Promise<readonly Kept[]> {
       const rows = await database.query<{ organization_id: string; message_id: string }>(
         settledText,
@@ -228,11 +236,15 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       }));
     },
 
-    /** Ends what is overdue since then; @returns how many. */
+    /**
+     * Ends the messages that were due before the given time.
+     *
+     * @returns the number of ended messages
+     */
     lapse: async (dueBefore: number, limit: number): Promise<number> =>
       (await database.query(lapseText, [now(), isoTime(dueBefore), limit])).length,
 
-    /** @returns how many old ones were deleted */
+    /** @returns the number of deleted messages */
     deleteOld: async (limit: number): Promise<number> =>
       (await database.query(deleteText, [oldest(), limit])).length,
   };

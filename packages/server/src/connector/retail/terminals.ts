@@ -1,4 +1,4 @@
-// Which terminals a caller may see, and how those of a store stand.
+// Finds the terminals that a caller may see, and the status of the terminals of a store.
 import { connectorFaults, defined, Refusal, type RetailDevice, refuse } from '@switchyard/contract';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
@@ -16,7 +16,7 @@ export type Terminals = ReturnType<typeof createTerminals>;
 const merchantOf = ({ entityType, entityId, merchantId }: Caller) =>
   entityType === 'merchant' ? entityId : merchantId;
 
-/** What a caller may see of messages. */
+/** The messages that a caller may see. */
 export const sightOf = (caller: Caller): Sight => ({
   merchantId: merchantOf(caller),
   storeId: caller.storeId,
@@ -26,13 +26,13 @@ type Deps = Pick<RetailDeps, 'relay' | 'provisioning' | 'catalog'>;
 
 /** @example const { items, next } = await terminals.ofStore(asking, storeId, page); */
 export function createTerminals({ relay, provisioning, catalog }: Deps) {
-  /** A contract for cards is the store's: all of its terminals sell by it. */
+  /** A card contract belongs to the store, so all of its terminals use it. */
   async function takesCards({ organizationId }: Caller, storeId: string): Promise<boolean> {
     try {
       const { contracts } = await provisioning.placeOf(organizationId, { storeId });
       return contracts.length > 0;
     } catch (error) {
-      // Disabled, or without a contract: then no cards are taken, and that is what was asked.
+      // A store that is disabled or has no contract accepts no cards.
       if (error instanceof Refusal) return false;
       throw error;
     }
@@ -42,7 +42,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
     try {
       return (await relay.claims.status(asking, tsn)).claimed;
     } catch (error) {
-      // One that may not be used is nobody's.
+      // A terminal that the connector refuses has no claim.
       if (error instanceof Fault) return false;
       throw error;
     }
@@ -82,7 +82,9 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
   }
 
   return {
-    /** Of another tenant, of another merchant, or not there: all the same. */
+    /**
+     * An unknown terminal and a terminal of another organisation or merchant give the same error.
+     */
     async find(caller: Caller, tsn: string): Promise<Terminal> {
       const found = await provisioning.terminals.find(caller.organizationId, tsn);
       const merchantId = merchantOf(caller);
@@ -94,7 +96,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       return found;
     },
 
-    /** The connector has looked at it by then. */
+    /** Safe after the connector has checked the terminal. */
     placed: (terminal: Terminal): PlacedTerminal => terminal as PlacedTerminal,
 
     async ofStore(

@@ -1,4 +1,4 @@
-// What those wait for who wait for the end of a message; 1 once it has come.
+// Defines the topic for the end of a message; its value is 1 after the end.
 import type { ChangeNotifier, Topic } from '../../platform/index.ts';
 import type { Kept, MessageStore } from './store.ts';
 
@@ -9,7 +9,7 @@ export const retailTopic = ({ organizationId, messageId }: Kept): Topic => ({
   key: `${organizationId}/${messageId}`,
 });
 
-/** What other processes have heard is known by a look. */
+/** A query finds the messages that other processes have finished. */
 export function watchMessages(live: ChangeNotifier, store: Pick<MessageStore, 'settled'>): void {
   live.addSource(kind, async (keys) => {
     const asked = keys.map((key) => {

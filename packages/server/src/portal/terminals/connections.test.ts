@@ -1,4 +1,4 @@
-// Terminals in pages are looked at again: who has lost the right is sent away, and nobody for a fault of ours.
+// Tests the recheck of terminals in pages: lost rights close them, internal faults do not.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
@@ -66,7 +66,7 @@ function stage() {
     logged,
     open,
     looks: () => looks,
-    /** What it meets each time that it asks. */
+    /** Sets a callback that runs at each check. */
     answer(next: () => void) {
       answer = next;
     },

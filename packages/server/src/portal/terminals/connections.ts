@@ -1,4 +1,4 @@
-// The WebSockets of terminals in pages: let in by session and ticket, and looked at again for as long as they stand.
+// Accepts the WebSockets of terminals in pages by session and ticket, and rechecks them regularly.
 import { closeCodes, defined, errorCodes, Refusal, refuse } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { PageTerminals } from '../../connector/index.ts';
@@ -7,7 +7,9 @@ import { createPoller, type Log } from '../../platform/index.ts';
 import type { PortalPage, SessionCaller } from '../session-caller.ts';
 import type { Ticket, Tickets } from './tickets.ts';
 
-/** The page offers it and its ticket behind it; the ticket stands in no address, and hence in no log. */
+/**
+ * The page offers this subprotocol and then its ticket, so the ticket is in no URL and in no log.
+ */
 export const terminalProtocol = 'switchyard-terminal';
 
 const standingMost = 500;
@@ -20,7 +22,7 @@ type Deps = {
   readonly tickets: Pick<Tickets, 'read'>;
   readonly pages: PageTerminals;
   readonly log: Log;
-  /** Left out: every 15 s. */
+  /** The default is 15 s. */
   readonly lookAgainMs?: number | undefined;
 };
 
@@ -41,7 +43,9 @@ export function createTerminalConnections(deps: Deps) {
     return organizationId;
   }
 
-  /** What cannot be asked just now is asked again: a fault of ours sends nobody away. */
+  /**
+   * The server repeats a check that failed by an internal fault; such a fault closes no connection.
+   */
   async function look(socket: WebSocket, stands: Standing): Promise<void> {
     try {
       await demand(stands);
@@ -68,7 +72,7 @@ export function createTerminalConnections(deps: Deps) {
   async function connect(page: PortalPage, { deviceId, ...ticket }: Ticket, id: string) {
     const organizationId = await demand({ page, deviceId });
     const device = await pages.demand(organizationId, ticket.physicalDeviceId);
-    // It may have been moved to another place since the ticket was given out.
+    // The assignment of the device may have changed since the ticket was issued.
     if (device.logicalDeviceId !== deviceId) refuse('device_unknown', 'It stands elsewhere now.');
     return pages.connect(device, ticket, id);
   }
@@ -103,7 +107,7 @@ export function createTerminalConnections(deps: Deps) {
     }),
 
     start: poller.start,
-    /** Somebody has signed out, or lost a right: it is looked at once. */
+    /** Checks all terminals immediately, for example after a sign-out. */
     lookNow: poller.wake,
     stop: poller.stop,
   };

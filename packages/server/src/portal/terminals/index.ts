@@ -1,4 +1,4 @@
-// Terminals in pages, in the demo alone: elsewhere none of these addresses is there (ADR 0068).
+// Creates the terminals in portal pages, whose routes exist only in the demo (ADR 0068).
 import type { FastifyInstance } from 'fastify';
 import type { WebSocketUpgrades } from '../../http/index.ts';
 import type { Clock, Log } from '../../platform/index.ts';

@@ -1,4 +1,4 @@
-// The two questions of the virtual terminal, in the demo: where one may stand, and a connection there.
+// Registers the two routes of the virtual terminal in the demo: its devices and its connection.
 import {
   defined,
   PortalTerminalConnection,
@@ -31,7 +31,7 @@ export type TerminalRouteDeps = {
 
 type Asked = { readonly caller: Caller; readonly session: PortalSession };
 
-/** Somebody who sells, in a page of ours. */
+/** Requires a request from a portal page whose user may sell for a merchant. */
 async function demandSeller(
   { callers }: TerminalRouteDeps,
   request: FastifyRequest,

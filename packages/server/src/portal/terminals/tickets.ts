@@ -1,17 +1,17 @@
-// The tickets with which a page connects as a terminal: good for one session, one device, one connection, two minutes.
+// Issues and reads the tickets with which a page connects once as a terminal, within two minutes.
 import { type Clock, decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
 import type { PortalPage } from '../session-caller.ts';
 
 const goodMs = 120_000;
 const charsMax = 1024;
 
-/** What a ticket holds, sealed. */
+/** The encrypted content of a ticket. */
 export type Ticket = {
-  /** Also the end of the address. */
+  /** Also the last part of the connection address. */
   readonly connectionId: string;
-  /** The number of the connection among those of the device. */
+  /** The number of this registration among all registrations of the device. */
   readonly order: number;
-  /** The place of the device, and its hardware. */
+  /** The logical device, and its hardware. */
   readonly deviceId: string;
   readonly physicalDeviceId: string;
 };
@@ -20,7 +20,7 @@ type Sealed = Ticket & { readonly goodUntil: number };
 
 export type Tickets = ReturnType<typeof createTickets>;
 
-/** A ticket in the hands of another session, or of the same person at another address, opens nothing. */
+/** A ticket is bound to one session and one origin, so it is of no use with any other. */
 export function createTickets({ clock, masterKey }: { clock: Clock; masterKey: Buffer }) {
   const key = deriveKey(masterKey, 'portal-terminals');
   const placeOf = ({ organizationId, sessionHash, origin }: PortalPage) =>
@@ -29,7 +29,7 @@ export function createTickets({ clock, masterKey }: { clock: Clock; masterKey: B
   return {
     goodSeconds: goodMs / 1000,
 
-    /** Letters that may stand in the header of a handshake. */
+    /** Returns text that a header of the handshake may contain. */
     issue(page: PortalPage, ticket: Ticket): string {
       const sealed: Sealed = { ...ticket, goodUntil: clock.now() + goodMs };
       return encryptBytes(key, Buffer.from(JSON.stringify(sealed)), placeOf(page)).toString(
@@ -37,7 +37,7 @@ export function createTickets({ clock, masterKey }: { clock: Clock; masterKey: B
       );
     },
 
-    /** Undefined for what is none of ours, or of somebody else, or too old. */
+    /** Returns undefined if the ticket is not valid, has expired, or belongs to another session. */
     read(page: PortalPage, given: string): Ticket | undefined {
       if (given.length > charsMax || !/^[\w-]+$/.test(given)) return undefined;
       let text: string;
