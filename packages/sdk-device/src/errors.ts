@@ -47,7 +47,7 @@ const believed = (ms: number | undefined): number | undefined =>
   ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
 
 /**
- * Every part of this package throws this error, and no other error.
+ * Every part of this package reports its faults with this error.
  *
  * @example
  * try {

@@ -103,7 +103,7 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
       response.setHeader('allow', 'POST');
       return refuse(405);
     }
-    // Refuses web pages: a browser always sends their origin.
+    // Refuses web pages: a browser sends the Origin header of the page with the request.
     if (request.headers.origin !== undefined) return refuse(403);
     const message = await bodyOf(request);
     if (message === undefined) return refuse(413);

@@ -139,7 +139,7 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
     // A peer that disconnects during the upgrade is not a fault.
     socket.on('error', () => socket.destroy());
     if (!deps.isPath(path)) return refuse(socket, 404);
-    // Refuses web pages: a browser always sends their origin.
+    // Refuses web pages: a browser sends the Origin header of the page with the request.
     if (request.headers.origin !== undefined) return refuse(socket, 403);
     sockets.handleUpgrade(request, socket, head, serve);
   });

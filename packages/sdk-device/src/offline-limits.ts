@@ -82,7 +82,7 @@ export function refusalOf(
   return above(limits.perCard.sums, currency, sumOf(ofCard)) ? 'offline_card_sum' : undefined;
 }
 
-/** Refuses sales that need the platform: with a PIN, a confirmation or a partial approval. */
+/** False for sales that need the platform: for example with a PIN or a partial approval. */
 export function isSellable(sale: ProcessRequest): boolean {
   const { pinblock, confirmWithinSeconds, partialApproval, orderChannel, purpose, captureMode } =
     sale;

@@ -65,7 +65,7 @@ describe('a queue of offline sales', () => {
     queue.close();
     const bytes = readFileSync(options.file, 'latin1');
     assert.equal(statSync(options.file).mode & 0o777, 0o600);
-    // Random base64 can contain three letters or four digits, but not in both files.
+    // Random bytes can contain three letters or four digits, but not in both files.
     const texts = [bytes, readFileSync(other.options.file, 'latin1')].map((text) =>
       [
         text,

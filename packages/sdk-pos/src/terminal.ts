@@ -219,8 +219,8 @@ export function createTerminal(settings: TerminalSettings): Terminal {
   }
 
   /**
-   * Deletes services that are older than the terminal's memory, except unknown ones it may still
-   * answer.
+   * Deletes services that are older than the terminal's memory. Unfinished services stay, and so do
+   * unknown ones of a category that TransactionStatus can repeat.
    */
   async function forget(): Promise<void> {
     const before = clock.now() - serviceIdKeptMs;

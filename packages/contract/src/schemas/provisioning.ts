@@ -313,8 +313,8 @@ export const OrganizationInput = closed(organizationInput, 'An organisation as i
 export type OrganizationInput = Static<typeof OrganizationInput>;
 
 /**
- * The body that replaces an organisation. A missing parent does not change; the user domain never
- * changes.
+ * The body that replaces an organisation. Without a parent in the body, the parent stays the same.
+ * The user domain never changes.
  *
  * @example
  * const body = { ...organization, approvalCodeRequired: true };

@@ -71,7 +71,7 @@ const shown = {
 };
 
 /**
- * An approval code, without the code.
+ * An approval code, without its value.
  *
  * @example
  * if ((await response.json() as ApprovalCode).status === 'Active') tellTheShift();
