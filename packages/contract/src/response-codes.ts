@@ -234,7 +234,7 @@ const actionCodes: Readonly<Record<string, string>> = {
   '208': '41',
   '209': '43',
   '210': '34',
-  // The host accepted the advice with liability. 900 accepts it without liability, so it is unknown.
+  // The host accepted the advice with liability. 900 means without liability, so it is unknown.
   '901': '00',
   '902': '12',
   '903': '19',
