@@ -69,8 +69,8 @@ const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * Makes a queue of events. It sends the events of one payment one after the other, in the order of
- * `add`. An event that must be repeated does not block the next one, because `sequence` tells the
- * platform which is newer.
+ * `add`. An event that must be repeated does not block the next one, because the platform sees from
+ * `sequence` which is newer.
  *
  * @param options - the client, the store and the pauses
  * @returns the queue; it sends nothing before `start`
