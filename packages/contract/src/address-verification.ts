@@ -1,8 +1,8 @@
-/** Results of address verification (AVS) as hosts tell them, and what they say. */
+/** Results of address verification (AVS) from hosts, and their meaning. */
 import { defined } from './defined.ts';
 
 /**
- * What became of one part of an address.
+ * The result for one part of an address.
  *
  * @example
  * addressChecks.includes('NotChecked'); // true
@@ -20,7 +20,7 @@ export type AddressCheck = (typeof addressChecks)[number];
 export type AddressVerification = {
   readonly street: AddressCheck;
   readonly postal: AddressCheck;
-  /** The letter of the host, where it gave one. */
+  /** The letter of the host, if it sent one. */
   readonly raw?: string;
 };
 
@@ -32,7 +32,7 @@ const postal: Checks = ['NotMatched', 'Matched'];
 const neither: Checks = ['NotMatched', 'NotMatched'];
 const unchecked: Checks = ['NotChecked', 'NotChecked'];
 
-/** The letters that the schemes share; C, E, G, I, R, S, U and any other say that nothing was checked. */
+/** The letters that all schemes use. C, E, G, I, R, S, U and all other letters mean not checked. */
 const results: Readonly<Record<string, Checks>> = {
   Y: both,
   X: both,
@@ -48,10 +48,10 @@ const results: Readonly<Record<string, Checks>> = {
 };
 
 /**
- * What a host's letter says of the two parts of an address.
+ * Converts a host's letter to the result of the two address parts.
  *
- * @param raw - the letter; left out where the host gave none
- * @returns both parts; an unknown letter has checked nothing
+ * @param raw - the letter; undefined if the host sent none
+ * @returns both parts; an unknown letter means not checked
  * @example
  * addressVerificationOf('A'); // { street: 'Matched', postal: 'NotMatched', raw: 'A' }
  */

@@ -1,8 +1,10 @@
-/** The chain of the audit: what the hash of a record is taken over, and how a chain is verified. */
+/**
+ * The hash chain of the audit: the text that is hashed for a record, and the text of a checkpoint.
+ */
 import type { AuditCheckpoint, AuditRecord } from './schemas/audit.ts';
 
 /**
- * What stands in the place of the hash before the first record of an organisation.
+ * The value of `previousHash` in the first record of an organisation.
  *
  * @example
  * const isFirst = record.previousHash === auditGenesis;
@@ -10,8 +12,8 @@ import type { AuditCheckpoint, AuditRecord } from './schemas/audit.ts';
 export const auditGenesis = '0'.repeat(64);
 
 /**
- * JSON in one spelling (after RFC 8785): members sorted by their names, no spaces, members that are
- * undefined left out. Equal values have equal texts.
+ * Canonical JSON (after RFC 8785): members sorted by name, no spaces, and no undefined members.
+ * Equal values have equal texts.
  *
  * @example
  * canonicalJson({ b: 1, a: ['x'] }); // '{"a":["x"],"b":1}'
@@ -30,8 +32,8 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The text whose SHA-256 in lower-case hexadecimal is the hash of a record: all of the record but
- * the hash, the hash of the record before it included.
+ * The text of a record's hash, which is its SHA-256 in lower-case hexadecimal. It contains the
+ * whole record without `hash`, so it includes the hash of the previous record.
  *
  * @example
  * record.hash === createHash('sha256').update(auditRecordText(record)).digest('hex');
@@ -41,7 +43,7 @@ export function auditRecordText(record: Omit<AuditRecord, 'hash'>): string {
 }
 
 /**
- * The text that a checkpoint signs: all of the checkpoint but the signature.
+ * The text that a checkpoint signs: the whole checkpoint without the signature.
  *
  * @example
  * const signature = sign(null, Buffer.from(auditCheckpointText(checkpoint)), privateKey);

@@ -13,8 +13,8 @@ import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/audit.ts'
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 const startsAt = Date.parse('2026-03-01T12:00:00.000Z');
 
-/** As the platform chains them; `at` counts seconds. */
-/** @param jumpAfter the record behind which 100,000 numbers are left out */
+/** Makes a chain like the platform's; each record is one second later. */
+/** @param jumpAfter the record after which the sequence skips 100,000 numbers */
 function chainOf(count: number, jumpAfter = count): AuditRecord[] {
   const records: AuditRecord[] = [];
   for (let number = 1; number <= count; number += 1) {
@@ -39,7 +39,7 @@ function hashed(content: Omit<AuditRecord, 'hash'>): AuditRecord {
   return { ...content, hash: createHash('sha256').update(auditRecordText(content)).digest('hex') };
 }
 
-/** Whoever holds the database can make a chain of his own that fits in itself. */
+/** An attacker with the database can compute a new chain that is consistent in itself. */
 function rewritten(records: AuditRecord[], at: number, change: Partial<AuditRecord>) {
   const made: AuditRecord[] = [];
   for (const record of records) {

@@ -1,18 +1,18 @@
-/** Verifies the chain of the audit without the platform: records, checkpoints and keys are enough. */
+/** Verifies the audit chain without the platform, from records, checkpoints and keys. */
 import { auditCheckpointText, auditGenesis, auditRecordText } from './audit-chain.ts';
 import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/audit.ts';
 
 /**
- * What can be wrong with a chain.
+ * The faults of a chain.
  *
- * - `record_changed`: the hash is not the hash of the record.
- * - `record_missing`: sequences are left out, and the next record does not name the hash of the one before.
- * - `record_misplaced`: a record stands out of order, or twice.
- * - `link_broken`: the record names another hash than the one before it has.
+ * - `record_changed`: the hash does not match the record.
+ * - `record_missing`: sequences are missing, and the next record does not have the previous hash.
+ * - `record_misplaced`: a record is out of order or repeated.
+ * - `link_broken`: the record's previous hash is not the hash of the record before.
  * - `time_reversed`: the record is older than the one before it.
  * - `organization_mixed`: the record belongs to another organisation.
- * - `checkpoint_contradicted`: the record is not the one that was signed: the chain was rewritten.
- * - `records_truncated`: a checkpoint was signed, or an end is known, behind the last record.
+ * - `checkpoint_contradicted`: the record is not the signed one: the chain was rewritten.
+ * - `records_truncated`: a signed checkpoint or the known end is after the last record.
  * - `signature_invalid`, `key_unknown`: the checkpoint proves nothing.
  *
  * @example
@@ -31,7 +31,7 @@ export type ChainFaultCode =
   | 'key_unknown';
 
 /**
- * One fault of a chain, at the sequence where it shows.
+ * One fault of a chain, with the sequence at which it was found.
  *
  * @example
  * for (const { sequence, code, detail } of report.faults) console.error(sequence, code, detail);
@@ -43,7 +43,7 @@ export type ChainFault = {
 };
 
 /**
- * What a verification found.
+ * The result of a verification.
  *
  * @example
  * if (!report.ok) process.exitCode = 1;
@@ -53,28 +53,30 @@ export type ChainReport = {
   readonly records: number;
   readonly firstSequence: number | undefined;
   readonly lastSequence: number | undefined;
-  /** Of the last record; to be noted elsewhere, and compared the next time. */
+  /** The hash of the last record. Store it elsewhere and compare it at the next verification. */
   readonly lastHash: string | undefined;
-  /** Checkpoints with a good signature that fit their records. */
+  /** The number of checkpoints with a valid signature that match their records. */
   readonly checkpoints: number;
-  /** Records behind the last such checkpoint: their hashes fit, and nothing signed says so yet. */
+  /**
+   * The number of records after the last valid checkpoint: their hashes match but are not signed.
+   */
   readonly unsignedRecords: number;
-  /** The first hundred. */
+  /** The first hundred faults. */
   readonly faults: readonly ChainFault[];
   readonly faultCount: number;
 };
 
 /**
- * Which part of a chain is at hand; left out: all of it, from 1.
+ * Which part of a chain is verified; default: all of it, from sequence 1.
  *
  * @example
  * const part: ChainPart = { firstSequence: 501, previousHash: noted.hash };
  */
 export type ChainPart = {
   readonly firstSequence?: number;
-  /** The hash before the first record, where an earlier verification noted it. */
+  /** The hash before the first record, if an earlier verification stored it. */
   readonly previousHash?: string;
-  /** The last record that must be there. */
+  /** The sequence of the last record that must exist. */
   readonly lastSequence?: number;
 };
 
@@ -109,7 +111,7 @@ function createNotes() {
   return { faults, note, count: () => faultCount };
 }
 
-/** The checkpoints that prove something, by their sequence. */
+/** The checkpoints with a valid signature, by sequence. */
 async function provenOf(
   checkpoints: readonly AuditCheckpoint[],
   keys: readonly AuditKey[],
@@ -126,12 +128,12 @@ async function provenOf(
   return proven;
 }
 
-/** Judges each record by the one before it. */
+/** Compares each record with the one before it. */
 function createWalk(part: ChainPart, note: Note) {
   const { firstSequence = 1 } = part;
   let expected = firstSequence;
   let last: AuditRecord | undefined;
-  /** The hash that the next record must name, where it is known. */
+  /** The expected previous hash of the next record, if it is known. */
   let previousHash = part.previousHash ?? (firstSequence === 1 ? auditGenesis : undefined);
 
   async function step(record: AuditRecord): Promise<void> {
@@ -140,7 +142,7 @@ function createWalk(part: ChainPart, note: Note) {
       note(sequence, 'record_misplaced', `${expected} should come here`);
       return;
     }
-    // The hash of the record before proves that no record was removed: the platform left the numbers out.
+    // With a matching previous hash no record was removed; the platform skipped the numbers.
     const isContinued = previousHash !== undefined && record.previousHash === previousHash;
     if (sequence > expected && !isContinued) {
       const missing = sequence - 1 === expected ? `${expected}` : `${expected} to ${sequence - 1}`;
@@ -167,15 +169,15 @@ function createWalk(part: ChainPart, note: Note) {
 }
 
 /**
- * Verifies records in the order of their sequences against their own hashes, against each other and
- * against signed checkpoints. Needs no platform and no network; reads the records one by one, so
- * that a chain of any length fits in little memory.
+ * Verifies records in the order of their sequences: against their own hashes, against each other
+ * and against signed checkpoints. It needs no platform and no network. It reads the records one by
+ * one, so a long chain needs little memory.
  *
  * @param records - the export, line by line
- * @param checkpoints - the checkpoints of the same organisation; such as were kept elsewhere weigh most
+ * @param checkpoints - the checkpoints of the same organisation; copies stored elsewhere prove most
  * @param keys - the public keys of the platform
- * @param part - which part of the chain it is
- * @returns what was found; it never throws for a bad chain
+ * @param part - the part of the chain
+ * @returns the report; it never throws because of a faulty chain
  * @example
  * const report = await verifyChain(records, checkpoints, keys);
  * report.ok; // true: nothing was changed, removed, reordered or cut off

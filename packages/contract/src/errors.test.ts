@@ -16,7 +16,9 @@ test('every code has its own title and its own sentence, in the agreed form', ()
   }
 });
 
-/** These refuse a request because of an earlier one, whose outcome they give. */
+/**
+ * These codes refuse a request because of an earlier one and give the outcome of the earlier one.
+ */
 const outcomesOfEarlierRequests: Readonly<Partial<Record<ErrorCode, Outcome>>> = {
   service_id_reused: 'Unknown',
   request_interrupted: 'Unknown',
@@ -30,7 +32,8 @@ test('below 500 nothing was processed; a state that cannot change is not worth r
     if (status < 500)
       assert.equal(outcome, outcomesOfEarlierRequests[code] ?? 'NotProcessed', code);
     if (status === 422 || status === 403 || status === 404) assert.equal(retryable, false, code);
-    // A ServiceID is good once: what a terminal did not answer is asked about, and not repeated.
+    // A ServiceID is valid only once: the client requests the outcome and does not repeat the
+    // message.
     const isGoodOnce = code === 'timeout';
     if (status === 429 || status === 503 || status === 504) {
       assert.equal(retryable, !isGoodOnce, code);

@@ -1,11 +1,12 @@
-/** Error codes: their types, the published list and the ways to look a code up. */
+/** Error codes: their types, the published list and the functions to look up a code. */
 import { errorTable } from './error-codes/index.ts';
 
 /**
- * Whether money may have moved when a request was refused.
+ * Whether money may have moved in a refused request.
  *
- * `NotProcessed`: nothing happened, a new attempt is safe. `Processed`: the effect took place.
- * `Unknown`: ask for the status before anything else is done.
+ * - `NotProcessed`: nothing happened, and a new attempt is safe.
+ * - `Processed`: the effect took place.
+ * - `Unknown`: request the status before any other step.
  *
  * @example
  * if (problem.outcome === 'Unknown') await readStatus(clientTransactionId);
@@ -13,10 +14,13 @@ import { errorTable } from './error-codes/index.ts';
 export type Outcome = 'NotProcessed' | 'Processed' | 'Unknown';
 
 /**
- * The facts of one error code. `title` is the short text of the problem, `help` the sentence of the
- * page that is published for the code, `retryable` tells whether the same request can succeed later,
- * `outcome` is what a refusal with this code says unless it says otherwise itself. With `reserved` no
- * version of the platform answers the code yet.
+ * The facts of one error code.
+ *
+ * - `title`: the short text of the problem.
+ * - `help`: the sentence on the published page of the code.
+ * - `retryable`: whether the same request can succeed later.
+ * - `outcome`: the outcome of a refusal with this code, unless the refusal gives another one.
+ * - `reserved`: no version of the platform uses the code yet.
  *
  * @example
  * const facts: ErrorCodeFacts = errorCodes.amount_zero;
@@ -31,9 +35,10 @@ export type ErrorCodeFacts = {
 };
 
 /**
- * The closed list of the codes of `application/problem+json`. A status below 500 says `NotProcessed`
- * but for `service_id_reused` and `request_interrupted`: what came first may have been done. A decline by
- * the issuer is not in it: it is an answer with HTTP 200.
+ * The closed list of the codes of `application/problem+json`. The outcome of a status below 500 is
+ * `NotProcessed`. The exceptions are `service_id_reused` and `request_interrupted`, where the
+ * earlier request may have been processed. A decline by the issuer has no code; it is a response
+ * with HTTP 200.
  *
  * Source: the platform's contract, chapters 3 and 7; problem shape after RFC 9457.
  *
@@ -51,8 +56,8 @@ export const errorCodes = errorTable satisfies Record<string, ErrorCodeFacts>;
 export type ErrorCode = keyof typeof errorCodes;
 
 /**
- * One faulty member of a request: `pointer` is a JSON pointer (RFC 6901) into the body, or
- * `?name` for a query parameter; `code` is from the closed list where it has a fitting one.
+ * One faulty member of a request. `pointer` is a JSON pointer (RFC 6901) into the body, or `?name`
+ * for a query parameter. `code` is a code of the closed list, if one fits.
  *
  * @example
  * const error: FieldError = { pointer: '/amount', code: 'amount_zero', detail: 'must be 1 or more' };
@@ -64,9 +69,9 @@ export type FieldError = {
 };
 
 /**
- * Tells whether a text is a code of the closed list.
+ * Whether a text is a code of the closed list.
  *
- * @param text - any text, for instance the `code` of a problem that was received
+ * @param text - any text, for example the `code` of a received problem
  * @returns true for a code of {@link errorCodes}; inherited names such as `toString` are not codes
  * @example
  * isErrorCode('amount_zero'); // true
@@ -76,7 +81,7 @@ export function isErrorCode(text: string): text is ErrorCode {
 }
 
 /**
- * Every code, in the order in which a request can meet them.
+ * Returns every code, in the order of the checks of a request.
  *
  * @returns the codes of the closed list
  * @example

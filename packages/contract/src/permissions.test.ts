@@ -14,7 +14,7 @@ const expand = (rights: string) =>
     rights.split(' ').some((right) => right === permission || permission.startsWith(`${right}.`)),
   );
 
-/** The rights of each group, in the words of the contract: an area, or one permission of it. */
+/** The permissions of each group: a whole area, or one permission of it. */
 const rightsOfGroups = {
   org_admin: 'prov um conf sub app rep onb svc hook audit',
   org_custcare: 'prov.read rep.read',

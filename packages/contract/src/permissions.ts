@@ -1,7 +1,7 @@
-/** Permissions, and the one table from user groups and application roles to them. */
+/** Permissions, and the table from user groups and application roles to permissions. */
 
 /**
- * Every permission, as it stands in the `permissions` claim of a token.
+ * Every permission, as in the `permissions` claim of a token.
  *
  * @example
  * permissions.includes('pay.sale'); // true
@@ -61,7 +61,7 @@ const merchantDevelopment = [...applicationManagement, ...webhooks, 'pay.read'] 
 const allPayments = [...cardOperations, 'pay.refundbyweb', 'pay.approve'] as const;
 
 /**
- * Where a group lives: its users belong to an organisation or to a merchant.
+ * The level of a group: its users belong to an organisation or to a merchant.
  *
  * @example
  * groupLevels.merchant_manager; // 'merchant'
@@ -86,7 +86,7 @@ export const groupLevels = {
 export type GroupName = keyof typeof groupLevels;
 
 /**
- * What each group is for, in the words of the specification.
+ * The purpose of each group, in the words of the specification.
  *
  * @example
  * groupRights.org_custcare; // 'Provisioning and reporting data.'
@@ -105,11 +105,11 @@ export const groupRights: Readonly<Record<GroupName, string>> = {
 };
 
 /**
- * The permissions of each group, after the rights that the specification gives it.
+ * The permissions of each group, from the rights in the specification.
  *
- * `onb.approve` acts on sign-ups, and sign-ups belong to the platform's own organisation: the
- * administrator of any other organisation holds the permission over an empty list. The same holds
- * for conflicts about terminals, which the operator settles.
+ * `onb.approve` acts on sign-ups, which belong to the platform's own organisation. An administrator
+ * of another organisation also has this permission, but sees an empty list. The same applies to
+ * conflicts about terminals, which the operator resolves.
  *
  * @example
  * groupPermissions.org_operator; // ['pay.sale', 'pay.read']
@@ -147,8 +147,8 @@ export const groupPermissions: Readonly<Record<GroupName, readonly Permission[]>
 /**
  * The permissions of each application role.
  *
- * A till sells and corrects and may claim a device, and it neither refunds by web nor makes
- * approval codes: those are for somebody else than the one who stands at it.
+ * A till makes and corrects sales and may claim a device. It cannot refund by web or make approval
+ * codes, so that the user at the till cannot approve a refund.
  *
  * @example
  * rolePermissions.MerchantReadOnly; // ['prov.read', 'rep.read', 'pay.read']
@@ -186,7 +186,7 @@ export const rolePermissions = {
 export type RoleName = keyof typeof rolePermissions;
 
 /**
- * The names of the roles as portals show them.
+ * The names of the roles in portals.
  *
  * @example
  * roleTitles.PointOfSaleTerminal; // 'Point-of-sale Terminal'
@@ -204,10 +204,10 @@ export const roleTitles: Readonly<Record<RoleName, string>> = {
 };
 
 /**
- * The role that a name stands for: the identifier or the title of a role.
+ * Finds a role by its identifier or its title.
  *
  * @param name - `PointOfSaleTerminal` or `Point-of-sale Terminal`
- * @returns the identifier, or undefined where there is no such role
+ * @returns the identifier, or undefined if the role does not exist
  * @example
  * roleNamed('Point-of-sale Terminal'); // 'PointOfSaleTerminal'
  */

@@ -1,8 +1,8 @@
-/** The code and the sentence of a refused request, for a client that shows or logs them. */
+/** Reads the code and the sentence of a refused request, for a client that shows or logs them. */
 import { defined } from './defined.ts';
 
 /**
- * What the body of a refusal says.
+ * The code and detail in the body of a refusal.
  *
  * @example
  * const { code, detail }: RefusalBody = readRefusalBody(body);
@@ -10,7 +10,7 @@ import { defined } from './defined.ts';
 export type RefusalBody = {
   /** `code` of a problem (RFC 9457), or `error` of RFC 6749. */
   readonly code?: string;
-  /** `detail` of a problem, or `error_description` of RFC 6749; else the title of the problem. */
+  /** `detail` of a problem, `error_description` of RFC 6749, or the title of the problem. */
   readonly detail?: string;
 };
 
@@ -20,7 +20,7 @@ const detailCharsMax = 300;
 const codeIn = (value: unknown): string | undefined =>
   typeof value === 'string' && codeForm.test(value) ? value : undefined;
 
-/** One line of limited length: the text can come from a proxy or another token server. */
+/** Limits the text to one short line, because it can come from a proxy or another token server. */
 function sentenceIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const line = value.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim();
@@ -28,10 +28,10 @@ function sentenceIn(value: unknown): string | undefined {
 }
 
 /**
- * Reads code and sentence from the body of a refusal.
+ * Reads the code and the sentence from the body of a refusal.
  *
  * @param body - the body as text
- * @returns both where they are there; an empty object for a body that is no JSON object
+ * @returns both if present; an empty object for a body that is not a JSON object
  * @example
  * readRefusalBody('{"code":"role_missing"}'); // { code: 'role_missing' }
  */
@@ -50,11 +50,11 @@ export function readRefusalBody(body: string): RefusalBody {
 }
 
 /**
- * The refusal as the end of a message: the status, and code and sentence where the body has them.
+ * Formats a refusal for the end of a message: the status, and the code and sentence if present.
  *
  * @param status - the HTTP status
- * @param refusal - what the body says
- * @returns such as `403 role_missing: The application has not the role.`
+ * @param refusal - the code and detail from the body
+ * @returns for example `403 role_missing: The application has not the role.`
  * @example
  * throw new Error(`the handshake was answered with ${refusalText(status, readRefusalBody(body))}`);
  */

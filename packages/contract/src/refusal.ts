@@ -1,10 +1,10 @@
-/** The one error class for refusals that are expected: a closed code and a public sentence. */
+/** The only error class for expected refusals: a code of the closed list and a public sentence. */
 import { type ErrorCode, errorCodes, type FieldError, type Outcome } from './errors.ts';
 import type { ProblemExtensions } from './schemas/problem.ts';
 
 /**
- * What a refusal may carry besides its code and detail. `extensions` become members of the problem,
- * which declares each of them; `logDetail` goes to the log alone.
+ * Additional data of a refusal. `extensions` become members of the problem, which declares each of
+ * them. `logDetail` is only logged.
  *
  * @example
  * const extra: RefusalExtra = { retryAfterMs: 2000, logDetail: 'lane 2 full' };
@@ -19,12 +19,12 @@ export type RefusalExtra = {
 };
 
 /**
- * A refusal: the request cannot be done, and the caller is told why. Never put card data, a secret
- * or a value that the caller sent into `detail`.
+ * A refusal of a request, with the reason for the caller. Never put card data, a secret or a value
+ * from the request into `detail`.
  *
  * @param code - a code of the closed list; it gives status, title, `retryable` and `outcome`
  * @param detail - one public sentence about this occurrence
- * @param extra - what else the problem or the log carries; `retryAfterMs` in milliseconds
+ * @param extra - additional data of the problem or the log; `retryAfterMs` in milliseconds
  * @example
  * throw new Refusal('refund_amount_exceeded', '4000 EUR minor units are left to refund.');
  */
@@ -55,7 +55,7 @@ export class Refusal extends Error {
  *
  * @param code - a code of the closed list
  * @param detail - one public sentence about this occurrence
- * @param extra - what else the problem or the log carries
+ * @param extra - additional data of the problem or the log
  * @throws Refusal always
  * @example
  * if (transaction === undefined) refuse('transaction_not_found', 'No such transaction.');
@@ -65,10 +65,10 @@ export function refuse(code: ErrorCode, detail: string, extra: RefusalExtra = {}
 }
 
 /**
- * Names the member that a refusal is about, as the `errors` of the problem.
+ * Names the faulty member of a refusal, as the `errors` of the problem.
  *
- * @param pointer - JSON pointer of the member, such as `/amount`
- * @param code - a code of the field errors
+ * @param pointer - JSON pointer of the member, for example `/amount`
+ * @param code - a code for field errors
  * @param detail - one public sentence about the member
  * @returns the `errors` member of a {@link RefusalExtra}
  * @example
@@ -83,10 +83,10 @@ export function fieldError(
 }
 
 /**
- * Ends a request with a problem about one member.
+ * Refuses a request with a problem about one member.
  *
- * @param code - of the problem and of the member
- * @param pointer - JSON pointer of the member, such as `/amount`
+ * @param code - the code of the problem and of the member
+ * @param pointer - JSON pointer of the member, for example `/amount`
  * @param detail - one public sentence, for the problem and for the member
  * @throws Refusal always
  * @example

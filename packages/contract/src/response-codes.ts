@@ -1,9 +1,12 @@
-/** DE39 response codes of acquirer hosts, and what the platform makes of each. */
+/** DE39 response codes of acquirer hosts, and their meaning for the platform. */
 
 /**
- * The categories of answers. `SoftDecline` may succeed in another way or at another time,
- * `HardDecline` will not, `TechnicalFailure` is a fault on the way to the issuer, `Unknown` is a
- * code that is not in the table, or no answer at all; it is never an approval.
+ * The categories of responses.
+ *
+ * - `SoftDecline`: another way or another time may succeed.
+ * - `HardDecline`: another attempt will not succeed.
+ * - `TechnicalFailure`: a fault on the path to the issuer.
+ * - `Unknown`: a code that is not in the table, or no answer. It is never an approval.
  *
  * @example
  * responseCategories.includes('SoftDecline'); // true
@@ -20,8 +23,13 @@ export const responseCategories = [
 export type ResponseCategory = (typeof responseCategories)[number];
 
 /**
- * What a terminal can try next: `Never` this request again, the same `Later`, an `OtherCard`, the
- * same card `WithPin`, or by another interface (`OtherInterface`: insert instead of tap).
+ * What a terminal can try next.
+ *
+ * - `Never`: not this request again.
+ * - `Later`: the same request later.
+ * - `OtherCard`: another card.
+ * - `WithPin`: the same card with a PIN.
+ * - `OtherInterface`: the same card with another interface, for example insert instead of tap.
  *
  * @example
  * retryAdvices.includes('WithPin'); // true
@@ -31,8 +39,8 @@ export const retryAdvices = ['Never', 'Later', 'OtherCard', 'WithPin', 'OtherInt
 export type RetryAdvice = (typeof retryAdvices)[number];
 
 /**
- * What a response code means. An approval has no `retry`. `known` is false for a code outside the
- * table: nobody knows what it says of the money. Take it for no answer, count it and raise an alarm.
+ * The meaning of a response code. An approval has no `retry`. `known` is false for a code outside
+ * the table. Treat such a code as no answer, count it and raise an alarm.
  *
  * @example
  * const { approved, reason } = responseCodeFacts('51'); // false, 'InsufficientFunds'
@@ -67,9 +75,10 @@ const hard = answer('HardDecline');
 const technical = answer('TechnicalFailure');
 
 /**
- * The table of the two-character codes of ISO 8583:1987 as acquirers use them.
+ * The two-character codes of ISO 8583:1987 as acquirers use them.
  *
- * Source: ISO 8583:1987, data element 39, with the additions of the card schemes (1A, 5C, 6P, 70 to 89, 9G, Nx, Q1, Rx, Z3).
+ * Source: ISO 8583:1987, data element 39, with the additions of the card schemes (1A, 5C, 6P, 70 to
+ * 89, 9G, Nx, Q1, Rx, Z3).
  *
  * @example
  * responseCodes['54']?.reason; // 'ExpiredCard'
@@ -138,7 +147,8 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   '74': hard('GenericDecline', 'OtherCard'),
   '75': hard('PinTriesExceeded', 'OtherCard'),
   '76': hard('GenericDecline', 'OtherCard'),
-  // Not 77: to some it is an account, to others a message before that was found and looks otherwise.
+  // 77 is not in the table, because hosts give it two meanings: an account fault, or a mismatch
+  // with an earlier message.
   '78': hard('GenericDecline', 'OtherCard'),
   '79': hard('GenericDecline', 'OtherCard'),
   '80': hard('GenericDecline', 'OtherCard'),
@@ -171,8 +181,8 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
 };
 
 /**
- * Three-digit action codes of ISO 8583:1993 by the 1987 code that means the same; 2xx are 1xx with pick-up.
- * `packages/iso8583` has the same lines for its host of 1993.
+ * Maps three-digit action codes of ISO 8583:1993 to the 1987 code with the same meaning; 2xx are
+ * 1xx with pick-up. `packages/iso8583` has the same lines for its host of 1993.
  */
 const actionCodes: Readonly<Record<string, string>> = {
   '000': '00',
@@ -224,7 +234,7 @@ const actionCodes: Readonly<Record<string, string>> = {
   '208': '41',
   '209': '43',
   '210': '34',
-  // Of an advice, as 000: taken. 900 takes it too, and answers for no money: somebody has to look.
+  // The host accepted the advice with liability. 900 means without liability, so it is unknown.
   '901': '00',
   '902': '12',
   '903': '19',
@@ -250,12 +260,12 @@ const actionCodes: Readonly<Record<string, string>> = {
   '923': '09',
 };
 
-/** 0xx approve, whatever an acquirer says with the rest of it: to what was asked for, in full. */
+/** 0xx is an approval of the full requested amount, with any last two digits. */
 const isOtherApproval = (code: string): boolean => /^0\d\d$/.test(code);
 
 /**
- * What the platform says when no answer came: the result is unknown, a sale is reversed and all else is repeated.
- * In place of this `reason` it tells how the answer went missing, where it knows: `ConnectionLost`,
+ * The facts if no answer came. The result is unknown; the platform reverses a sale and repeats
+ * every other message. If the platform knows the cause, it replaces the `reason`: `ConnectionLost`,
  * `InvalidResponse`, or `Unanswered` after a restart.
  *
  * @example
@@ -278,25 +288,25 @@ const unknownCode: ResponseFacts = {
 };
 
 /**
- * What the answer depends on besides the code.
+ * Facts besides the code that change its meaning.
  *
  * @example
  * const context: ResponseContext = { contactless: true };
  */
 export type ResponseContext = {
-  /** The card was tapped: 65 then asks for chip or PIN (strong customer authentication). */
+  /** Whether the card was tapped: 65 then requests chip or PIN (strong customer authentication). */
   readonly contactless?: boolean;
-  /** The amount was zero: 85 then confirms the account. */
+  /** Whether the amount was zero: 85 then confirms the account. */
   readonly zeroAmount?: boolean;
 };
 
 /**
- * What a response code means. A code that is not in the table is never an approval, but for those of 1993 that
- * begin with 0.
+ * Returns the meaning of a response code. A code outside the table is not an approval, except codes
+ * of 1993 that begin with 0.
  *
  * @param code - DE39 as received: two characters (1987) or three digits (1993)
- * @param context - what the meaning of 65 and 85 depends on
- * @returns category, reason, retry advice and whether it approves
+ * @param context - the facts for the codes 65 and 85
+ * @returns category, reason, retry advice and whether the code approves
  * @example
  * responseCodeFacts('65', { contactless: true }).reason; // 'PinOrChipRequired'
  */

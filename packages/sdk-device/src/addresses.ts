@@ -1,4 +1,6 @@
-/** Which addresses secrets may be sent to: with TLS any, without it this machine alone. */
+/**
+ * Checks the addresses that receive secrets: any host with TLS, and only this machine without TLS.
+ */
 import { invalid } from './errors.ts';
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;

@@ -1,9 +1,9 @@
-/** The only place where this package asks for time and chance. */
+/** Provides time and random numbers; no other file of this package reads the clock. */
 import { randomInt } from 'node:crypto';
 import { aborted } from './errors.ts';
 
 /**
- * Tells the time and waits; a test hands in its own.
+ * Returns the time and waits. A test can pass its own clock.
  *
  * @example
  * const clock: Clock = { now: () => 1_767_225_600_000, wait: async () => {} };
@@ -11,12 +11,12 @@ import { aborted } from './errors.ts';
 export type Clock = {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Resolves after the time, or as soon as the signal is aborted: it never rejects. */
+  /** Resolves after the time, or as soon as the signal is aborted. It never rejects. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 };
 
 /**
- * A number from 0 to under 1; a test hands in its own.
+ * Returns a random number from 0 to less than 1. A test can pass its own function.
  *
  * @example
  * const chance: Chance = () => 0.5;
@@ -27,7 +27,7 @@ const steps = 2 ** 32;
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * The time of the machine.
+ * The system clock.
  *
  * @example
  * const client = createDeviceClient({ ...settings, clock: systemClock });
@@ -54,7 +54,10 @@ export const systemChance: Chance = () => randomInt(steps) / steps;
 
 type Within = { readonly clock: Clock; readonly signal?: AbortSignal | undefined };
 
-/** Ends work that takes too long, or that nobody wants any more, and tells it so by its signal. */
+/**
+ * Runs work with a time limit. The signal of the work aborts at the limit or when the caller
+ * aborts.
+ */
 export async function within<Result>(
   ms: number,
   { clock, signal }: Within,
@@ -74,7 +77,9 @@ export async function within<Result>(
   }
 }
 
-/** What somebody else's work gives, unless the signal comes first; the work goes on. */
+/**
+ * Returns the result of shared work. If the signal aborts first, it throws and the work continues.
+ */
 export async function unlessAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-// A small connector for tests: speaks the protocol over real TLS, and does what a test tells it to.
+// A small connector for tests: it speaks the protocol over real TLS, and tests set its answers.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
@@ -12,16 +12,16 @@ type Members = Record<string, unknown>;
 
 export type TestConnector = {
   readonly registerUrl: string;
-  /** What devices registered with, in order. */
+  /** The registration messages of the devices, in order. */
   readonly registrations: Members[];
-  /** The common names of the certificates that were shown. */
+  /** The common names of the client certificates. */
   readonly shown: string[];
-  /** Of the data sockets, in order; the last one is the newest. */
+  /** The data sockets in order; the last one is the newest. */
   readonly connections: WebSocket[];
   readonly headers: (string | undefined)[];
-  /** Told instead of `registered`, from now on: a message, a closing, or nothing at all. */
+  /** Replaces `registered` in every answer: a message, a close code, or no answer. */
   answer: ((message: Members) => Members | number | 'silence') | undefined;
-  /** HTTP status instead of an upgrade, by path. */
+  /** An HTTP status instead of an upgrade, by path. */
   refuse:
     | ((path: string) => { status: number; retryAfter?: number; body?: string } | undefined)
     | undefined;

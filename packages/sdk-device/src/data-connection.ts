@@ -1,4 +1,4 @@
-/** The second connection: data of the point of sale both ways, and a heart that beats. */
+/** The second connection: carries data of the point of sale both ways and sends heartbeats. */
 import type { RegisteredMessage } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
@@ -8,7 +8,7 @@ import type { SocketEnd } from './socket-end.ts';
 import type { DeviceTls } from './tls.ts';
 
 /**
- * A message of the point of sale: text stays text, and bytes stay bytes.
+ * A message of the point of sale; `isBinary` says whether it was sent as bytes or as text.
  *
  * @example
  * client.on('message', (message: PeerMessage) => {
@@ -19,7 +19,7 @@ export type PeerMessage = { readonly data: Buffer; readonly isBinary: boolean };
 
 export type DataConnection = {
   send(data: string | Uint8Array): Promise<void>;
-  /** Resolves with why it ended. */
+  /** Resolves with the reason of the end. */
   readonly ended: Promise<SocketEnd>;
 };
 
@@ -33,7 +33,7 @@ export type DataConnectionSettings = {
 
 const secondMs = 1000;
 const missedPingsMax = 2;
-/** What may wait for a slow network before `send` refuses. */
+/** The most bytes that may wait for a slow network; `send` then refuses more. */
 const queuedBytesMax = 4_194_304;
 const binary = (data: string | Uint8Array): boolean => typeof data !== 'string';
 
@@ -71,7 +71,7 @@ function send(socket: WebSocket, maxBytes: number, data: string | Uint8Array): P
   });
 }
 
-/** @throws DeviceError where no connection comes about */
+/** @throws DeviceError if no connection is made */
 export async function connectData(
   settings: DataConnectionSettings,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// The loops of a device client against a small connector over real TLS: every way in, and every way out.
+// The connection loop of a device client, with a small connector over real TLS.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -19,7 +19,7 @@ import type { ClaimedTraffic } from './traffic.ts';
 const tsn = 'AXIUM_DX8000-10000001';
 const half = 0.5;
 
-/** Waits for a condition, never for a time. */
+/** Waits for a condition, not for a fixed time. */
 async function eventually(what: string, condition: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; performance.now() < end; ) {
     if (condition()) return;
@@ -81,7 +81,7 @@ async function stopAll(): Promise<void> {
 after(() => assert.equal(clients.length, 0));
 
 describe('a device client', () => {
-  // Within the suite: at the top level it would be the hook of every file of a run.
+  // The hook is inside the suite; at the top level it would run for every file of the test run.
   beforeEach(async () => {
     clock = steppedClock();
     connector = await testConnector(certificates);
@@ -398,7 +398,7 @@ describe('a device client', () => {
     await eventually('connected', () => client.state === 'Connected');
     const [peer] = connector.connections;
     assert.ok(peer);
-    // Half open: what comes in is not read any more, and no pong goes out.
+    // A half-open connection: the peer no longer reads and sends no pong.
     peer.pause();
     for (let beats = 0; beats < 3; beats += 1) {
       await eventually('a beat', () => clock.waits().includes(25_000));

@@ -1,4 +1,6 @@
-/** Keeps a terminal connected to the platform: registers, connects, and begins again, for as long as it runs. */
+/**
+ * Keeps a terminal connected to the platform: registers, connects, and reconnects after a break.
+ */
 import { closeCodes, connectorFaults, defined } from '@switchyard/contract';
 import { demandWss } from './addresses.ts';
 import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
@@ -20,8 +22,8 @@ import type { DeviceTls } from './tls.ts';
 import { createTraffic } from './traffic.ts';
 
 /**
- * What a device client needs. `registrationData` and `tls` may be functions, which are asked anew for
- * each try: a renewed certificate is used without a restart.
+ * The options of a device client. `registrationData` and `tls` may be functions. The client calls
+ * them for each attempt, so it uses a renewed certificate without a restart.
  *
  * @example
  * const options: DeviceClientOptions = {
@@ -32,7 +34,7 @@ import { createTraffic } from './traffic.ts';
  * };
  */
 export type DeviceClientOptions = {
-  /** `{MAKE_MODEL}-{serial}`, or the serial number alone. */
+  /** `{MAKE_MODEL}-{serial}`, or only the serial number. */
   readonly tsn: string;
   readonly registerUrl: string;
   readonly tls?: DeviceTls | (() => DeviceTls | Promise<DeviceTls>);
@@ -41,14 +43,14 @@ export type DeviceClientOptions = {
     | (() => RegistrationData | Promise<RegistrationData>);
   readonly softwareVersion?: string;
   /**
-   * The claim code that the terminal shows, from {@link makeClaimCode}; a function is asked for each try.
-   * While the platform refuses the terminal with `device_not_claimed` the client sends it again and again.
+   * The claim code on the display, from {@link makeClaimCode}. The client calls a function for each
+   * attempt. While the platform answers `device_not_claimed`, the client keeps sending the code.
    */
   readonly claimCode?: string | (() => string | undefined);
-  /** Of a handshake and of the registration; 10,000 where it is left out. */
+  /** The time limit of a handshake and of the registration; default 10,000. */
   readonly timeoutMs?: number;
   readonly pauses?: Partial<PauseTimes>;
-  /** Without data for so long a point of sale is taken to have finished; 30,000 where it is left out. */
+  /** After this time without data, the point of sale counts as finished; default 30,000. */
   readonly trafficQuietMs?: number;
   readonly log?: DeviceLog;
   readonly clock?: Clock;
@@ -63,17 +65,17 @@ export type DeviceClientOptions = {
  */
 export type DeviceClient = {
   readonly state: DeviceState;
-  /** Begins, and goes on by itself; a second call while it runs changes nothing. */
+  /** Starts the client, which then runs by itself. A second call has no effect while it runs. */
   start(options?: { signal?: AbortSignal }): void;
-  /** Ends once the connection is closed. */
+  /** Resolves when the connection is closed. */
   stop(): Promise<void>;
   /**
-   * Sends to the point of sale that has the session; text as text, bytes as bytes.
+   * Sends data to the point of sale that has the session: a string as text, bytes as binary.
    *
    * @throws DeviceError `not_connected`, `message_too_large`, `slow_connection`, `connection_lost`
    */
   send(data: string | Uint8Array): Promise<void>;
-  /** @returns what takes the listener away again */
+  /** @returns a function that removes the listener */
   on<Name extends keyof DeviceEvents>(name: Name, listener: DeviceEvents[Name]): () => void;
 };
 
@@ -81,11 +83,14 @@ type End = SocketEnd & { readonly livedMs: number };
 
 const defaultTimeoutMs = 10_000;
 const defaultQuietMs = 30_000;
-/** A connection that lived so long was a good one: the pauses begin small again. */
+/** A connection that lasted this long resets the pauses to the shortest one. */
 const goodMs = 10_000;
 const wordEnd = ':';
 
-/** What the platform closed with, in its words; the correlation identifier follows the word. */
+/**
+ * Converts a close code and reason to an error. The reason is the fault's code and a correlation
+ * ID.
+ */
 function errorOf({ code, reason }: SocketEnd): DeviceError {
   const [word = '', correlationId] = reason.split(wordEnd);
   const fault = Object.entries(connectorFaults).find(
@@ -111,13 +116,13 @@ function asDeviceError(error: unknown): DeviceError {
 }
 
 /**
- * Makes a client that keeps a terminal reachable for points of sale, over two WebSockets that both go
- * out: it registers, connects with the token that it is given, and begins again after a pause whenever
- * that fails or ends.
+ * Makes a client that keeps a terminal reachable for points of sale. It opens two outbound
+ * WebSockets: it registers on the first and connects with the received token on the second. After a
+ * failure or a break it pauses and starts again.
  *
- * @param options - which terminal, where, and how it proves to be it
- * @returns the client; nothing is opened before `start`
- * @throws DeviceError `address_invalid` for an address without TLS that is not of this machine
+ * @param options - the terminal, the address and the credentials
+ * @returns the client; it opens no connection before `start`
+ * @throws DeviceError `address_invalid` for an address without TLS that is not on this machine
  * @example
  * ```ts
  * const client = createDeviceClient({ tsn, registerUrl, tls, registrationData });
@@ -155,7 +160,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
     });
   }
 
-  /** Registers, connects, and resolves with the end of the connection. */
+  /** Registers and connects. Resolves when the connection has ended. */
   async function connectOnce(signal: AbortSignal): Promise<End> {
     become('Registering');
     const tls = typeof options.tls === 'function' ? await options.tls() : (options.tls ?? {});
@@ -230,7 +235,8 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
       if (running !== undefined) return;
       const stop = new AbortController();
       const either = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
-      // A listener of the first change may stop it already.
+      // Starts in a microtask, so that a listener of the first state change can already call
+      // `stop`.
       running = { stop, over: Promise.resolve().then(() => runOnce(either)) };
     },
     async stop() {

@@ -1,11 +1,11 @@
-/** What a device client tells while it runs, and to whom. */
+/** The events of a device client and the emitter that calls their listeners. */
 import type { PeerMessage } from './data-connection.ts';
 import type { DeviceError } from './errors.ts';
 import type { ClaimedTraffic } from './traffic.ts';
 
 /**
- * Where a device client is. `Waiting` is a pause before the next try; `Superseded` and `Stopped` last
- * until `start` is called.
+ * The state of a device client. `Waiting` is the pause before the next attempt. `Superseded` and
+ * `Stopped` last until the next `start`.
  *
  * @example
  * const isReachable = (state: DeviceState) => state === 'Connected';
@@ -27,12 +27,12 @@ export type DeviceState =
 export type StateChange = {
   readonly state: DeviceState;
   readonly at: number;
-  /** Of `Waiting`. */
+  /** Only with `Waiting`. */
   readonly retryInMs?: number;
 };
 
 /**
- * Events of a device client. `error` tells of a try that failed; the client goes on by itself.
+ * Events of a device client. `error` reports a failed attempt; the client continues by itself.
  *
  * @example
  * const onError: DeviceEvents['error'] = (error) => log.warn({ code: error.code });
@@ -40,10 +40,10 @@ export type StateChange = {
 export type DeviceEvents = {
   state(change: StateChange): void;
   message(message: PeerMessage): void;
-  /** A point of sale has claimed the terminal and data flows, or it has become quiet again. */
+  /** A point of sale started to send data to the terminal, or stopped. */
   claimedTraffic(traffic: ClaimedTraffic): void;
   error(error: DeviceError): void;
-  /** Another process has connected as the same terminal; this one has stopped. */
+  /** Another process connected as the same terminal, so this client stopped. */
   superseded(): void;
 };
 
@@ -54,7 +54,7 @@ export type Emitter = {
 
 type Listener = (...told: never[]) => void;
 
-/** A listener that throws is the fault of its owner: it is told as an uncaught one, and stops nobody else. */
+/** A listener's exception becomes an uncaught exception, and the other listeners still run. */
 export function createEmitter(): Emitter {
   const listeners = new Map<keyof DeviceEvents, Set<Listener>>();
   return {

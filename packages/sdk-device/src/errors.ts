@@ -1,16 +1,16 @@
-/** What goes wrong, in one class: its kind says what to do, its code says what it was. */
+/** The error class of this package: `kind` says what the caller can do, `code` gives the cause. */
 
 import { defined, type Problem } from '@switchyard/contract';
 
 /**
- * What kind of fault it is.
+ * The kind of a fault.
  *
- * - `Refused`: the platform answered no; nothing moved unless `outcome` says otherwise.
+ * - `Refused`: the platform refused; nothing was processed unless `outcome` says otherwise.
  * - `NotSent`: nothing has reached the platform. A sale may be made in another way.
- * - `Unknown`: it may have been processed, and no answer came. Ask for the status; never repeat a sale
- *   under another identifier.
- * - `Invalid`: what was asked for can never be: settings, sizes, a state.
- * - `Aborted`: the signal of the caller.
+ * - `Unknown`: the request may have been processed, and no answer came. Request the status; never
+ *   repeat a sale under another identifier.
+ * - `Invalid`: the request can never succeed: wrong settings, size or state.
+ * - `Aborted`: the caller aborted its signal.
  *
  * @example
  * if (error instanceof DeviceError && error.kind === 'NotSent') await sellOffline(sale);
@@ -18,7 +18,7 @@ import { defined, type Problem } from '@switchyard/contract';
 export type DeviceErrorKind = 'Refused' | 'NotSent' | 'Unknown' | 'Invalid' | 'Aborted';
 
 /**
- * More about a fault.
+ * More facts about a fault.
  *
  * @example
  * const facts: DeviceErrorFacts = { code: 'device_unknown', retryable: false };
@@ -26,26 +26,28 @@ export type DeviceErrorKind = 'Refused' | 'NotSent' | 'Unknown' | 'Invalid' | 'A
 export type DeviceErrorFacts = {
   /** A code of the platform, of the connector, or of this package. */
   readonly code: string;
-  /** Whether the same may work later. */
+  /** Whether the same request may succeed later. */
   readonly retryable?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Of the HTTP answer, where there was one. */
+  /** The HTTP status, if there was an HTTP answer. */
   readonly status?: number | undefined;
   /** The body of the refusal. */
   readonly problem?: Problem | undefined;
-  /** Names the fault in the log of the platform. */
+  /** Identifies the fault in the log of the platform. */
   readonly correlationId?: string | undefined;
   readonly cause?: unknown;
 };
 
-/** A peer that says days is not believed: nobody would come back from that. */
+/**
+ * The longest Retry-After that the client accepts. A longer one would stop it for hours or days.
+ */
 const retryAfterMaxMs = 600_000;
 
 const believed = (ms: number | undefined): number | undefined =>
   ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
 
 /**
- * Thrown by every part of this package, and by nothing else in it.
+ * Every part of this package reports its faults with this error.
  *
  * @example
  * try {

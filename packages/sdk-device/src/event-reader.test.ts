@@ -1,4 +1,4 @@
-// Streams of events as they come: in pieces, with every end of a line, and from a server that never stops.
+// Parses event streams in pieces, with every kind of line end, and from a server that never stops.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createEventReader } from './event-reader.ts';

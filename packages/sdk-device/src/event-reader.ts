@@ -1,4 +1,4 @@
-/** Reads Server-Sent Events (WHATWG HTML, 9.2.6) from bytes as they come. */
+/** Reads Server-Sent Events (WHATWG HTML, 9.2.6) from bytes as they arrive. */
 
 export type StreamEvent = { readonly type: string; readonly data: string };
 
@@ -26,7 +26,7 @@ export function createEventReader(): { read(piece: Uint8Array): StreamEvent[] } 
     if (name !== 'data') return;
     data.push(value);
     dataLength += value.length + 1;
-    // However many lines: an event that never ends is none.
+    // The limit also covers an event of many short lines that never ends.
     if (dataLength > bufferedMax) throw new Error('an event is too long');
   }
 
@@ -34,7 +34,7 @@ export function createEventReader(): { read(piece: Uint8Array): StreamEvent[] } 
     read(piece) {
       const found: StreamEvent[] = [];
       rest += decoder.decode(piece, { stream: true });
-      // A carriage return at the end may be half of a line's end.
+      // A carriage return at the end may be the first half of a line end.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? '';
       if (rest.length > bufferedMax) throw new Error('an event is too long');

@@ -1,4 +1,4 @@
-// What a lost answer says of its request: whether it may have arrived.
+// Tests whether a request without an answer may have reached the server.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';

@@ -1,4 +1,4 @@
-/** Requests to the platform over kept connections that show the certificate of the device. */
+/** Sends requests to the platform over reused connections, with the certificate of the device. */
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -21,9 +21,11 @@ export type HttpAnswer = {
 };
 
 export type Http = {
-  /** @throws DeviceError `NotSent` where no byte can have arrived, else `Unknown` */
+  /**
+   * @throws DeviceError `NotSent` if the server cannot have received the request, else `Unknown`
+   */
   ask(request: HttpRequest): Promise<HttpAnswer>;
-  /** The answer as it comes; whoever reads it destroys it. */
+  /** Returns the response as a stream; the caller destroys it. */
   open(request: HttpRequest): Promise<IncomingMessage>;
   close(): void;
 };
@@ -32,7 +34,7 @@ const answerBytesMax = 4_194_304;
 const connectionsMax = 16;
 const defaultTimeoutMs = 30_000;
 
-/** @throws Error for a body that is cut short or longer than the limit */
+/** @throws Error for a body that is incomplete or longer than the limit */
 export async function textIn(answer: IncomingMessage, bytesMax = answerBytesMax): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -44,7 +46,7 @@ export async function textIn(answer: IncomingMessage, bytesMax = answerBytesMax)
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** What was handed to a connection may have arrived; what never had one cannot have. */
+/** A request on an open connection may have arrived; a request without a connection has not. */
 function faultOf(error: unknown, wasSent: boolean, signal: AbortSignal | undefined): DeviceError {
   if (error instanceof DeviceError) return error;
   const facts = { code: wasSent ? 'no_answer' : 'unreachable', retryable: true, cause: error };
@@ -56,7 +58,7 @@ export function createHttp(tls: DeviceTls = {}): Http {
   const kept = { keepAlive: true, maxSockets: connectionsMax };
   const plainAgent = new PlainAgent(kept);
   const tlsAgent = new TlsAgent({ ...kept, ...tlsOptions(tls) });
-  /** Whose handshake is done. */
+  /** Sockets with a completed handshake. */
   const standing = new WeakSet<Duplex>();
 
   function begin(
@@ -77,8 +79,9 @@ export function createHttp(tls: DeviceTls = {}): Http {
           standing.add(socket);
           sent();
         };
-        // A kept connection is there at once, also for one that waited for it, of which `reusedSocket` says nothing;
-        // a new one, once its handshake is done.
+        // A reused connection is ready at once; a new one is ready after its handshake.
+        // `reusedSocket` is false for a request that waited for a connection, so the set of sockets
+        // decides too.
         if (request.reusedSocket || standing.has(socket)) stands();
         else socket.once(isPlain ? 'connect' : 'secureConnect', stands);
       });

@@ -1,4 +1,4 @@
-/** For payment terminals: the cloud channel, tokens, payments, and sales without a connection. */
+/** SDK for payment terminals: the cloud channel, tokens, payments, and offline sales. */
 export type { Chance, Clock } from './clock.ts';
 export { systemClock } from './clock.ts';
 export type { PeerMessage } from './data-connection.ts';

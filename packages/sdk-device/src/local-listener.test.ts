@@ -1,4 +1,4 @@
-// The local listener over real TLS: who may ask, what, and how much.
+// The local listener over real TLS: permitted clients, requests and sizes.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';

@@ -1,4 +1,4 @@
-/** Listens for points of sale in the shop, by HTTPS and WebSockets at `/nexo`, for the time when the cloud is away. */
+/** Accepts points of sale in the local network over HTTPS and WebSockets at `/nexo`. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -8,41 +8,41 @@ import { type LocalPeer, serveSockets } from './local-sockets.ts';
 import { leaveBodyUnread } from './unread-body.ts';
 
 /**
- * What a local listener needs. The port that points of sale have built in is 8443.
+ * The options of a local listener. Points of sale use port 8443 by default.
  *
  * @example
  * const options: LocalListenerOptions = { host: '127.0.0.2', port: 8443, cert, key, handle };
  */
 export type LocalListenerOptions = {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Of the terminal. Left out: plain HTTP, on this machine alone. */
+  /** The certificate of the terminal. Without it: plain HTTP, on this machine only. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** Whoever may connect must have a certificate of it. */
+  /** Clients must have a certificate from this authority. */
   readonly clientCa?: string | Buffer;
-  /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
+  /** The time limit of a request in ms; default 10 s for its head and 30 s in total. */
   readonly patience?: { readonly headMs: number; readonly allMs: number };
   /**
-   * The answer to a message; to an abort there is none: an empty 200, and nothing on a WebSocket. The
-   * signal: the asker has left. Who came by a WebSocket is `peer`, to whom more can be said: events,
-   * and requests for its screen and its printer.
+   * Returns the answer to a message. An abort has no answer: an empty 200, or nothing on a
+   * WebSocket. The signal aborts when the client has disconnected. `peer` is a WebSocket client,
+   * which can also receive events and requests for its display and printer.
    */
   handle(message: string, signal: AbortSignal, peer?: LocalPeer): Promise<string | undefined>;
-  /** Hears what `handle` throws; the asker is told 500. */
+  /** Receives an error that `handle` throws; the client receives a 500. */
   onFault?(error: unknown): void;
 };
 
 /**
- * A listener that is open.
+ * An open listener.
  *
  * @example
  * const { url }: LocalListener = await openLocalListener(options);
  */
 export type LocalListener = {
   readonly url: string;
-  /** The same for WebSockets. */
+  /** The same address for WebSockets. */
   readonly socketUrl: string;
   close(): Promise<void>;
 };
@@ -51,13 +51,13 @@ const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 const paths = new Set(['/nexo', '/nexo/']);
 const connectionsMax = 64;
 const usualPatience = { headMs: 10_000, allMs: 30_000 };
-/** How often it is looked whose time is over. */
+/** How often the server checks the time limits. */
 const lookEveryMs = 500;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
-  // The response to a body that is too long needs the connection.
+  // A response to a body that is too long needs the open connection.
   const parts: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   for await (const chunk of parts) {
     length += chunk.length;
@@ -73,12 +73,13 @@ function end(response: ServerResponse, status: number, body = ''): void {
 }
 
 /**
- * Opens a listener for messages of points of sale in the same network: the same messages that come
- * through the cloud. One by HTTPS gets one answer; one by a WebSocket may be spoken to at any time.
+ * Opens a listener for messages of points of sale in the same network. The messages are the same as
+ * through the cloud. An HTTPS request gets one answer; a WebSocket can receive messages at any
+ * time.
  *
- * @param options - where, with which certificate, and who answers
+ * @param options - the address, the certificate and the handler
  * @returns the listener, once it is open
- * @throws Error where the port is taken, or without TLS beyond this machine
+ * @throws Error if the port is in use, or without TLS on an address outside this machine
  * @example
  * ```ts
  * const listener = await openLocalListener({
@@ -102,7 +103,7 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
       response.setHeader('allow', 'POST');
       return refuse(405);
     }
-    // A page in a browser could reach the terminal; it cannot hide where it comes from.
+    // Refuses web pages: a browser sends the Origin header of the page with the request.
     if (request.headers.origin !== undefined) return refuse(403);
     const message = await bodyOf(request);
     if (message === undefined) return refuse(413);

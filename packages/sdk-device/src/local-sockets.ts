@@ -1,4 +1,4 @@
-/** WebSockets of points of sale in the shop: messages both ways, for as long as they are there. */
+/** WebSockets of points of sale in the local network, with messages both ways. */
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { connectorLimits } from '@switchyard/contract';
@@ -6,15 +6,17 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { DeviceError, invalid, textOf } from './errors.ts';
 
 /**
- * A point of sale that came by a WebSocket.
+ * A point of sale that connected over a WebSocket.
  *
  * @example
  * const shown = async (peer: LocalPeer) => peer.send(displayRequest);
  */
 export type LocalPeer = {
-  /** @throws DeviceError `not_connected`, `message_too_large`, `slow_connection`, `connection_lost` */
+  /**
+   * @throws DeviceError `not_connected`, `message_too_large`, `slow_connection`, `connection_lost`
+   */
   send(message: string): Promise<void>;
-  /** Aborted once it has gone. */
+  /** Aborted when the point of sale has disconnected. */
   readonly gone: AbortSignal;
 };
 
@@ -26,12 +28,12 @@ type Deps = {
 
 const secondMs = 1000;
 const missedPingsMax = 2;
-/** Messages of one peer that are worked on; more are not read before that. */
+/** How many messages of a peer may run at a time; the server then stops reading from it. */
 const runningMax = 16;
-/** What may wait for a slow network before `send` refuses. */
+/** The most bytes that may wait for a slow network; `send` then refuses more. */
 const queuedBytesMax = 4_194_304;
 const fragmentsMax = 1024;
-/** How long a peer may take to answer a closing. */
+/** How long a peer may take to answer a close frame. */
 const closeMs = 1000;
 const closes = { notText: 1003, fault: 1011, away: 1001 } as const;
 
@@ -41,7 +43,9 @@ function refuse(socket: Duplex, status: number): void {
   socket.end(lines.join('\r\n'), () => socket.destroy());
 }
 
-/** A peer that answers no ping is gone, whatever the operating system believes. */
+/**
+ * Closes the socket if the peer answers no pings, even if the operating system reports it as open.
+ */
 function beat(socket: WebSocket): void {
   let missed = 0;
   const alive = () => {
@@ -82,7 +86,7 @@ function peerOf(socket: WebSocket, gone: AbortSignal): LocalPeer {
   };
 }
 
-/** Serves WebSockets of a server beside its requests. */
+/** Accepts WebSockets on a server that also handles requests. */
 export function serveSockets(server: Server, deps: Deps): { close(): void } {
   const open = new Set<WebSocket>();
   const options = {
@@ -91,7 +95,7 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
     perMessageDeflate: false,
     maxPayload: connectorLimits.messageMaxBytes,
     maxFragments: fragmentsMax,
-    // ws knows it from 8.19 on; its types do not yet.
+    // `ws` supports it from 8.19 on, but its types do not include it yet.
     closeTimeout: closeMs,
   };
   const sockets = new WebSocketServer(options);
@@ -102,7 +106,7 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
     let running = 0;
     open.add(socket);
     beat(socket);
-    // What is wrong with a frame, `ws` has told the peer by its code, and ends the connection.
+    // `ws` reports a bad frame to the peer with a close code and ends the connection.
     socket.on('error', () => gone.abort());
     socket.on('close', () => {
       open.delete(socket);
@@ -132,10 +136,10 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
-    // A peer that goes away meanwhile is nobody's fault.
+    // A peer that disconnects during the upgrade is not a fault.
     socket.on('error', () => socket.destroy());
     if (!deps.isPath(path)) return refuse(socket, 404);
-    // A page in a browser could reach the terminal; it cannot hide where it comes from.
+    // Refuses web pages: a browser sends the Origin header of the page with the request.
     if (request.headers.origin !== undefined) return refuse(socket, 403);
     sockets.handleUpgrade(request, socket, head, serve);
   });

@@ -1,10 +1,11 @@
-/** What the parts of this package do, for whoever runs the terminal: never what passes through them. */
+/** Logs the actions of this package for the operator of the terminal, without the data itself. */
 import { defined } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 
 /**
- * Takes lines of a log: pino's own, or anything with these three. Lines tell names, codes, sizes and
- * times: no message, body, card, token or secret, and no identifier of a customer.
+ * Receives log lines: a pino logger, or an object with these three methods. Lines contain names,
+ * codes, sizes and times. They never contain a message, body, card, token or secret, or an
+ * identifier of a customer.
  *
  * @example
  * const client = createDeviceClient({ ...settings, log: pino() });
@@ -17,7 +18,7 @@ export type DeviceLog = {
 
 type Write = (facts: Readonly<Record<string, unknown>>, text: string) => void;
 
-/** A log that throws is the fault of its owner: it is told as an uncaught one, and stops no payment. */
+/** An exception of the log becomes an uncaught exception and does not stop a payment. */
 const guarded =
   (write: Write): Write =>
   (facts, text) => {
@@ -39,7 +40,9 @@ export function guardedLog(log: DeviceLog | undefined): DeviceLog {
   };
 }
 
-/** What may be told of a fault: its text can hold words of others. */
+/**
+ * The facts of a fault that may be logged. Its text is left out, as it can contain external data.
+ */
 export function faultFacts(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof DeviceError)) return { code: 'failed' };
   const { kind, code, status, retryable, correlationId } = error;

@@ -1,9 +1,9 @@
-/** What a terminal may sell on its own: rules without a clock or a file. */
+/** Decides which sales a terminal may make offline; pure rules without a clock or a file. */
 import { createHmac } from 'node:crypto';
 import type { ProcessRequest } from '@switchyard/contract';
 
 /**
- * Limits of the sales that wait in a queue. What is left out is not limited, but for the count.
+ * Limits of the sales in the queue. A missing limit means no limit, except for `count`.
  *
  * @example
  * const limits: OfflineLimits = {
@@ -12,15 +12,15 @@ import type { ProcessRequest } from '@switchyard/contract';
  * };
  */
 export type OfflineLimits = {
-  /** Sales that wait at a time; 1,000 where it is left out. */
+  /** How many sales may wait at a time; default 1,000. */
   readonly count?: number;
-  /** All that wait, by currency, in minor units; a currency that is not named is not sold. */
+  /** The sum of all waiting sales, by currency, in minor units. Other currencies are refused. */
   readonly sums?: Readonly<Record<string, number>>;
-  /** One sale, by currency: the floor limit. A currency that is not named is not sold. */
+  /** The floor limit: the highest amount of one sale, by currency. Other currencies are refused. */
   readonly amounts?: Readonly<Record<string, number>>;
-  /** Nothing more is sold once the oldest sale has waited for so long. */
+  /** The terminal makes no more offline sales when the oldest sale has waited for this time. */
   readonly ageHours?: number;
-  /** Of one card, among those that wait. */
+  /** Limits of one card among the waiting sales. */
   readonly perCard?: {
     readonly count?: number;
     readonly sums?: Readonly<Record<string, number>>;
@@ -28,7 +28,7 @@ export type OfflineLimits = {
 };
 
 /**
- * Why a terminal may not sell on its own.
+ * Why a terminal may not make an offline sale.
  *
  * @example
  * if (error.code === 'offline_amount') askForAnotherWay();
@@ -58,7 +58,7 @@ const above = (
   sum: number,
 ) => limits !== undefined && sum > (limits[currency] ?? 0);
 
-/** @returns why not, or undefined */
+/** @returns the reason of the refusal, or undefined */
 export function refusalOf(
   sale: Omit<Waiting, 'authorizedAt'>,
   waiting: readonly Waiting[],
@@ -82,7 +82,7 @@ export function refusalOf(
   return above(limits.perCard.sums, currency, sumOf(ofCard)) ? 'offline_card_sum' : undefined;
 }
 
-/** What can be decided later only by the platform: no PIN, no confirmation, nothing partial. */
+/** False for sales that need the platform: for example with a PIN or a partial approval. */
 export function isSellable(sale: ProcessRequest): boolean {
   const { pinblock, confirmWithinSeconds, partialApproval, orderChannel, purpose, captureMode } =
     sale;
@@ -101,7 +101,7 @@ const trackForm = /^;?(\d{12,19})[=D]/i;
 const chipNumberForm = /5A([0-9A-F]{2})/gi;
 const chipTrackForm = /57[0-9A-F]{2}(\d{12,19})D/i;
 
-/** The number of a card that the terminal can read; of one that is encrypted it has none. */
+/** The card number, if the terminal can read it; undefined for encrypted card data. */
 function numberIn({ instrument }: ProcessRequest): string | undefined {
   const { card, track2, emvData } = instrument as {
     card?: { number?: string };
@@ -120,7 +120,7 @@ function numberIn({ instrument }: ProcessRequest): string | undefined {
   return undefined;
 }
 
-/** Tells cards apart and is of no use elsewhere: a keyed hash, of which half is kept. */
+/** Identifies a card among offline sales by a keyed hash, of which only half is stored. */
 export function cardOf(sale: ProcessRequest, key: Buffer): string | undefined {
   const number = numberIn(sale);
   if (number === undefined) return undefined;

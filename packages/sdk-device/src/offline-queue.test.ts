@@ -1,4 +1,4 @@
-// The queue of offline sales: limits, the sealed file, uploads, and processes that are killed.
+// The queue of offline sales: limits, the sealed file, uploads, and killed processes.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -65,7 +65,7 @@ describe('a queue of offline sales', () => {
     queue.close();
     const bytes = readFileSync(options.file, 'latin1');
     assert.equal(statSync(options.file).mode & 0o777, 0o600);
-    // Three letters or four digits alone come about by chance, but not in two files.
+    // Random bytes can contain three letters or four digits, but not in both files.
     const texts = [bytes, readFileSync(other.options.file, 'latin1')].map((text) =>
       [
         text,
@@ -252,7 +252,7 @@ describe('a queue of offline sales', () => {
       queue.add(sale(`s${made}`), approval);
       if (statSync(options.file).size < before) {
         shorter += 1;
-        // As a process finds it after a kill: nothing was closed.
+        // The state after a kill: the queue was not closed.
         const found = openOfflineQueue(options);
         assert.equal(found.sales[0]?.terminalSequence, made);
         assert.deepEqual(found.sales, queue.sales);
@@ -294,7 +294,7 @@ describe('a queue of offline sales', () => {
 
   test('a process that is killed loses nothing that it was promised', async () => {
     const file = join(folder, 'killed', 'queue');
-    // At once: a stream would keep what it says for a turn of the event loop that never comes.
+    // Writes synchronously: a stream would wait for the event loop, which this program blocks.
     const program = `
       import { writeSync } from 'node:fs';
       import { openOfflineQueue } from '${new URL('./offline-queue.ts', import.meta.url).href}';

@@ -1,4 +1,4 @@
-/** Sales that a terminal has approved alone: kept encrypted until the platform has them. */
+/** Stores the sales that a terminal approved offline, encrypted, until the platform has them. */
 import { hkdfSync } from 'node:crypto';
 import {
   defined,
@@ -21,8 +21,7 @@ import type { PaymentClient } from './payment-client.ts';
 import { openSealedFile } from './sealed-file.ts';
 
 /**
- * What a queue needs. The key is the terminal's: it lies where the terminal keeps its keys, and not
- * beside the file.
+ * The options of a queue. Store the key in the terminal's key store, not beside the file.
  *
  * @example
  * const options: OfflineQueueOptions = { file: 'data/offline', key, limits: { count: 200, ageHours: 72 } };
@@ -32,25 +31,25 @@ export type OfflineQueueOptions = {
   /** 32 bytes. */
   readonly key: Uint8Array;
   readonly limits?: OfflineLimits;
-  /** The hardware that counts, where the device could be given another one. */
+  /** The serial number of the hardware, if the device identifier can move to other hardware. */
   readonly serialNumber?: string;
   readonly clock?: Clock;
 };
 
 /**
- * How chip or terminal approved a sale.
+ * How the chip or the terminal approved a sale.
  *
  * @example
  * const approval: OfflineApproval = { authorizationCode: '9A01B2', reason: 'NoConnection' };
  */
 export type OfflineApproval = {
-  /** Of chip or terminal, 1 to 6 letters and digits. */
+  /** From the chip or the terminal, 1 to 6 letters and digits. */
   readonly authorizationCode: string;
   readonly reason: OfflineReason;
 };
 
 /**
- * A sale that waits.
+ * A sale in the queue.
  *
  * @example
  * const { clientTransactionId, terminalSequence }: OfflineSale = queue.add(sale, approval);
@@ -62,14 +61,14 @@ export type OfflineSale = {
   readonly terminalSequence: number;
   readonly authorizedAt: string;
   /**
-   * The platform will not take it: its code. It waits until somebody has looked at it, or with
-   * `entity_out_of_scope` until the terminal is back where the sale was made.
+   * The code with which the platform refused the sale. It waits until the operator discards it.
+   * With `entity_out_of_scope` it waits until the terminal is back at the merchant of the sale.
    */
   readonly refused?: string;
 };
 
 /**
- * What became of a sale. `Unsent` ends a run: it and those behind it are tried in the next one.
+ * The result of an upload. `Unsent` ends the run; the next run sends this sale and the later ones.
  *
  * @example
  * if (result.outcome === 'Refused') callSupport(result.sale, result.code);
@@ -86,16 +85,16 @@ export type UploadResult =
  * const queue: OfflineQueue = openOfflineQueue(options);
  */
 export type OfflineQueue = {
-  /** Sales that wait, those that were refused among them, in the order in which they were made. */
+  /** Waiting and refused sales, in the order in which they were made. */
   readonly sales: readonly OfflineSale[];
   /** Durable when it returns. @throws DeviceError with an {@link OfflineRefusal} as its code */
   add(sale: ProcessRequest, approval: OfflineApproval): OfflineSale;
-  /** Sends what waits, one after the other; a second call meanwhile joins the first. */
+  /** Uploads the waiting sales one after the other. A call during an upload joins that upload. */
   upload(
     payments: Pick<PaymentClient, 'sell'>,
     options?: { signal?: AbortSignal; onResult?(result: UploadResult): void },
   ): Promise<UploadResult[]>;
-  /** Somebody has looked at a sale that was refused: it is forgotten. */
+  /** Deletes a refused sale after the operator has checked it. */
   discard(clientTransactionId: string): void;
   close(): void;
 };
@@ -117,8 +116,8 @@ const linesMax = 2_000;
 const codeForm = /^[A-Za-z0-9]{1,6}$/;
 const passingStatus = new Set([401, 403, 408, 429]);
 /**
- * The sale names a merchant, a store or a device, and the terminal is somebody else's now. It holds up none of those
- * that are made there, and is tried again in each run: the terminal may come back.
+ * The sale names a merchant, a store or a device that the terminal no longer belongs to. It does
+ * not block other sales, and each run tries it again because the terminal may return.
  */
 const elsewhere = 'entity_out_of_scope';
 
@@ -157,7 +156,10 @@ function readLines(lines: readonly Line[]): { entries: Map<string, Entry>; count
   return { entries, count };
 }
 
-/** What somebody can still mend, or a moment, is no end of a sale that was made. */
+/**
+ * False for faults that pass by themselves or that the operator can correct: the sale stays in the
+ * queue.
+ */
 function isFinal({ kind, retryable, status, problem }: DeviceError): boolean {
   return (
     kind === 'Refused' && problem !== undefined && !retryable && !passingStatus.has(status ?? 0)
@@ -165,13 +167,14 @@ function isFinal({ kind, retryable, status, problem }: DeviceError): boolean {
 }
 
 /**
- * Opens a queue of offline sales in a file of its own, mode 0600: each line is sealed with AES-256-GCM
- * and bound to its place. One process uses it at a time. A kill loses nothing that `add` has returned,
- * and sends nothing twice: the platform knows a sale by its identifier and by its number.
+ * Opens a queue of offline sales in its own file with mode 0600. Each line is sealed with
+ * AES-256-GCM and bound to its line number. Only one process may use the file at a time. After a
+ * kill, no sale is lost that `add` returned, and none is booked twice: the platform detects a
+ * repeated sale by its identifier and its sequence number.
  *
  * @param options - file, key and limits
- * @returns the queue, with what an earlier process left
- * @throws DeviceError `queue_damaged` where a line was changed or the key is another; `key_invalid`
+ * @returns the queue, with the sales of an earlier process
+ * @throws DeviceError `queue_damaged` if a line was changed or the key is wrong; `key_invalid`
  * @example
  * ```ts
  * const queue = openOfflineQueue({ file: 'data/offline', key, limits: { count: 200, sums: { EUR: 500_000 } } });
@@ -191,7 +194,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
   let written = file.lines.length;
   let uploading: Promise<UploadResult[]> | undefined;
 
-  /** Made shorter before it grows: then what is remembered here is what the file says. */
+  /** Compacts the file before it appends, so that the file and the memory stay the same. */
   function write(line: Line): void {
     if (written >= linesMax + entries.size) {
       const puts = [...entries.values()].map((put): Line => ({ put }));
@@ -265,7 +268,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     let isMoved = false;
     for (const entry of [...entries.values()].filter(isToSend)) {
       if (signal?.aborted === true) break;
-      // One that names no merchant would be booked for the one where the terminal is now.
+      // The platform would book a sale without a merchant for the terminal's current merchant.
       const isHeld = isMoved && entry.sale.merchantId === undefined;
       const result = isHeld ? heldBack(entry) : await send(payments, entry, signal);
       results.push(result);

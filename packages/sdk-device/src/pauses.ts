@@ -1,12 +1,14 @@
-/** How long to wait before the next try: by chance, so that thousands do not come back at once. */
+/**
+ * Computes random pauses before the next attempt, so that terminals do not reconnect all at once.
+ */
 import { connectorLimits } from '@switchyard/contract';
 import type { Chance } from './clock.ts';
 
 export type PauseTimes = {
-  /** The first pause is at most so long; each further one twice that. */
+  /** The upper limit of the first pause; the limit doubles with each attempt. */
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Where the platform said that it will not change its mind; somebody has to change something. */
+  /** The pause after a refusal that is not retryable; the operator must change something first. */
   readonly refusedMs: number;
 };
 
@@ -19,13 +21,13 @@ export const defaultPauses: PauseTimes = {
 const secondMs = 1000;
 const doublingsMax = 30;
 
-/** Full jitter: anything from nothing to the limit, which doubles. */
+/** Full jitter: a random pause from zero to a limit that doubles with each attempt. */
 export function pauseAfter(attempt: number, chance: Chance, times: PauseTimes): number {
   const most = Math.min(times.longestMs, times.firstMs * 2 ** Math.min(attempt, doublingsMax));
   return Math.round(chance() * most);
 }
 
-/** From half of it to all of it: to come back at once would be of no use. */
+/** A random pause from half of the limit to the limit; an earlier attempt would fail again. */
 export function pauseAfterRefusal(chance: Chance, { refusedMs }: PauseTimes): number {
   return Math.round(refusedMs * (1 + chance()) * 0.5);
 }

@@ -1,4 +1,4 @@
-// Payments, tokens, codes and the till against a small platform over real TLS.
+// Payments, tokens, codes and the till, with a small platform over real TLS.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ function closing<Thing extends { close(): void }>(thing: Thing): Thing {
 const tls = () => ({ ca: certificates.ca, ...certificates.device });
 const client = (more = {}): PaymentClient =>
   closing(createPaymentClient({ baseUrl: platform.url, tokens, tls: tls(), clock, ...more }));
-/** One answer after the other; the last one from then on. */
+/** Sets the answers in order; the last one repeats. */
 function script(...told: Told[]): void {
   let next = 0;
   platform.answer = () => told[Math.min(next++, told.length - 1)] as Told;
@@ -365,7 +365,7 @@ describe('a till', () => {
     const signIn = async () => ({ username: 'u', password: 'p' });
     const of = { deviceAuthUrl: platform.url, clientId: 'c', tls: tls(), signIn };
     const one = till('1A', { tokens: closing(passwordTokens(of)) });
-    // Over at once: each call asks for another one.
+    // The token expires at once, so each call requests a new one.
     const given: Told = { status: 200, body: { access_token: 'a', expires_in: 0 } };
     const paid = { status: 200, body: transaction };
     let token: Told = { status: 401, body: { error: 'invalid_client' } };

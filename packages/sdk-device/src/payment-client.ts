@@ -1,4 +1,4 @@
-/** Card payments: each call once, and the sale until it is known what became of it. */
+/** Card payments: one request for each call; a sale is retried until its outcome is known. */
 
 import {
   type AllowedOperations,
@@ -19,7 +19,7 @@ import type { DeviceTls } from './tls.ts';
 import type { TokenSource } from './tokens.ts';
 
 /**
- * What a client of payments needs.
+ * The options of a payment client.
  *
  * @example
  * const options: PaymentClientOptions = { baseUrl: 'https://pay.example', tokens, tls: { ca, cert, key } };
@@ -28,16 +28,16 @@ export type PaymentClientOptions = {
   readonly baseUrl: string;
   readonly tokens: TokenSource;
   readonly tls?: DeviceTls;
-  /** Of one try; 30,000 where it is left out. */
+  /** The time limit of one attempt; default 30,000. */
   readonly timeoutMs?: number;
-  /** Tries of a sale whose answer was lost, each under the same identifier; 3 where it is left out. */
+  /** How often a sale without an answer is sent, with the same identifier; default 3. */
   readonly saleTries?: number;
   readonly log?: DeviceLog;
   readonly clock?: Clock;
 };
 
 /**
- * Card payments of a terminal. Every call takes a signal. A call whose answer was lost throws a
+ * Card payments of a terminal. Every call accepts a signal. A call without an answer throws a
  * `DeviceError` of kind `Unknown`.
  *
  * @example
@@ -45,11 +45,12 @@ export type PaymentClientOptions = {
  */
 export type PaymentClient = {
   /**
-   * A sale. Where the answer is lost it is asked again under the same `clientTransactionId`: it is
-   * processed once. A decline is an answer, no error.
+   * Makes a sale. If no answer arrives, it sends the sale again with the same
+   * `clientTransactionId`, and the platform processes it once. A decline is an answer, not an
+   * error.
    */
   sell(sale: ProcessRequest, signal?: AbortSignal): Promise<Transaction>;
-  /** By either identifier; `waitSeconds` waits for a change. */
+  /** Finds a transaction by either identifier; `waitSeconds` waits for a change. */
   find(id: string, options?: { waitSeconds?: number; signal?: AbortSignal }): Promise<Transaction>;
   confirm(id: string, signal?: AbortSignal): Promise<Transaction>;
   capture(id: string, request?: CaptureRequest, signal?: AbortSignal): Promise<Transaction>;
@@ -66,11 +67,17 @@ const defaultTries = 3;
 const retryMs = 1_000;
 const probeMs = 5_000;
 const extraWaitMs = 10_000;
-/** They speak of the caller, of the address or of the moment, and say nothing of what came before. */
+/**
+ * Statuses about the caller, the address or a temporary state; they do not prove the outcome of a
+ * sale.
+ */
 const statusesOfTheCall: readonly number[] = [401, 403, 404, 408, 429];
 const statusFirstOfServer = 500;
 
-/** A refusal of this very sale: what was sent before under its identifier was none either. */
+/**
+ * True if the platform refused this sale. Earlier attempts with its identifier were not processed
+ * either.
+ */
 function isOfTheSale({ kind, retryable, problem, status = 0 }: DeviceError): boolean {
   if (kind !== 'Refused' || retryable || problem === undefined) return false;
   return status < statusFirstOfServer && !statusesOfTheCall.includes(status);
@@ -79,7 +86,7 @@ function isOfTheSale({ kind, retryable, problem, status = 0 }: DeviceError): boo
 /**
  * Makes a client of the card payments.
  *
- * @param options - where the platform is, and whose token counts
+ * @param options - the address of the platform and the token source
  * @returns the client; call `close` when it is no longer needed
  * @throws DeviceError `address_invalid`
  * @example
@@ -100,7 +107,9 @@ export function createPaymentClient(options: PaymentClientOptions): PaymentClien
   const post = <Body>(path: string, body: Body, signal?: AbortSignal): Promise<Transaction> =>
     calls.post(path, body, { ...limits, signal });
 
-  /** What came before makes it unknown: a try that was not sent does not make it known again. */
+  /**
+   * If an attempt had an unknown outcome, a later attempt that was not sent does not change that.
+   */
   async function sell(sale: ProcessRequest, signal?: AbortSignal): Promise<Transaction> {
     let unknown: DeviceError | undefined;
     for (let tried = 1; ; tried += 1) {

@@ -1,4 +1,6 @@
-/** Calls of the platform's API with a token: JSON in and out, and refusals as errors of this package. */
+/**
+ * Calls the platform's API with a token and JSON, and converts refusals to errors of this package.
+ */
 
 import { defined, type Problem } from '@switchyard/contract';
 import { demandHttps } from './addresses.ts';
@@ -26,11 +28,11 @@ export type PlatformCalls = {
 const outcomes = new Set(['NotProcessed', 'Processed', 'Unknown']);
 const statusFirstOfServer = 500;
 const unauthorized = 401;
-/** Where payments have their identifiers in a path, and what stands there instead. */
+/** The position of identifiers in payment paths, and the other words at this position. */
 const idAt = 4;
 const noIds = new Set(['process', 'technical']);
 
-/** Identifiers are the customer's business, and a log's nobody's. */
+/** Removes identifiers from a path, because the log must not contain them. */
 const shapeOf = (path: string): string =>
   (path.split('?')[0] ?? '')
     .split('/')
@@ -46,7 +48,9 @@ function problemIn(body: string): Problem | undefined {
   }
 }
 
-/** An error of a proxy tells nothing of what became of the request behind it. */
+/**
+ * Without a problem body, as from a proxy, a 5xx does not say whether the request was processed.
+ */
 export function errorOf({ status, headers, body }: HttpAnswer): DeviceError {
   const problem = problemIn(body);
   const seconds = Number(headers['retry-after']);
@@ -65,14 +69,14 @@ export function errorOf({ status, headers, body }: HttpAnswer): DeviceError {
   });
 }
 
-/** Whatever keeps a token from being given: the call itself was never sent. */
+/** Gets a token. Without one, the call itself was never sent. */
 async function tokenFrom(tokens: TokenSource, signal?: AbortSignal): Promise<string> {
   try {
     return await tokens.get(signal);
   } catch (error) {
     if (!(error instanceof DeviceError)) throw error;
     const { kind, code, retryable, retryAfterMs, status } = error;
-    // A refusal of these credentials will be the same next time; one of a moment says nothing of them.
+    // Credentials that were refused stay refused; a temporary failure becomes `NotSent`.
     const isOfTheMoment = kind === 'Unknown' || (kind === 'Refused' && retryable);
     if (!isOfTheMoment) throw error;
     const facts = { code, retryable, retryAfterMs, status, cause: error };
@@ -127,7 +131,7 @@ export function createPlatformCalls(options: {
     return { ...answer, token };
   }
 
-  /** A token may have been revoked before its time: another one is tried at once, and once. */
+  /** Retries once with a new token, because the platform can revoke a token before it expires. */
   async function answered<Answer>(
     method: 'GET' | 'POST',
     path: string,

@@ -1,4 +1,4 @@
-// A small platform for tests, over real TLS with client certificates: answers as a test tells it to.
+// A small platform for tests, over real TLS with client certificates; tests set its answers.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -16,7 +16,7 @@ export type Asked = {
   readonly headers: IncomingMessage['headers'];
 };
 
-/** JSON with its status, or whatever a test does to the connection. */
+/** A status with JSON, or a function that handles the connection. */
 export type Told =
   | { readonly status: number; readonly body?: unknown }
   | ((raw: ServerResponse) => void);

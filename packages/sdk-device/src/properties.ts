@@ -1,4 +1,4 @@
-/** The configuration properties of a device payment application, as the specification names them. */
+/** The configuration properties of a device payment application, with the specification's names. */
 
 import { readFileSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
@@ -7,8 +7,8 @@ import { DeviceError, textOf } from './errors.ts';
 import type { DeviceTls } from './tls.ts';
 
 /**
- * The properties by their names. `ssl_profile_crt` is the place of a PEM file with the certificate of
- * the device and those above it; its private key may stand in it too.
+ * The properties by their names. `ssl_profile_crt` is the path of a PEM file with the certificate
+ * chain of the device. The file may also contain its private key.
  *
  * @example
  * const properties: DeviceProperties = {
@@ -28,7 +28,7 @@ export type DeviceProperties = {
 };
 
 /**
- * Credentials of `custom_registration_data`, and whatever else stands there; sent with the registration.
+ * Credentials and other members of `custom_registration_data`; sent with the registration.
  *
  * @example
  * const data: RegistrationData = { client_id: 'acme-device', client_secret: clientSecret };
@@ -36,7 +36,7 @@ export type DeviceProperties = {
 export type RegistrationData = Readonly<Record<string, unknown>>;
 
 /**
- * What the properties say, as `createDeviceClient` takes it.
+ * The settings from the properties, in the form of `createDeviceClient`.
  *
  * @example
  * const { registerUrl, tls }: PropertySettings = readDeviceProperties(properties);
@@ -48,18 +48,18 @@ export type PropertySettings = {
 };
 
 /**
- * What the properties do not tell.
+ * Settings that the properties do not contain.
  *
  * @example
  * const more: PropertyOptions = { ca: readFileSync('ca.pem', 'utf8') };
  */
 export type PropertyOptions = {
-  /** The authority of the platform, where it is none that Node knows. */
+  /** The certificate authority of the platform, if Node does not know it. */
   readonly ca?: string | Buffer;
-  /** The private key, where the file of the certificate does not hold it. */
+  /** The private key, if the certificate file does not contain it. */
   readonly key?: string | Buffer;
   readonly passphrase?: string;
-  /** Left out: of the file system. */
+  /** Default: reads from the file system. */
   readFile?(path: string): string;
 };
 
@@ -76,11 +76,10 @@ const names: readonly (keyof DeviceProperties)[] = [
 ];
 
 /**
- * Reads properties that are written as lines `name=value`; lines that begin with `#` and names that
- * nobody knows say nothing.
+ * Reads properties from lines `name=value`. It ignores lines that begin with `#` and unknown names.
  *
- * @param text - of the file
- * @returns the properties that it names
+ * @param text - the text of the file
+ * @returns the known properties
  * @example
  * const properties = parseDeviceProperties(readFileSync('terminal.properties', 'utf8'));
  */
@@ -96,7 +95,7 @@ export function parseDeviceProperties(text: string): DeviceProperties {
   );
 }
 
-/** Says what is wrong, and never what stood there: it can be a secret. */
+/** Reports a fault without the value, because the value can be a secret. */
 function readRegistrationData(text: string, faults: string[]): RegistrationData | undefined {
   try {
     const data: unknown = JSON.parse(text);
@@ -104,7 +103,7 @@ function readRegistrationData(text: string, faults: string[]): RegistrationData 
       return data as RegistrationData;
     }
   } catch {
-    // Its text could be quoted in the fault.
+    // The message of the JSON error could quote the value.
   }
   faults.push('custom_registration_data is no JSON object');
   return undefined;
@@ -157,10 +156,10 @@ function checkProfile(properties: DeviceProperties, faults: string[]): void {
 /**
  * Reads the properties of the specification into what {@link createDeviceClient} takes.
  *
- * @param properties - by their names
- * @param options - the private key and the platform's authority, where they lie elsewhere
+ * @param properties - the properties by their names
+ * @param options - the private key and the platform's authority, if other files contain them
  * @returns address, TLS and registration data
- * @throws DeviceError `properties_invalid`, naming all faults at once and no value
+ * @throws DeviceError `properties_invalid` with all faults and without values
  * @example
  * ```ts
  * const properties = parseDeviceProperties(readFileSync('terminal.properties', 'utf8'));

@@ -1,4 +1,4 @@
-/** QR payments: begun, followed over breaks until they end, cancelled and refunded. */
+/** QR payments: create, follow across connection breaks until the end, cancel and refund. */
 import type { IncomingMessage } from 'node:http';
 import type {
   QrCancelRequest,
@@ -19,7 +19,7 @@ import type { DeviceTls } from './tls.ts';
 import type { TokenSource } from './tokens.ts';
 
 /**
- * What a client of QR payments needs: the token of a device.
+ * The options of a QR client; the token must belong to a device.
  *
  * @example
  * const options: QrClientOptions = { baseUrl: 'https://pay.example', tokens, tls: { ca, cert, key } };
@@ -34,7 +34,7 @@ export type QrClientOptions = {
 };
 
 /**
- * Where to begin, and when to stop.
+ * The sequence after which to start, and a signal to stop.
  *
  * @example
  * const options: FollowOptions = { after: lastSequence, signal };
@@ -52,7 +52,7 @@ export type QrClient = {
   find(id: string, signal?: AbortSignal): Promise<QrTransactionWithEvents>;
   cancel(id: string, request?: QrCancelRequest, signal?: AbortSignal): Promise<QrOperationAnswer>;
   refund(id: string, request?: QrRefundRequest, signal?: AbortSignal): Promise<QrOperationAnswer>;
-  /** Each event once and in order, over breaks of the connection, until the payment has ended. */
+  /** Yields each event once and in order, across connection breaks, until the payment has ended. */
   follow(id: string, options?: FollowOptions): AsyncGenerator<QrEvent, void, undefined>;
   close(): void;
 };
@@ -61,7 +61,7 @@ const base = '/qrcode-payment/v1/transactions';
 const nothingLeft = 204;
 const ok = 200;
 const unauthorized = 401;
-/** The platform says something at least every 20 s. */
+/** The platform sends at least one line every 20 s. */
 const silenceMs = 60_000;
 const failuresMax = 60;
 
@@ -77,7 +77,7 @@ async function bodyOf(answer: IncomingMessage): Promise<string> {
 /**
  * Makes a client of the QR payments.
  *
- * @param options - where the platform is, and which device's token counts
+ * @param options - the address of the platform and the token source of the device
  * @returns the client; call `close` when it is no longer needed
  * @throws DeviceError `address_invalid`
  * @example
@@ -98,7 +98,7 @@ export function createQrClient(options: QrClientOptions): QrClient {
   const calls = createPlatformCalls(options);
   const at = (id: string, verb = '') => `${base}/${encodeURIComponent(id)}${verb}`;
 
-  /** @throws DeviceError for what will not pass; undefined where nothing is left to tell */
+  /** @throws DeviceError for a refusal; returns undefined if there are no events left */
   async function open(id: string, after: number, signal: AbortSignal) {
     const token = await calls.token(signal);
     const answer = await calls.http.open({
@@ -119,17 +119,17 @@ export function createQrClient(options: QrClientOptions): QrClient {
     throw error;
   }
 
-  /** A break is mended; what the platform refuses for good is not. */
+  /** True for faults after which the client reconnects; false for a permanent refusal. */
   const mayPass = (error: unknown): boolean =>
     !(error instanceof DeviceError) ||
-    // The caller's own signal has been looked at: it was the silence.
+    // The caller's signal was checked before, so the silence limit aborted the stream.
     error.kind === 'Aborted' ||
     error.kind === 'NotSent' ||
     error.kind === 'Unknown' ||
     error.retryable ||
     error.status === unauthorized;
 
-  /** The events of one stream; gives back whether the payment has ended. */
+  /** Yields the events of one stream and returns whether the payment has ended. */
   async function* once(id: string, after: number, signal: AbortSignal | undefined): OneStream {
     const silence = new AbortController();
     const limit = signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]);
@@ -194,7 +194,7 @@ export function createQrClient(options: QrClientOptions): QrClient {
   };
 }
 
-/** @throws Error for what has no place among the events of a payment */
+/** @throws Error for data without a sequence number */
 function eventIn(data: string): QrEvent {
   const event = JSON.parse(data) as QrEvent | null;
   if (Number.isSafeInteger(event?.sequence)) return event as QrEvent;

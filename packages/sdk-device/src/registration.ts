@@ -1,4 +1,4 @@
-/** The first of the two connections: says who the device is, and hears where to go on. */
+/** The first connection: registers the device and receives the address of the data connection. */
 import { connectorLimits, defined, type RegisteredMessage } from '@switchyard/contract';
 import { demandWss } from './addresses.ts';
 import { type Clock, within } from './clock.ts';
@@ -39,16 +39,16 @@ type Members = Readonly<Record<string, unknown>>;
 
 const longest = 3_600;
 const heartbeatSecondsMax = 300;
-/** Sixteen times what a platform usually allows. */
+/** Sixteen times the usual limit of a platform. */
 const messageBytesMax = 16_777_216;
 
-/** What is no count, or would stop the heart or fill the memory, is not believed. */
+/** Limits a number from the platform, to protect the heartbeat and the memory. */
 const numberOf = (value: unknown, otherwise: number, most: number): number =>
   typeof value === 'number' && Number.isInteger(value) && value > 0
     ? Math.min(value, most)
     : otherwise;
 
-/** @throws DeviceError with the word of the platform */
+/** @throws DeviceError with the error code of the platform */
 function refusalOf(message: Members): DeviceError {
   const error = (typeof message['error'] === 'object' ? message['error'] : null) as Members | null;
   const code = typeof error?.['code'] === 'string' ? error['code'] : 'unknown';
@@ -62,7 +62,7 @@ function refusalOf(message: Members): DeviceError {
   });
 }
 
-/** Read tolerantly: members that nobody knows say nothing, and numbers that are missing have a default. */
+/** Ignores unknown members and uses defaults for missing numbers. */
 function readAnswer(text: string, registerUrl: string): RegisteredMessage {
   let message: Members;
   try {

@@ -1,4 +1,4 @@
-/** A file of lines that nobody reads or changes without the key: AES-256-GCM, each line bound to its place. */
+/** A file of lines that are encrypted with AES-256-GCM and bound to their line numbers. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -18,11 +18,11 @@ import { dirname } from 'node:path';
 import { invalid } from './errors.ts';
 
 export type SealedFile = {
-  /** What was there when it was opened. */
+  /** The lines of the file when it was opened. */
   readonly lines: readonly unknown[];
   /** Durable when it returns. */
   append(line: unknown): void;
-  /** All anew, in one step: the old file is there until the new one is whole. */
+  /** Replaces all lines in one step; the old file stays until the new one is complete. */
   rewrite(lines: readonly unknown[]): void;
   close(): void;
 };
@@ -35,7 +35,7 @@ const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 const head = 'switchyard-offline-1 ';
 
-/** A key of its own for each file: no nonce meets the same key twice, whatever is copied. */
+/** Each file has its own key, so that a copied file never reuses a nonce with the same key. */
 function keyOf(key: Buffer, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', key, salt, 'switchyard offline queue', keyBytes));
 }
@@ -70,7 +70,7 @@ function syncDirectory(path: string): void {
 
 type Tail = { add(text: string): void; close(): void };
 
-/** The end of a file of whole lines. What was not promised is not left there: no half a line, no whole one. */
+/** The end of a file of complete lines. It removes a line whose append failed, complete or not. */
 function openTail(path: string, wholeBytes: number): Tail {
   const file = openSync(path, 'a', ownerOnly);
   let size = wholeBytes;
@@ -100,8 +100,8 @@ function openTail(path: string, wholeBytes: number): Tail {
 }
 
 /**
- * A line that was torn when the process ended was never promised to anybody, and is cut off; every
- * other one that cannot be read is damage, and is told.
+ * An incomplete last line was never confirmed, so the file is cut before it. Any other unreadable
+ * line is damage, and opening fails.
  *
  * @throws DeviceError queue_damaged, key_invalid
  */

@@ -1,3 +1,3 @@
-/** Why a WebSocket ended: apart from the socket itself, so that whoever reads types needs none of its library. */
+/** Why a WebSocket ended; a separate file, so that type users do not need the WebSocket library. */
 
 export type SocketEnd = { readonly code: number; readonly reason: string };

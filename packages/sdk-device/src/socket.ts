@@ -1,4 +1,4 @@
-/** Opens a WebSocket, and tells in the words of this package why it could not. */
+/** Opens a WebSocket and converts failures to errors of this package. */
 import type { IncomingMessage } from 'node:http';
 import { readRefusalBody, refusalText } from '@switchyard/contract';
 import { WebSocket } from 'ws';
@@ -9,9 +9,9 @@ import { type DeviceTls, tlsOptions } from './tls.ts';
 
 export type SocketEvents = {
   message(data: Buffer, isBinary: boolean): void;
-  /** Something came, if only a ping. */
+  /** Called for every message, ping and pong. */
   alive(): void;
-  /** Once, after it was open. */
+  /** Called once, after the socket was open. */
   closed(end: SocketEnd): void;
 };
 
@@ -29,12 +29,12 @@ const secondMs = 1000;
 const orderly = 1000;
 const lastStatusOfClient = 499;
 const refusalBytesMax = 16_384;
-/** Of a moment: a new registration may do, where the same request would not. */
+/** Temporary statuses: a new registration can succeed, although the same request would not. */
 const passing = new Set([404, 408, 410, 421, 425, 429]);
 
 /**
- * A handshake that is answered by HTTP: 4xx will be the same next time, but for those of a moment. A body that is
- * cut short, too long or late leaves the status.
+ * Reads an HTTP response to a handshake. A 4xx is permanent, except for temporary statuses. If the
+ * body is incomplete, too long or late, it uses only the status.
  */
 async function refusalOf(response: IncomingMessage, timeoutMs: number): Promise<DeviceError> {
   const { statusCode: status = 0, headers } = response;
@@ -70,11 +70,12 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       followRedirects: false,
       maxPayload: target.maxMessageBytes,
       handshakeTimeout: target.timeoutMs,
-      // ws knows it from 8.19 on; its types do not yet.
+      // `ws` supports it from 8.19 on, but its types do not include it yet.
       closeTimeout: target.timeoutMs,
     };
     const socket = new WebSocket(url, options);
-    // An open one is closed in order; a peer that is gone is waited for as long as for a handshake.
+    // An open socket closes with a close frame; `closeTimeout` ends the wait for a peer that is
+    // gone.
     const onAbort = () => (isOpen ? socket.close(orderly) : socket.terminate());
     signal.addEventListener('abort', onAbort);
     socket.on('message', (data, isBinary) => {
@@ -95,7 +96,7 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       });
     });
     socket.on('error', (error) => {
-      // What ends an open socket is told by its close.
+      // The `close` event reports the fault of an open socket.
       if (isOpen || isRefused) return;
       reject(
         signal.aborted

@@ -1,10 +1,10 @@
-// A clock that stands until a test moves it, and knows who waits.
+// A clock that moves only when a test advances it, and that lists the pending waits.
 import type { Clock } from './clock.ts';
 
 export type SteppedClock = Clock & {
-  /** Moves on, and wakes whoever is due. */
+  /** Moves the time forward and resolves the waits that are due. */
   advance(ms: number): void;
-  /** How long those who wait have still to wait, the shortest first. */
+  /** The remaining time of each pending wait, the shortest first. */
   waits(): number[];
 };
 

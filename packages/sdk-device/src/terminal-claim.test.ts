@@ -1,4 +1,4 @@
-// A terminal asks to be claimed, against a small platform over real TLS.
+// A terminal requests its claim, with a small platform over real TLS.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type TestCertificates, testCertificates } from './certificates.fixture.ts';

@@ -1,4 +1,7 @@
-/** How a terminal becomes claimed: by the certificate of its maker, or by a code that a person reads from it. */
+/**
+ * How a terminal is claimed: by its manufacturer certificate, or by a code that a user reads from
+ * it.
+ */
 import { randomInt } from 'node:crypto';
 import { type ClaimStatus, claimStatuses, defined } from '@switchyard/contract';
 import { demandHttps } from './addresses.ts';
@@ -7,13 +10,13 @@ import { createHttp } from './http.ts';
 import type { DeviceTls } from './tls.ts';
 import { refusalOf } from './token-requests.ts';
 
-/** Crockford's base 32: no letter looks like a digit. */
+/** Crockford's base 32, without letters that look like digits. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const groupLength = 4;
 
 /**
- * Makes a claim code for the display of the terminal. It is good for 15 minutes after the terminal has
- * sent it, so a new one is made each time that the terminal shows one.
+ * Makes a claim code for the display of the terminal. The code is valid for 15 minutes after the
+ * terminal has sent it, so make a new one for each display.
  *
  * @returns eight characters in two groups
  * @example
@@ -29,7 +32,7 @@ export function makeClaimCode(): string {
 }
 
 /**
- * Where a terminal asks to be claimed, and what it sends.
+ * The address for a claim request, and its content.
  *
  * @example
  * const options: ClaimTerminalOptions = {
@@ -37,22 +40,22 @@ export function makeClaimCode(): string {
  * };
  */
 export type ClaimTerminalOptions = {
-  /** With its port, 9021. */
+  /** The address with its port, 9021. */
   readonly deviceAuthUrl: string;
   readonly tls: DeviceTls;
-  /** Of the organisation that the terminal works for; needed with a certificate of the maker. */
+  /** The user domain of the organisation; required with a manufacturer certificate. */
   readonly userDomain?: string;
-  /** That the terminal shows; for a terminal with a certificate of the platform. */
+  /** The code on the display; for a terminal with a certificate of the platform. */
   readonly claimCode?: string;
   readonly signal?: AbortSignal;
 };
 
 /**
- * Asks the platform to claim the terminal. With a certificate of the maker the answer is final; with a
- * claim code the terminal asks again, every ten seconds or so, until a person has entered the code.
+ * Requests the claim of the terminal. With a manufacturer certificate the answer is final. With a
+ * claim code, call it about every ten seconds until a user has entered the code.
  *
- * @param options - where, with which certificate, and what is sent
- * @returns `Claimed`, or `Unclaimed` for each reason
+ * @param options - the address, the certificate and the data to send
+ * @returns `Claimed`, or `Unclaimed` for any reason
  * @throws DeviceError with the code of the refusal
  * @example
  * ```ts

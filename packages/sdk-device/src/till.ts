@@ -1,4 +1,4 @@
-/** Sells: online where the platform can be reached, on the terminal's own where it cannot or must not. */
+/** Makes sales online, and offline if the platform is not reachable or the operator requires it. */
 import type { OfflineReason, ProcessRequest, Transaction } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 import { type DeviceLog, faultFacts, guardedLog } from './log.ts';
@@ -6,8 +6,8 @@ import type { OfflineApproval, OfflineQueue, OfflineSale, UploadResult } from '.
 import type { PaymentClient } from './payment-client.ts';
 
 /**
- * What a till needs. `approve` asks chip and terminal whether they take the sale on their own; without
- * a code it is not made.
+ * The options of a till. `approve` gets an offline approval from the chip and the terminal. If it
+ * returns no code, the sale is not made.
  *
  * @example
  * const options: TillOptions = { payments, queue, approve: async (sale) => chip.approveOffline(sale) };
@@ -16,7 +16,7 @@ export type TillOptions = {
   readonly payments: PaymentClient;
   readonly queue: OfflineQueue;
   approve(sale: ProcessRequest, reason: OfflineReason): Promise<string | undefined>;
-  /** Hears of each sale that was uploaded. */
+  /** Receives the result of each uploaded sale. */
   onUploaded?(result: UploadResult): void;
   readonly log?: DeviceLog;
 };
@@ -38,24 +38,27 @@ export type Sold =
  * const till: Till = createTill(options);
  */
 export type Till = {
-  /** Why sales are made offline; undefined online. */
+  /** Why sales are made offline; undefined if they are made online. */
   readonly offlineReason: OfflineReason | undefined;
-  /** Asks the platform, and takes up work with it again: what waits is uploaded. */
+  /**
+   * Checks the platform. If it is available, the till uploads the waiting sales and sells online
+   * again.
+   */
   probe(signal?: AbortSignal): Promise<OfflineReason | undefined>;
-  /** Standalone: all sales are made offline, and nothing is asked, until it is switched off. */
+  /** In standalone mode all sales are offline and the till sends no requests. */
   setStandalone(isStandalone: boolean): void;
   sell(sale: ProcessRequest, signal?: AbortSignal): Promise<Sold>;
 };
 
 const unavailable = 503;
 
-/** A platform that answered, if only that it gives no token now, was connected. */
+/** A fault with a status means that the platform was reached, even if it gave no token. */
 const unsentReason = ({ status }: DeviceError): OfflineReason =>
   status === undefined ? 'NoConnection' : 'ServerUnavailable';
 
 /**
- * Only where it is certain that nothing was processed: a sale whose answer was lost may have been
- * paid, and to make it again on the terminal would take the money twice.
+ * Returns a reason only if the sale was certainly not processed. A sale without an answer may have
+ * been paid, and an offline sale would charge the customer twice.
  */
 function reasonOf(error: unknown): OfflineReason | undefined {
   if (!(error instanceof DeviceError)) return undefined;
@@ -66,12 +69,12 @@ function reasonOf(error: unknown): OfflineReason | undefined {
 }
 
 /**
- * Makes a till that sells online while it can, and offline while it must: within the limits of its
- * queue, and where `approve` gives a code. It never makes a sale offline whose online try may have
- * been processed.
+ * Makes a till that sells online if possible. Otherwise it sells offline, within the limits of its
+ * queue and with a code from `approve`. It never repeats a sale offline that may have been
+ * processed online.
  *
- * @param options - payments, queue, and who approves
- * @returns the till, online
+ * @param options - the payments, the queue and the approval function
+ * @returns the till, in online mode
  * @example
  * ```ts
  * const till = createTill({ payments, queue, approve: (sale) => chip.approveOffline(sale) });

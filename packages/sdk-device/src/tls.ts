@@ -1,9 +1,9 @@
-/** The certificate that a device shows, and whom it believes. */
+/** The certificate of a device and the certificate authority that it trusts. */
 import { defined } from '@switchyard/contract';
 
 /**
- * TLS of a device. `cert` and `key` are its own, for mutual TLS; `ca` is the authority of the platform
- * where it is none that Node knows.
+ * The TLS settings of a device. `cert` and `key` are its own, for mutual TLS. `ca` is the
+ * certificate authority of the platform, if Node does not know it.
  *
  * @example
  * const tls: DeviceTls = { ca: readFileSync('ca.pem'), cert: readFileSync('device.pem'), key };
@@ -15,7 +15,7 @@ export type DeviceTls = {
   readonly passphrase?: string | undefined;
 };
 
-/** Nothing before TLS 1.2, as the device listener has it. */
+/** Requires TLS 1.2 or later, like the device listener. */
 export function tlsOptions(tls: DeviceTls): { minVersion: 'TLSv1.2' } & DeviceTls {
   const { ca, cert, key, passphrase } = tls;
   return {

@@ -1,10 +1,10 @@
-/** The requests for tokens, each once: what is sent, and how the answer is read. */
+/** Sends the token requests and reads their answers, without retries. */
 import { type MerchantCredentials, readRefusalBody, refusalText } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 import type { Http, HttpAnswer } from './http.ts';
 
 /**
- * A token as the platform gave it.
+ * A token from the platform.
  *
  * @example
  * const { accessToken, expiresInSeconds }: GivenToken = given;

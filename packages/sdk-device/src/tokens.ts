@@ -1,4 +1,4 @@
-/** The token of a terminal: asked for once, kept, renewed before it ends; three ways to it. */
+/** The token of a terminal, kept and renewed before it expires, from one of three grants. */
 import type { MerchantCredentials } from '@switchyard/contract';
 import { demandHttps } from './addresses.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
@@ -8,20 +8,20 @@ import type { DeviceTls } from './tls.ts';
 import { type GivenToken, getCredentials, postForm } from './token-requests.ts';
 
 /**
- * Where a token comes from. The clients of this package take any; your own is two functions.
+ * A source of tokens. The clients of this package accept any source; your own needs two functions.
  *
  * @example
  * const tokens: TokenSource = { get: async () => readFile('token', 'utf8'), forget() {} };
  */
 export type TokenSource = {
-  /** @throws DeviceError where none is given; never with a secret in its text */
+  /** @throws DeviceError if no token is given; its text never contains a secret */
   get(signal?: AbortSignal): Promise<string>;
-  /** The platform refused it before its time: the next one asks for another. */
+  /** Discards a token that the platform refused early; the next `get` requests a new one. */
   forget(token: string): void;
 };
 
 /**
- * A source that holds connections.
+ * A source that keeps connections open.
  *
  * @example
  * const tokens: DeviceTokens = machineTokens({ authUrl, deviceAuthUrl, tls });
@@ -32,7 +32,7 @@ export type DeviceTokens = TokenSource & { close(): void };
 type Common = { readonly tls?: DeviceTls; readonly clock?: Clock };
 
 /**
- * For a terminal that acts for itself, by its certificate.
+ * The options of a terminal that authenticates with its certificate.
  *
  * @example
  * const options: MachineTokenOptions = {
@@ -41,16 +41,17 @@ type Common = { readonly tls?: DeviceTls; readonly clock?: Clock };
  */
 export type MachineTokenOptions = Common & {
   readonly authUrl: string;
-  /** With its port, 9021. */
+  /** The address with its port, 9021. */
   readonly deviceAuthUrl: string;
-  /** Needed for the family tetra. */
+  /** Required for the family tetra. */
   readonly serialNumber?: string;
-  /** Which of the credentials, where there are several; the first where it is left out. */
+  /** Selects one of several credentials; default: the first. */
   choose?(found: readonly MerchantCredentials[]): MerchantCredentials | undefined;
 };
 
 /**
- * For a terminal at which somebody signs in. `signIn` is asked whenever there is nothing to refresh.
+ * The options of a terminal at which a user signs in. The source calls `signIn` if it has no
+ * refresh token.
  *
  * @example
  * const options: PasswordTokenOptions = {
@@ -66,7 +67,7 @@ export type PasswordTokenOptions = Common & {
 };
 
 /**
- * For the demo environment: the token of a device, without the device, for a user of its merchant.
+ * For the demo environment: gets a device token without the device, for a user of its merchant.
  *
  * @example
  * const options: CustomTokenOptions = {
@@ -77,11 +78,11 @@ export type PasswordTokenOptions = Common & {
 export type CustomTokenOptions = Common & {
   readonly authUrl: string;
   readonly realm: string;
-  /** Of the application that the user signed in at; refreshes are its. */
+  /** The application at which the user signed in; it is also used for refreshes. */
   readonly clientId: string;
   readonly deviceId: string;
   readonly deviceModel?: string;
-  /** `api`, `device_flow`, or both with a blank between. */
+  /** `api`, `device_flow`, or both with a space between. */
   readonly method?: string;
   merchantToken(): Promise<string>;
 };
@@ -95,8 +96,8 @@ type Grants = {
 };
 
 /**
- * One request at a time, which is nobody's own: whoever gives up ends his waiting alone. A refresh token
- * that is refused is no end, but a new beginning.
+ * Shares one token request between all callers; an abort ends only the wait of its caller. If a
+ * refresh token is refused, the source starts with the first grant again.
  */
 function keepToken(grants: Grants, clock: Clock): TokenSource {
   let known: { given: GivenToken; until: number } | undefined;
@@ -147,11 +148,11 @@ const withClose = (source: TokenSource, http: Http): DeviceTokens => ({
 const trimmed = (url: string): string => url.replace(/\/+$/, '');
 
 /**
- * Looks up the credentials of the terminal by its certificate. Each call makes a secret; the one before
- * lives on for ten minutes.
+ * Looks up the credentials of the terminal by its certificate. Each call creates a new secret; the
+ * previous one stays valid for ten minutes.
  *
- * @param options - where, and with which certificate
- * @returns what the terminal may act for: one merchant
+ * @param options - the address and the certificate
+ * @returns the credentials of the merchant that the terminal may act for
  * @throws DeviceError with the code of the refusal
  * @example
  * ```ts
@@ -172,11 +173,12 @@ export async function lookUpCredentials(
 }
 
 /**
- * Tokens of a terminal that acts for itself: credentials by its certificate, then client credentials
- * over mutual TLS. Credentials that are dead are looked up again, once.
+ * Tokens of a terminal that authenticates with its certificate. The source looks up credentials by
+ * the certificate, then uses client credentials over mutual TLS. It looks up invalid credentials
+ * again, once.
  *
- * @param options - where, and with which certificate
- * @returns a source; nothing is asked before `get`
+ * @param options - the addresses and the certificate
+ * @returns a source; it sends no request before `get`
  * @throws DeviceError `address_invalid`
  * @example
  * ```ts
@@ -221,10 +223,11 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
 }
 
 /**
- * Tokens of a terminal at which somebody signs in: the password grant over mutual TLS, then refreshes.
+ * Tokens of a terminal at which a user signs in: the password grant over mutual TLS, then
+ * refreshes.
  *
- * @param options - where, and who asks for name and password
- * @returns a source; nothing is asked before `get`
+ * @param options - the address and the function that gets user name and password
+ * @returns a source; it sends no request before `get`
  * @throws DeviceError `address_invalid`
  * @example
  * ```ts
@@ -251,10 +254,10 @@ export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
 }
 
 /**
- * Tokens of a terminal without the terminal, in the demo environment alone.
+ * Gets device tokens without a device; only the demo environment supports this.
  *
- * @param options - which device, and the token of a user of its merchant
- * @returns a source; nothing is asked before `get`
+ * @param options - the device, and the token of a user of its merchant
+ * @returns a source; it sends no request before `get`
  * @throws DeviceError `address_invalid`
  * @example
  * ```ts

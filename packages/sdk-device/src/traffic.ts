@@ -1,24 +1,27 @@
-/** Whether a point of sale uses the terminal: nobody tells it of claims, and its data does. */
+/**
+ * Detects from the data whether a point of sale uses the terminal; the platform sends no claim
+ * events.
+ */
 import type { Clock } from './clock.ts';
 
 /**
- * A point of sale has the terminal and speaks to it, or has stopped to.
+ * A point of sale started to send messages to the terminal, or stopped.
  *
  * @example
  * client.on('claimedTraffic', ({ isFlowing }: ClaimedTraffic) => screen.setBusy(isFlowing));
  */
 export type ClaimedTraffic = {
-  /** True with the first message after a quiet time; false after the next quiet time, or a break. */
+  /** True with the first message after a quiet time; false after the next quiet time or a break. */
   readonly isFlowing: boolean;
   readonly at: number;
-  /** Both ways, since it began. */
+  /** Messages in both directions since the traffic started. */
   readonly messages: number;
   readonly bytes: number;
 };
 
 export type Traffic = {
   heard(bytes: number): void;
-  /** Counts in a flow, and begins none: nobody has to be there to hear it. */
+  /** Counts a sent message in the current flow. It starts no flow, as it may have no receiver. */
   said(bytes: number): void;
   /** The connection has ended. */
   end(): void;

@@ -1,4 +1,6 @@
-/** Which addresses secrets may be sent to: with TLS any, without it this machine alone. */
+/**
+ * Checks the addresses that receive secrets: any host with TLS, and only this machine without TLS.
+ */
 import { invalid } from './errors.ts';
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -17,7 +19,7 @@ export function demandUrl(text: string, name: string, scheme: 'https' | 'wss'): 
   return url;
 }
 
-/** The WebSocket at a path of the platform. */
+/** Returns the WebSocket address of a path on the platform. */
 export function socketUrl(baseUrl: string, path: string): string {
   const url = new URL(demandUrl(baseUrl, 'baseUrl', 'https').origin);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';

@@ -12,20 +12,20 @@ export type TestConnector = {
   readonly baseUrl: string;
   readonly tokenUrl: string;
   readonly tokens: string[];
-  /** Of the control connections: the token of each, and what was said. */
+  /** The token of each control connection; `said` has the messages of the point of sale. */
   readonly authorizations: (string | undefined)[];
   readonly said: Members[];
   readonly controls: WebSocket[];
-  /** Of the sessions, in order; the last one is the newest. */
+  /** The sessions in order; the last one is the newest. */
   readonly sessions: WebSocket[];
   tokenSeconds: number;
   isOnline: boolean;
-  /** Said instead of what is due: a message, or nothing at all. */
+  /** Replaces the usual answer with another message, or with no answer. */
   answer: ((message: Members) => Members | 'silence' | undefined) | undefined;
   refuse: ((path: string, authorization?: string) => Refusal | undefined) | undefined;
-  /** What the terminal does with what comes. */
+  /** Handles the messages that reach the terminal. */
   terminal: ((text: string, say: (text: string) => void) => void) | undefined;
-  /** Texts that a resumed session begins with. */
+  /** Messages that the connector sends first on a resumed session. */
   held: string[];
   push(message: Members): void;
   stop(): Promise<void>;

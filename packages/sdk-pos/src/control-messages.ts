@@ -1,4 +1,4 @@
-/** What the connector says on a control connection, read tolerantly, and its faults as errors. */
+/** Reads the connector's messages on a control connection and converts its faults to errors. */
 import {
   type ConnectorErrorMessage,
   closeCodes,
@@ -12,7 +12,7 @@ const answerTypes = new Set(['claimed', 'deviceStatus', 'released', 'tokenRenewe
 const secondMs = 1000;
 const codeOfReason = /^[a-z_]{1,64}(?=:|$)/;
 
-/** Undefined for what is not understood: it says nothing to this package. */
+/** Returns undefined for a message that this package does not know; the caller ignores it. */
 export function readAnswer(text: string): PosAnswer | undefined {
   try {
     const value = JSON.parse(text) as Partial<PosAnswer> | null;
@@ -48,7 +48,7 @@ const words: Readonly<Record<number, string>> = Object.fromEntries([
   [closeCodes.messageTooLarge, 'message_too_large'],
 ]);
 const firstOwnCode = 4000;
-/** Those that a new claim or another token mends. */
+/** Close codes after which a new claim or a new token can succeed. */
 const passing: ReadonlySet<number> = new Set([
   closeCodes.deviceDisconnected,
   closeCodes.sessionExpired,
@@ -59,7 +59,10 @@ const passing: ReadonlySet<number> = new Set([
   closeCodes.restarting,
 ]);
 
-/** What the end of a connection means: from 4000 on the connector has said it, below it the network. */
+/**
+ * Converts a close code to an error. The connector sends codes from 4000; lower codes mean the
+ * network.
+ */
 export function errorOfEnd({ code, reason }: SocketEnd): PosError {
   const [, correlationId] = reason.split(':');
   const isOwn = code >= firstOwnCode;

@@ -1,4 +1,4 @@
-/** The control connection of a point of sale: opened when needed, kept while sessions are held. */
+/** The control connection of a point of sale: opened on demand, kept while sessions are held. */
 import {
   type ClaimMessage,
   closeCodes,
@@ -29,8 +29,9 @@ export type Control = {
   /** @throws PosError */
   ask(question: Question, waitMs: number, signal?: AbortSignal): Promise<PosAnswer>;
   /**
-   * While anything is held the connection comes back by itself, and the terminal is asked about then; but not where
-   * the platform has ended it since nothing was claimed over it.
+   * While a terminal is held, the connection reconnects by itself and requests the terminal's
+   * status. It does not reconnect if the platform closed it because the point of sale claimed
+   * nothing over it.
    */
   hold(tsn: string): () => void;
   isOpen(): boolean;
@@ -73,7 +74,7 @@ export function createControl(deps: ControlDeps): Control {
     });
   }
 
-  /** A claim that nobody waits for any more would keep the terminal for a minute. */
+  /** Releases a claim that has no caller any more; it would reserve the terminal for a minute. */
   function giveBack(from: WebSocket, answer: PosAnswer): void {
     if (answer.type !== 'claimed') return;
     lastId += 1;
@@ -98,12 +99,16 @@ export function createControl(deps: ControlDeps): Control {
     const error = errorOfEnd(end);
     for (const one of waiting.values()) one.reject(error);
     deps.onState(false, error);
-    // Ended since nothing was claimed over it: it would be ended so every minute, until somebody asks.
+    // The platform closed a connection without claims. It would close a new one again after a
+    // minute.
     if (held.size === 0 || end.code === closeCodes.timeout) return;
     void comeBack(end.code === closeCodes.restarting);
   }
 
-  /** A token that ends cuts the connection: another one is handed over before. */
+  /**
+   * Sends a new token before the old one expires, because the platform closes the connection at
+   * expiry.
+   */
   async function renew(which: WebSocket, first: { expiresAt: number; token: string }) {
     let current = first;
     for (;;) {
@@ -116,7 +121,8 @@ export function createControl(deps: ControlDeps): Control {
         const message = { type: 'renewToken' as const, token: current.token };
         await exchange(which, message, timeoutMs);
       } catch {
-        // The connection ends with its token, and comes back with another where it is needed.
+        // The connection ends with its token. The client reconnects with a new token when it needs
+        // to.
         if (clock.now() >= current.expiresAt) return;
       }
     }
@@ -151,7 +157,7 @@ export function createControl(deps: ControlDeps): Control {
     return made;
   }
 
-  /** A token that was revoked before its end is replaced once. */
+  /** Retries once with a new token, because the platform can revoke a token before it expires. */
   async function connect(): Promise<WebSocket> {
     try {
       return await connectOnce();
@@ -217,7 +223,9 @@ export function createControl(deps: ControlDeps): Control {
     isComingBack = false;
   }
 
-  /** What was told while the connection was away was told to nobody. */
+  /**
+   * Requests the status again: the platform sent no status messages while the connection was down.
+   */
   async function lookAgain(through: WebSocket, tsn: string): Promise<void> {
     try {
       const answer = await exchange(through, { type: 'status', tsn }, timeoutMs);

@@ -1,14 +1,14 @@
-/** What goes wrong, in one class: its kind says where, its outcome whether money may have moved. */
+/** The error class of this package: `kind` says where, `outcome` whether money may have moved. */
 import { defined } from '@switchyard/contract';
 
 /**
- * Where a fault lies.
+ * Where a fault is.
  *
- * - `Transport`: the network, a token, a handshake; nobody who knows the terminal has answered
- * - `Relay`: the connector answered: the terminal is away, in use, not yours
- * - `Terminal`: the terminal answered with something that is no outcome, or none could be found out
- * - `Invalid`: what was asked for can never be: settings, sizes, a state
- * - `Aborted`: the signal of the caller
+ * - `Transport`: the network, a token or a handshake failed; the terminal did not answer
+ * - `Relay`: the connector answered that the terminal is offline, in use or not yours
+ * - `Terminal`: the terminal sent an unusable answer, or the outcome could not be determined
+ * - `Invalid`: the request can never succeed: wrong settings, size or state
+ * - `Aborted`: the caller aborted its signal
  *
  * @example
  * if (error instanceof PosError && error.kind === 'Relay') show(`terminal: ${error.code}`);
@@ -16,39 +16,41 @@ import { defined } from '@switchyard/contract';
 export type PosErrorKind = 'Transport' | 'Relay' | 'Terminal' | 'Invalid' | 'Aborted';
 
 /**
- * More about a fault.
+ * More facts about a fault.
  *
  * @example
  * const facts: PosErrorFacts = { code: 'device_offline', outcome: 'NotProcessed', retryable: true };
  */
 export type PosErrorFacts = {
-  /** A word of the connector's table, or one of this package. */
+  /** An error code of the connector or of this package. */
   readonly code: string;
-  /** Default `NotProcessed`: the terminal has done nothing. With `Unknown` money may have moved. */
+  /** Default `NotProcessed`: the terminal did nothing. `Unknown`: money may have moved. */
   readonly outcome?: 'NotProcessed' | 'Unknown' | undefined;
   readonly retryable?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Of an HTTP answer, or the code of a closing. */
+  /** The HTTP status, or the WebSocket close code. */
   readonly status?: number | undefined;
-  /** Where the service is not enabled. */
+  /** The level at which the service is not enabled. */
   readonly level?: string | undefined;
-  /** Names the fault in the log of the platform. */
+  /** Identifies the fault in the log of the platform. */
   readonly correlationId?: string | undefined;
-  /** The `ErrorCondition` of a terminal. */
+  /** The `ErrorCondition` of the terminal. */
   readonly condition?: string | undefined;
-  /** The service that it is about: what a recovery is asked for by. */
+  /** The service that the error is about; pass it to `recover`. */
   readonly serviceId?: string | undefined;
   readonly cause?: unknown;
 };
 
-/** A peer that says days is not believed: nobody would come back from that. */
+/**
+ * The longest Retry-After that the client accepts. A longer one would stop it for hours or days.
+ */
 const retryAfterMaxMs = 600_000;
 
 const believed = (ms: number | undefined): number | undefined =>
   ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
 
 /**
- * Thrown by every part of this package, and by nothing else in it.
+ * Every part of this package reports its faults with this error.
  *
  * @example
  * try {
@@ -99,7 +101,7 @@ export const unreachable = (cause: unknown): PosError =>
 export const late = (what: string): PosError =>
   new PosError('Transport', `${what} took too long`, { code: 'timeout', retryable: true });
 
-/** Node tells of several tried addresses by an error without a text. */
+/** Node reports several failed addresses in one error that has an empty message. */
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;

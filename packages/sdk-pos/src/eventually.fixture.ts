@@ -1,4 +1,4 @@
-// Waits for what other processes and sockets bring about.
+// Waits for a condition that other processes and sockets change.
 
 export async function eventually(holds: () => boolean, what: string): Promise<void> {
   const until = performance.now() + 60_000;

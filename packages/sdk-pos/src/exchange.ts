@@ -1,4 +1,7 @@
-/** Drives the dialogue with a terminal: what it decides is sent, kept, timed and told. */
+/**
+ * Runs the dialogue with a terminal: sends its messages, saves them, times them and reports
+ * outcomes.
+ */
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -27,7 +30,7 @@ import { isNotFound, mayStillCome, type Sent } from './not-found.ts';
 import type { KeptService } from './service-store.ts';
 import type { TerminalSettings } from './terminal-types.ts';
 
-/** How a service ended; `fault` says why it was not processed. */
+/** How a service ended; `fault` gives the reason if it was not processed. */
 export type Ended = SaleOutcome & { readonly fault?: PosError };
 
 type Lane = { readonly dialogue: SaleDialogue; wake: AbortController };
@@ -59,7 +62,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   const ignored = (code: string, reason: string) =>
     fault(new PosError('Terminal', `a message was ignored: ${reason}`, { code }));
 
-  /** Calls `tick` when it is due, and no earlier one. */
+  /** Schedules the next `tick` and cancels the previous one. */
   function arm(lane: Lane): void {
     lane.wake.abort();
     lane.wake = new AbortController();
@@ -95,7 +98,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     const isService = isRunning();
     try {
       await link.open();
-      // What has ended meanwhile, and was told so, must not be done after that.
+      // The service ended in the meantime and its outcome was reported. It must not be sent now.
       if (isService && !isRunning()) return;
       if (isService) sent = { serviceId, way: link.way?.() };
       await deliver(message);
@@ -104,7 +107,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     }
   }
 
-  /** @throws PosError; also where it has arrived, and what it asks for will not be answered */
+  /** @throws PosError, also if the terminal received the message but will not answer its request */
   async function deliver(message: AnyMessage): Promise<void> {
     const { MessageCategory, MessageType } = message.header;
     const delivery = await link.send(write(message));
@@ -130,7 +133,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       waiting.get(ServiceID)?.reject(error);
       waiting.delete(ServiceID);
     } else {
-      // A question for an outcome is asked again when its time comes.
+      // The dialogue repeats a status request at its next due time.
       fault(error);
     }
   }
@@ -226,12 +229,12 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     const ended = new Promise<Ended>((resolve, reject) => {
       map.set(id, { resolve, reject });
     });
-    // It may be closed before anybody has come to wait; whoever waits hears of it all the same.
+    // `close` can reject before a caller waits. This handler prevents an unhandled rejection.
     ended.catch(() => isClosed);
     return ended;
   }
 
-  /** Begins something that nothing is sent of yet. */
+  /** Begins a service in the dialogue without sending it. */
   async function begin(category: Category, body: object, signal: AbortSignal | undefined) {
     demandSound(deps.dialogue, category, body);
     await link.open(signal);
@@ -243,7 +246,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     return { step, header, serviceId, ended: ending(waiting, serviceId) };
   }
 
-  /** Sends it and waits for its end; `stop` is what an abort does. */
+  /** Sends the message and waits for the end; an abort calls `stop`. */
   async function sentAndEnded(
     { step, serviceId, ended }: Awaited<ReturnType<typeof begin>>,
     { stop, signal }: { stop(): void; signal: AbortSignal | undefined },
@@ -259,7 +262,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   }
 
   return {
-    /** Begins and runs one service; `keep` is awaited before anything is sent. */
+    /** Begins and runs one service. It awaits `keep` before it sends anything. */
     async run(
       category: Category,
       body: object,
@@ -268,7 +271,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       const begun = await begin(category, body, signal);
       const { header, serviceId, ended } = begun;
       const unsent = await keep(header).then(
-        // An abort that came after its service could overtake it: neither is sent.
+        // An abort request could overtake its service, so neither is sent.
         () => (signal?.aborted === true ? aborted() : undefined),
         (error: unknown) => invalid('store_failed', textOf(error), error),
       );
@@ -282,7 +285,10 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       return sentAndEnded(begun, { stop, signal });
     },
 
-    /** A question that goes besides a service: nothing is kept of it, and giving it up stops nothing. */
+    /**
+     * Sends a request in parallel with a service. Nothing is saved, and an abort stops nothing at
+     * the terminal.
+     */
     async ask(category: Category, body: object, signal?: AbortSignal) {
       const begun = await begin(category, body, signal);
       const { header, serviceId } = begun;
@@ -294,7 +300,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       return sentAndEnded(begun, { stop, signal });
     },
 
-    /** A device message: to the terminal's screen, keys, printer, reader. */
+    /** Sends a device message to the terminal's display, keys, printer or card reader. */
     async device(category: Category, body: object, signal?: AbortSignal) {
       demandSound(deps.dialogue, category, body);
       await link.open(signal);
@@ -325,7 +331,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       return link.open(signal).then(() => deliver(message));
     },
 
-    /** Asks for the outcome of a service from before, for as long as somebody wants to know it. */
+    /** Requests the outcome of an earlier service, until the caller aborts. */
     async recover(
       { header, at: begunAt, serviceId }: KeptService,
       signal?: AbortSignal,
@@ -351,7 +357,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
         signal?.removeEventListener('abort', stop);
         lanes = [main];
         lane.wake.abort();
-        // What it answers from now on meets the other dialogue, which has never heard of it.
+        // Later answers reach the main dialogue, which does not know this service.
         main.dialogue.over(header, outcome);
       }
     },
@@ -367,7 +373,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   };
 }
 
-/** A body that cannot be written is found before anything is begun. */
+/** Rejects a body that cannot be written, before a service begins. */
 function demandSound({ saleId, poiId }: SaleDeps, category: Category, body: object): void {
   const probe = { saleId, poiId, serviceId: '0', deviceId: '0' };
   try {
@@ -380,7 +386,9 @@ function demandSound({ saleId, poiId }: SaleDeps, category: Category, body: obje
 
 const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();
 
-/** The same fault, of something that may have been done all the same. */
+/**
+ * Returns the same fault with the outcome `Unknown`, because the request may have been processed.
+ */
 function unknownOf({ kind, message, code, status, retryable }: PosError): PosError {
   return new PosError(kind, message, { code, status, retryable, outcome: 'Unknown' });
 }

@@ -14,7 +14,7 @@ const header: KeptService['header'] = {
 };
 const serviceId = '0OLD000001';
 
-/** What asking comes to, at a terminal that has never seen the service or has forgotten it. */
+/** Returns the outcome of a recovery at a terminal that does not know the service. */
 async function asked({ clock, poi }: Scene, recovering: Promise<Recovered>): Promise<string> {
   const before = poi.heard.length;
   await eventually(() => poi.heard.length === before + 1, 'a question');
@@ -89,14 +89,14 @@ test('what somebody has settled is not written over by a recovery that knows les
   const asking = asked(on, first.recover(serviceId));
   const settling = first.settle(serviceId, 'Done');
   await eventually(() => isSaving, 'the save of what the terminal told');
-  // Whatever does not wait for it has been saved by then.
+  // Work that does not wait for the settlement is saved by now.
   await setImmediate();
   goOn();
   await settling;
   assert.equal(await asking, 'Unknown');
   assert.deepEqual(first.unknown(), []);
   assert.deepEqual(saved, ['Unknown', 'Answered'], 'the settling stands last');
-  // One that waits for its turn behind the settling finds it settled.
+  // A recovery that waits in the queue behind the settlement finds the service settled.
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
   const second = till();
   await second.open();

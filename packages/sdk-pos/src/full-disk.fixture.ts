@@ -1,8 +1,10 @@
-/** A file system that is full, in the middle of a line: of what is written only so many bytes arrive. */
+/**
+ * A file system that becomes full in the middle of a line: only a given number of bytes is written.
+ */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** What `use` throws comes through; afterwards there is room again. */
+/** Rethrows what `use` throws; afterwards the disk has space again. */
 export function withFullDisk(bytesLeft: number, use: () => void): void {
   const { writeSync } = fs;
   let left = bytesLeft;

@@ -1,4 +1,4 @@
-/** One POST over HTTPS: it is told apart whether the request can have arrived. */
+/** One POST over HTTPS that reports whether the server may have received the request. */
 
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
@@ -7,9 +7,11 @@ import type { Clock } from './clock.ts';
 import { aborted, late, PosError, textOf } from './errors.ts';
 
 /**
- * TLS of a connection: the authority that is believed, where it is none that Node knows, the name in the
- * certificate, where it is not the one in the address, and the till's own certificate with its key, where
- * the other side wants to see one.
+ * The TLS settings of a connection.
+ *
+ * - `ca`: the certificate authority, if Node does not know it
+ * - `servername`: the name in the certificate, if it differs from the address
+ * - `cert` and `key`: the till's own certificate, if the server requires one
  *
  * @example
  * const tls: PosTls = { ca: readFileSync('ca.pem') };
@@ -18,7 +20,7 @@ import { aborted, late, PosError, textOf } from './errors.ts';
 export type PosTls = {
   readonly ca?: string | Buffer | undefined;
   readonly servername?: string | undefined;
-  /** Of the till, with `key`: for a terminal that lets in nobody without one. */
+  /** The till's certificate, with `key`, for a terminal that requires a client certificate. */
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
 };
@@ -27,7 +29,7 @@ type TlsOptions = { minVersion: 'TLSv1.2' } & {
   [Name in keyof PosTls]?: NonNullable<PosTls[Name]>;
 };
 
-/** Nothing before TLS 1.2. */
+/** Requires TLS 1.2 or later. */
 export function tlsOptions({ ca, servername, cert, key }: PosTls): TlsOptions {
   return {
     minVersion: 'TLSv1.2',
@@ -42,9 +44,9 @@ export type Post = {
   readonly body: string;
   readonly bytesMax: number;
   readonly signal: AbortSignal;
-  /** Ends it where no connection stands by then. */
+  /** Aborts the request if no connection is open by then. */
   readonly connecting?: { readonly mostMs: number; readonly clock: Clock };
-  /** Where whoever asks wants to know it too: `isConnected` is set here. */
+  /** The caller can pass its own object to read `isConnected`. */
   readonly progress?: Progress;
 };
 
@@ -72,8 +74,8 @@ export const retryAfterOf = (header: string | undefined): number | undefined =>
   header !== undefined && secondsForm.test(header) ? Number(header) * secondMs : undefined;
 
 /**
- * Whether a connection stood, so that the request may have been read. The word of the error tells nothing of it:
- * a network that is lost later ends a connection by the same words.
+ * Whether a connection was open, so that the server may have read the request. The error code does
+ * not say this: a network that fails later gives the same code.
  */
 export type Progress = { isConnected: boolean };
 
@@ -92,7 +94,7 @@ function faultOf(error: unknown, { isConnected }: Progress, signal: AbortSignal)
   });
 }
 
-/** `over`: a connection stands, or the request has ended by itself. */
+/** `over` aborts when the connection is open or the request has ended. */
 async function limitConnecting(
   request: ClientRequest,
   { mostMs, clock }: NonNullable<Post['connecting']>,
@@ -102,7 +104,7 @@ async function limitConnecting(
   if (!over.aborted) request.destroy(late('the connection'));
 }
 
-/** @throws PosError, whose outcome is `Unknown` where the request may have been read */
+/** @throws PosError with outcome `Unknown` if the server may have read the request */
 export async function post(wanted: Post): Promise<HttpAnswer> {
   const { url, tls, headers, body, bytesMax, signal, connecting } = wanted;
   const progress = wanted.progress ?? { isConnected: false };

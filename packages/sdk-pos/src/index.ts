@@ -1,4 +1,6 @@
-/** For points of sale: sessions with terminals through the cloud or the local network, and services over them. */
+/**
+ * SDK for points of sale: terminal sessions through the cloud or the local network, and services.
+ */
 
 export {
   decimalText,

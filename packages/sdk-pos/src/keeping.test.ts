@@ -1,4 +1,4 @@
-// What happens while the till's database still writes a service down: nothing of it has been sent yet.
+// Tests the time while the till's database saves a service and nothing has been sent yet.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
@@ -8,7 +8,7 @@ import { isFault, order, scene } from './scene.fixture.ts';
 
 const statusEveryMs = 5_000;
 
-/** A store over a network, whose first writing is not done until a test says so. */
+/** A store over a network; its first write completes when the test allows it. */
 async function slowScene(t: TestContext) {
   const made = await scene(t);
   const { promise: written, resolve: write } = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ test('a sale that is long written down is not told as never done, and then sent'
   );
   await isSaving();
   await cut();
-  // As long as it takes to hear twice that the terminal knows nothing of it.
+  // Enough time for two answers that the terminal does not know the service.
   for (let turn = 0; turn < 4; turn += 1) {
     await terminal.request('Diagnosis', {});
     clock.advance(statusEveryMs);

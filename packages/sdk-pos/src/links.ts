@@ -1,4 +1,6 @@
-/** How messages reach a terminal: through the cloud, over the local network, or whichever works. */
+/**
+ * How messages reach a terminal: through the cloud, over the local network, or the one that works.
+ */
 import { readRefusalBody, refusalText } from '@switchyard/contract';
 import { messageBytesMax } from '@switchyard/nexo';
 import { demandUrl } from './addresses.ts';
@@ -10,19 +12,21 @@ import type { ClaimOptions, Session } from './session.ts';
 
 export type LinkEvents = {
   message(text: string): void;
-  /** What was sent may have arrived; what it answers will not. */
+  /** The terminal may have received the message, but its answer will not arrive. */
   lost(error: PosError): void;
 };
 
-/** `Unanswered`: it has arrived, and was answered by nothing, so that no answer will come. */
+/**
+ * `Unanswered`: the terminal received the message with an empty response; no answer will follow.
+ */
 export type Delivery = 'Sent' | 'Unanswered';
 
 export type Link = {
-  /** Ready to send. @throws PosError, `NotProcessed` */
+  /** Makes the link ready to send. @throws PosError, `NotProcessed` */
   open(signal?: AbortSignal): Promise<void>;
-  /** @throws PosError, whose outcome says whether the message may have arrived */
+  /** @throws PosError; its outcome says whether the message may have arrived */
   send(text: string): Promise<Delivery>;
-  /** Which way it sends now, where there are several. */
+  /** The path that the link uses now, if it has several. */
   way?(): 'cloud' | 'local';
   close(): Promise<void>;
 };
@@ -33,7 +37,7 @@ export type CloudLinkSettings = {
   readonly claim: Omit<ClaimOptions, 'signal'>;
 };
 
-/** One session, claimed when it is first needed and resumed when it broke. */
+/** One session that is claimed at first use and resumed after a break. */
 export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: LinkEvents): Link {
   let session: Session | undefined;
   let opening: Promise<void> | undefined;
@@ -51,7 +55,7 @@ export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: Lin
       }
       session = made;
     } else {
-      // What has been going on is ended by nobody: only a session of one's own is got back.
+      // `resume` without `takeOver` does not end another session; it only resumes the own one.
       await session.resume({ waitSeconds: claim.waitSeconds });
     }
   }
@@ -78,20 +82,20 @@ export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: Lin
 }
 
 export type LocalLinkSettings = {
-  /** Such as `https://10.0.0.17:8443/nexo`. */
+  /** For example `https://10.0.0.17:8443/nexo`. */
   readonly url: string;
   readonly tls: PosTls;
-  /** How long an answer is waited for. */
+  /** How long the link waits for an answer. */
   readonly answerMs: number;
   readonly clock: Clock;
 };
 
-/** In a network of one shop: a terminal that takes no connection by then is not there. */
+/** In a local network, a terminal that does not connect within this time is not there. */
 const connectMs = 10_000;
 const lastGoodStatus = 299;
 const lastStatusOfClient = 499;
 
-/** One POST for each message; its answer is the answer. */
+/** Sends one POST for each message; the HTTP response contains the terminal's answer. */
 export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link {
   const { tls, answerMs, clock } = settings;
   const { href: url } = demandUrl(settings.url, 'the address of the terminal', 'https');
@@ -146,17 +150,17 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
   };
 }
 
-/** Relays that cannot reach the terminal now, or cannot even tell: it is itself that says who uses it. */
+/** Codes of a connector that cannot reach the terminal now or cannot locate it. */
 const outOfReach = new Set(['device_offline', 'node_unreachable', 'unavailable', 'restarting']);
 
-/** Faults of the way, and of a terminal that is not in the cloud; not those of one that is in use. */
+/** True for faults of the path, also if the terminal is not in the cloud; false if it is in use. */
 function isOfTheWay(error: unknown): boolean {
   if (!(error instanceof PosError)) return false;
   if (error.kind === 'Transport') return true;
   return error.kind === 'Relay' && outOfReach.has(error.code);
 }
 
-/** Cloud first; the local network where the cloud does not reach the terminal. */
+/** Uses the cloud first, and the local network if the cloud cannot reach the terminal. */
 export function autoLink(cloud: Link, local: Link): Link {
   let current = cloud;
   return {

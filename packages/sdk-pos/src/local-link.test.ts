@@ -1,4 +1,4 @@
-// A terminal in the local network by requests: what a connection that fails, or says nothing, tells of a payment.
+// A terminal in the local network over HTTP: the outcome of a payment if the connection fails.
 import assert from 'node:assert/strict';
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import type { PosError } from './index.ts';
 import { localLink } from './links.ts';
 import { isFault, order, scene } from './scene.fixture.ts';
 
-/** A terminal's listener that does this with what comes. */
+/** Starts a terminal listener with the given request handler. */
 async function listening(t: TestContext, listen: RequestListener): Promise<string> {
   const server = createServer(listen);
   server.listen(0, '127.0.0.1');
@@ -23,7 +23,7 @@ async function listening(t: TestContext, listen: RequestListener): Promise<strin
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/nexo`;
 }
 
-/** Takes connections, and says nothing on any of them. */
+/** Accepts connections and never answers. */
 async function mute(t: TestContext) {
   const sockets: Socket[] = [];
   const server = createSocketServer((socket) => {
@@ -172,7 +172,8 @@ test('a request that is answered by nothing has arrived: its outcome is asked fo
         told = answer;
       });
       response.end(told);
-      // It took the payment, said nothing, and has done it by the time that somebody asks.
+      // The terminal took the payment without an answer, and has completed it before the status
+      // request.
       if (text.includes('PaymentRequest')) poi.finish();
     });
   });

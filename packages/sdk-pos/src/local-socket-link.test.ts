@@ -1,4 +1,4 @@
-// A terminal in the local network by a WebSocket: messages both ways, breaks, and a terminal that is not there.
+// A terminal in the local network over a WebSocket: messages both ways, breaks, no terminal.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -46,7 +46,7 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
     store,
     onFault: (error: PosError) => faults.push(error),
     transport: { kind: 'local', url: `ws://127.0.0.1:${port}/nexo` },
-    // Asked again in a minute: where the answer took its time a question would come twice.
+    // One minute between status requests, so that a slow answer does not cause a second request.
     times: { answerMs: 60_000, statusEveryMs: 60_000 },
     ...more,
   });

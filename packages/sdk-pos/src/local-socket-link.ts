@@ -1,4 +1,4 @@
-/** A WebSocket to a terminal in the local network: messages both ways, as through the cloud. */
+/** A WebSocket to a terminal in the local network, with messages both ways as through the cloud. */
 import { connectorLimits } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import { demandUrl } from './addresses.ts';
@@ -11,17 +11,17 @@ import { sendThrough } from './sending.ts';
 import { openSocket } from './socket.ts';
 
 export type LocalSocketSettings = {
-  /** Such as `wss://10.0.0.17:8443/nexo`. */
+  /** For example `wss://10.0.0.17:8443/nexo`. */
   readonly url: string;
   readonly tls: PosTls;
-  /** Of the handshake. */
+  /** The time limit of the handshake. */
   readonly timeoutMs: number;
   readonly clock: Clock;
 };
 
 const orderly = 1000;
 
-/** Connected when it is first needed, and again when it broke. */
+/** Connects at first use, and again after a break. */
 export function localSocketLink(settings: LocalSocketSettings, events: LinkEvents): Link {
   const { tls, timeoutMs, clock } = settings;
   const { href: url } = demandUrl(settings.url, 'the address of the terminal', 'wss');

@@ -1,10 +1,14 @@
-/** Whether that a terminal does not find a service tells anything of it yet. */
+/**
+ * Decides whether the answer `NotFound` already proves that a terminal did not receive a service.
+ */
 import { type AnyMessage, isMessage, resultOf, type SaleJournal } from '@switchyard/nexo';
 
-/** A service that was sent, and the way that it went. */
+/** A service that was sent, and the path of its message. */
 export type Sent = { readonly serviceId: string; readonly way: string | undefined };
 
-/** What one way still carries reaches the terminal by then, or never: three heartbeats of a connection. */
+/**
+ * A message on another path arrives within this time or never: three heartbeats of a connection.
+ */
 const underWayMs = 75_000;
 
 export function isNotFound(message: AnyMessage): boolean {
@@ -12,7 +16,9 @@ export function isNotFound(message: AnyMessage): boolean {
   return isStatus && resultOf(message)?.ErrorCondition === 'NotFound';
 }
 
-/** The question went another way than the request, which may still come by its own. */
+/**
+ * True if the status request used another path than the service, whose message may still arrive.
+ */
 export function mayStillCome(
   journal: SaleJournal | undefined,
   { sent, way, now }: { sent: Sent | undefined; way: string | undefined; now: number },

@@ -1,4 +1,4 @@
-/** How long to wait before the next try: by chance, so that all tills do not come back at once. */
+/** Computes random pauses before the next attempt, so that tills do not reconnect all at once. */
 import { connectorLimits } from '@switchyard/contract';
 import type { Chance } from './clock.ts';
 
@@ -7,7 +7,7 @@ const longestMs = 60_000;
 const doublingsMax = 30;
 const secondMs = 1000;
 
-/** Full jitter: anything from nothing to the limit, which doubles. */
+/** Full jitter: a random pause from zero to a limit that doubles with each attempt. */
 export function pauseAfter(attempt: number, chance: Chance): number {
   return Math.round(chance() * Math.min(longestMs, firstMs * 2 ** Math.min(attempt, doublingsMax)));
 }

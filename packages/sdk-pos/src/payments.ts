@@ -1,4 +1,4 @@
-/** Bodies of payments and reversals, out of amounts in minor units. */
+/** Builds the bodies of payments and reversals from amounts in minor units. */
 import { defined } from '@switchyard/contract';
 import { type Message, NexoError, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { invalid } from './errors.ts';
@@ -11,20 +11,23 @@ import type { RequestBody } from './terminal-types.ts';
  * const sale: PaymentOrder = { amount: 1250, currency: 'EUR', transactionId: '4711' };
  */
 export type PaymentOrder = {
-  /** All that the customer pays, tip and cashback included: an integer in minor units. */
+  /** The total that the customer pays, with tip and cashback: an integer in minor units. */
   readonly amount: number;
   readonly currency: string;
-  /** The till's own identification of the sale. */
+  /** The till's own identifier of the sale. */
   readonly transactionId: string;
   readonly tip?: number | undefined;
   readonly cashback?: number | undefined;
   readonly operatorId?: string | undefined;
-  /** Of a refund: the payment that it gives back. Terminals refuse a refund of nothing, or ask for the card. */
+  /**
+   * The payment that a refund returns. Without it, the terminal refuses the refund or reads the
+   * card.
+   */
   readonly original?: PaymentOriginal | undefined;
 };
 
 /**
- * A payment as its terminal called it when it was made: in its answer, `POIData.POITransactionID`.
+ * The terminal's identifier and time of a payment, from `POIData.POITransactionID` in its answer.
  *
  * @example
  * const { TransactionID, TimeStamp } = answer.message.body.POIData.POITransactionID;
@@ -36,7 +39,7 @@ export type PaymentOriginal = {
 };
 
 /**
- * A payment that is taken back: what the terminal called it when it was made.
+ * A payment to reverse, with the terminal's identifier and time of it.
  *
  * @example
  * const order: ReversalOrder = { poiTransactionId, poiTimeStamp, reason: 'CustCancel' };
@@ -78,10 +81,10 @@ const originalOf = ({
 /**
  * The body of a payment request.
  *
- * @param order - what is to be paid
+ * @param order - the amounts and the identifier of the sale
  * @param at - the time of the sale, RFC 3339
- * @param type - `Refund` gives money back
- * @returns a body to hand to `request('Payment', …)`, where more may be added to it
+ * @param type - `Refund` returns money
+ * @returns a body for `request('Payment', …)`; the caller may add more members
  * @throws PosError `amount_invalid` or `currency_unknown`
  * @example
  * await terminal.request('Payment', paymentBody(order, new Date().toISOString()));
@@ -110,8 +113,8 @@ export function paymentBody(
 /**
  * The body of a reversal request.
  *
- * @param order - which payment, and why
- * @returns a body to hand to `request('Reversal', …)`
+ * @param order - the payment and the reason
+ * @returns a body for `request('Reversal', …)`
  * @example
  * await terminal.request('Reversal', reversalBody(order));
  */
@@ -120,12 +123,12 @@ export function reversalBody(order: ReversalOrder): RequestBody<'Reversal'> {
 }
 
 /**
- * What was authorised, in minor units: with `Partial` it is less than what was asked for.
+ * The authorized amount in minor units. With `Partial` it is less than the requested amount.
  *
  * @param message - the answer of a payment
- * @param currency - that of the sale, where the answer names none
- * @returns an integer; undefined where the answer holds no amount
- * @throws PosError where what it holds is no amount of the currency
+ * @param currency - the currency of the sale, used if the answer has none
+ * @returns an integer, or undefined if the answer has no amount
+ * @throws PosError if the amount is not valid for the currency
  * @example
  * const paid = authorizedAmount(answer.message, 'EUR'); // 1250
  */

@@ -1,4 +1,4 @@
-// A terminal for tests: the terminal's side of the dialogue, with answers that a test decides.
+// A terminal for tests: the terminal's side of the dialogue, with answers that a test sets.
 import {
   type AnyMessage,
   answerTo,
@@ -16,14 +16,14 @@ type Say = (text: string) => void;
 
 export type TestPoi = {
   readonly dialogue: PoiDialogue;
-  /** Categories of what came, in order. */
+  /** Categories of the received messages, in order. */
   readonly heard: string[];
-  /** Services that were run, in order. */
+  /** Services that the terminal ran, in order. */
   readonly ran: AnyMessage[];
-  /** Answers are held back until `finish`. */
+  /** Holds answers back until `finish`. */
   holds: boolean;
   hear(text: string, say: Say): void;
-  /** Answers what is held: as paid, or not. */
+  /** Answers the held request: paid, or failed with the condition. */
   finish(condition?: string): string;
   readonly say: Say;
 };

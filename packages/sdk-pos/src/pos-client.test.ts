@@ -328,7 +328,7 @@ test('a session is released over another control connection than the one that cl
     const { connector, breaks, claim } = await scene(t, { posId, onConnection });
     const session = await claim();
     let isClaimed = true;
-    // As the platform has it: over another connection the terminal and its owner lead to the session.
+    // As on the platform: over another connection, terminal and point of sale identify the session.
     connector.answer = ({ type, requestId, ...named }) => {
       if (type !== 'release') return undefined;
       isClaimed = named['tsn'] !== tsn || named['posId'] !== posId;

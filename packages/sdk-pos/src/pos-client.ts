@@ -1,4 +1,4 @@
-/** The point of sale at the Cloud Connector. */
+/** The client of the Cloud Connector for a point of sale. */
 
 import { type DeviceStatusMessage, defined } from '@switchyard/contract';
 import { demandUrl } from './addresses.ts';
@@ -10,7 +10,7 @@ import { type ClaimOptions, claimSession, type Session, type SessionEvents } fro
 import { createTokens, type PosCredentials } from './tokens.ts';
 
 /**
- * Whether a terminal is there.
+ * Whether a terminal is connected.
  *
  * @example
  * const status: DeviceStatus = await client.status('AXIUM_DX8000-10000001');
@@ -18,7 +18,7 @@ import { createTokens, type PosCredentials } from './tokens.ts';
 export type DeviceStatus = {
   readonly tsn: string;
   readonly online: boolean;
-  /** Somebody, perhaps oneself, has a session with it. */
+  /** A point of sale, possibly this one, has a session with the terminal. */
   readonly claimed: boolean;
   readonly lastSeenAt?: string | undefined;
 };
@@ -35,33 +35,33 @@ export type DeviceStatus = {
 export type PosClientSettings = {
   readonly baseUrl: string;
   readonly credentials: PosCredentials;
-  /** Which point of sale it is; an application of the aggregator has to say it. */
+  /** Identifies the point of sale. An application of the aggregator must set it. */
   readonly posId?: string | undefined;
   readonly tls?: PosTls | undefined;
-  /** Of a handshake and of an answer; default 10 s. */
+  /** The time limit of a handshake and of an answer; default 10 s. */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly chance?: Chance | undefined;
-  /** A terminal of one's own sessions came or went. */
+  /** A terminal of this client's sessions connected or disconnected. */
   readonly onDeviceStatus?: ((status: DeviceStatus) => void) | undefined;
-  /** The control connection came or went; `error` says why it went, or why it does not come. */
+  /** The control connection opened or closed; `error` says why it closed or could not open. */
   readonly onConnection?: ((isOpen: boolean, error?: PosError) => void) | undefined;
 };
 
 /**
- * The point of sale at the connector.
+ * A point of sale at the connector.
  *
  * @example
  * const client: PosClient = createPosClient(settings);
  */
 export type PosClient = {
-  /** @throws PosError: `Relay` with a word of the connector, or `Transport` */
+  /** @throws PosError: `Relay` with an error code of the connector, or `Transport` */
   readonly claim: (tsn: string, options: ClaimOptions, events: SessionEvents) => Promise<Session>;
   readonly status: (
     tsn: string,
     options?: { readonly signal?: AbortSignal },
   ) => Promise<DeviceStatus>;
-  /** Ends the control connection. Sessions that are open go on until they are released or end. */
+  /** Closes the control connection. Open sessions continue until they are released or end. */
   readonly close: () => void;
 };
 
@@ -73,14 +73,14 @@ function statusOf(message: DeviceStatusMessage): DeviceStatus {
 }
 
 /**
- * Makes a client of the Cloud Connector. It connects when it is first used; the control connection is
- * kept while a session is held, comes back by itself with growing pauses, and gets a new token before
- * the old one ends. Where the platform has ended it since nothing was claimed over it, as after a restart,
- * it comes back at the next need.
+ * Makes a client of the Cloud Connector. It connects at first use. The control connection stays
+ * open while a session is held, reconnects with growing pauses, and gets a new token before the old
+ * one expires. The platform closes a connection that has no claims, as after a restart; the client
+ * then reconnects at the next call.
  *
- * @param settings - where the platform is, and who asks
+ * @param settings - the address and the credentials
  * @returns the client; call `close` when it is no longer needed
- * @throws PosError `address_invalid` for an address without TLS that is not of this machine
+ * @throws PosError `address_invalid` for an address without TLS that is not on this machine
  * @example
  * const client = createPosClient({ baseUrl, credentials: { tokenUrl, clientId, clientSecret } });
  * const session = await client.claim(tsn, { waitSeconds: 10 }, { message: console.log, broken });

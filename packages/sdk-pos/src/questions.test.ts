@@ -27,10 +27,10 @@ test('a question that is given up leaves the payment beside it alone', async (t)
   await eventually(() => unanswered.length === 2, 'both questions');
   stop.abort();
   await Promise.all(questions);
-  // Answers that nobody waits for any more are nobody's.
+  // These answers arrive after their callers have aborted.
   for (const answer of unanswered) answer();
   connector.terminal = (text, say) => poi.hear(text, say);
-  // Whatever else was sent is before this one.
+  // Messages arrive in order, so all earlier ones have arrived before this one.
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
   assert.deepEqual(poi.heard, ['Payment', 'Diagnosis', 'TransactionStatus', 'Diagnosis']);
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// A till at a terminal, with a connector between them: what tests of services begin with.
+// A till, a connector and a terminal: the start of most service tests.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ export type Scene = {
   readonly clock: SteppedClock;
   readonly store: ServiceStore;
   readonly faults: PosError[];
-  /** A till, as after a start of its process. */
+  /** Makes a till as after a process start. */
   till(settings?: Partial<TerminalSettings>): Terminal;
 };
 
@@ -73,7 +73,7 @@ export const isFault =
     error.code === code &&
     error.outcome === outcome;
 
-/** A terminal in the local network: one POST, one answer. */
+/** A terminal in the local network: one answer for each POST. */
 export async function localPoi(t: TestContext, poi: TestPoi) {
   const server = createServer((request, response) => {
     let text = '';

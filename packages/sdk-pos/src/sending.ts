@@ -1,12 +1,12 @@
-/** Hands a message to a WebSocket, or says why not and whether it may have left. */
+/** Sends a message on a WebSocket, or throws an error that says whether it may have been sent. */
 import { connectorLimits } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import { invalid, PosError, textOf } from './errors.ts';
 
-/** What may wait for a slow network before it is refused. */
+/** The most bytes that may wait for a slow network; `sendThrough` then refuses more. */
 const queuedBytesMax = 4_194_304;
 
-/** @throws PosError: `NotProcessed` where nothing has left */
+/** @throws PosError, `NotProcessed` if nothing was sent */
 export async function sendThrough(
   through: WebSocket | undefined,
   data: string | Uint8Array,

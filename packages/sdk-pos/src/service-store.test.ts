@@ -1,4 +1,4 @@
-// The store of services in a file: what it says after a restart, and on a disk that is full.
+// The file store of services: its content after a restart, and on a full disk.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

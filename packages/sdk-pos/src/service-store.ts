@@ -1,4 +1,4 @@
-/** What a till remembers of its services over a restart: which there were, and how they ended. */
+/** Stores the services of a till and their outcomes across restarts. */
 import {
   closeSync,
   existsSync,
@@ -15,7 +15,7 @@ import { dirname } from 'node:path';
 import type { Header } from '@switchyard/nexo';
 
 /**
- * One service of a till. It holds no body, hence no card data and no amount.
+ * One service of a till. It has no message body, so it has no card data and no amount.
  *
  * @example
  * const { serviceId, outcome }: KeptService = kept;
@@ -23,14 +23,16 @@ import type { Header } from '@switchyard/nexo';
 export type KeptService = {
   readonly serviceId: string;
   readonly header: Header;
-  /** When it was begun, milliseconds since 1970. */
+  /** The time of the begin, milliseconds since 1970. */
   readonly at: number;
-  /** Absent while it runs: after a restart the terminal is asked. */
+  /**
+   * Absent while the service runs. After a restart the till requests the outcome from the terminal.
+   */
   readonly outcome?: 'Answered' | 'NotProcessed' | 'Unknown';
 };
 
 /**
- * A value, or the promise of one.
+ * A value, or a promise of it.
  *
  * @example
  * const saved: Awaitable<void> = store.save(kept);
@@ -38,8 +40,8 @@ export type KeptService = {
 export type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * Keeps services: a table of the till's own database does well. One process at a time uses a store, and
- * one terminal has it for itself.
+ * Stores services, for example in a table of the till's own database. Only one process at a time
+ * may use a store, and each terminal needs its own store.
  *
  * @example
  * const store: ServiceStore = {
@@ -50,13 +52,13 @@ export type Awaitable<Value> = Value | Promise<Value>;
  */
 export type ServiceStore = {
   load(): Awaitable<readonly KeptService[]>;
-  /** New, or with its outcome; durable when it returns. */
+  /** Saves a new service, or its outcome. The data is durable when the call returns. */
   save(kept: KeptService): Awaitable<void>;
   remove(serviceId: string): Awaitable<void>;
 };
 
 /**
- * Makes a store that forgets with its process: for tests, and for tills that take no money.
+ * Makes a store that keeps services in memory only: for tests, and for tills that take no money.
  *
  * @example
  * const terminal = createTerminal({ ...settings, store: memoryServiceStore() });
@@ -80,7 +82,7 @@ const newLinesMax = 20_000;
 
 type Line = { readonly put: KeptService } | { readonly gone: string };
 
-/** A new name is as durable as its directory; Windows opens none. */
+/** A rename is durable only after its directory is synced. Windows cannot open directories. */
 function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   const directory = openSync(path, 'r');
@@ -88,7 +90,7 @@ function syncDirectory(path: string): void {
   closeSync(directory);
 }
 
-/** A line that was torn when the process ended belongs to a request that was not sent. */
+/** An incomplete last line belongs to a request that was not sent. */
 function readLines(path: string): Map<string, KeptService> {
   const services = new Map<string, KeptService>();
   if (!existsSync(path)) return services;
@@ -101,7 +103,7 @@ function readLines(path: string): Map<string, KeptService> {
 }
 
 /**
- * A store in a file of its own.
+ * A store that writes to its own file.
  *
  * @example
  * const store: FileServiceStore = fileServiceStore('data/till-3.jsonl');
@@ -109,11 +111,11 @@ function readLines(path: string): Map<string, KeptService> {
 export type FileServiceStore = ServiceStore & { close(): void };
 
 /**
- * Makes a store that keeps its services in a file, mode 0600: JSON Lines that are appended and synced,
- * and written anew at each start and from time to time.
+ * Makes a store that keeps its services in a file with mode 0600. The store appends and syncs JSON
+ * Lines. It rewrites the file at each start and after a number of lines.
  *
- * @param path - of the file; its directory is made where it is missing
- * @throws Error where the file cannot be read or written
+ * @param path - the file; the store creates a missing directory
+ * @throws Error if the file cannot be read or written
  * @example
  * const terminal = createTerminal({ ...settings, store: fileServiceStore('data/till-3.jsonl') });
  */
@@ -121,7 +123,9 @@ export function fileServiceStore(path: string): FileServiceStore {
   mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
   const services = readLines(path);
   let file = -1;
-  /** Nothing is appended to what may end in the middle of a line. */
+  /**
+   * Infinite if the file may end in the middle of a line: the next append then rewrites the file.
+   */
   let newLines = Number.POSITIVE_INFINITY;
   rewrite();
 

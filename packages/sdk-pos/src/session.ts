@@ -1,4 +1,4 @@
-/** A session with one terminal: claimed, connected, resumed after a break, released. */
+/** A session with one terminal: claim, connect, resume after a break, release. */
 import {
   type ClaimedMessage,
   connectorLimits,
@@ -17,54 +17,57 @@ import { openSocket } from './socket.ts';
 import type { SocketEnd } from './socket-end.ts';
 import type { Tokens } from './tokens.ts';
 
-/** Ended, or left behind by a terminal that has gone elsewhere: nothing is held any more. */
+/** Codes that mean the session has ended or the terminal has moved: there is nothing to release. */
 const gone: ReadonlySet<string> = new Set(['session_unknown', 'device_unknown', 'wrong_store']);
 
 /**
- * How a terminal is claimed.
+ * How to claim a terminal.
  *
  * @example
  * const wanted: ClaimOptions = { waitSeconds: 10 };
  */
 export type ClaimOptions = {
-  /** How long the connector waits for a terminal that is away or in use: 0 to 30; default 0. */
+  /** How long the connector waits for a terminal that is offline or in use: 0 to 30; default 0. */
   readonly waitSeconds?: number | undefined;
-  /** Ends a session that the same point of sale has already. */
+  /** Ends an existing session of the same point of sale. */
   readonly takeOver?: boolean | undefined;
-  /** With `takeOver`: also where data flowed a moment ago. The platform writes it down. */
+  /** With `takeOver`: also ends a session with recent traffic. The platform logs it. */
   readonly force?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
 /**
- * What happens to a session.
+ * The events of a session.
  *
  * @example
  * const events: SessionEvents = { message: (data) => read(data), broken: (error) => warn(error.code) };
  */
 export type SessionEvents = {
-  /** Text stays text; bytes stay bytes. */
+  /** A text message is a string; a binary message is a Buffer. */
   readonly message: (data: string | Buffer) => void;
-  /** The connection broke: `resume` gets the session back within half a minute. */
+  /** The connection broke. `resume` restores the session within half a minute. */
   readonly broken: (error: PosError) => void;
 };
 
 /**
- * A session with one terminal. What is sent arrives as it is, in order, or the session breaks.
+ * A session with one terminal. Messages arrive unchanged and in order, or the session breaks.
  *
  * @example
  * const session: Session = await client.claim(tsn, { waitSeconds: 10 }, { message, broken });
  */
 export type Session = {
   readonly tsn: string;
-  /** Changes when the session is resumed. */
+  /** The identifier changes when the session is resumed. */
   readonly sessionId: () => string;
   readonly isOpen: () => boolean;
-  /** Resolves once handed to the network. @throws PosError: `NotProcessed` where nothing has left */
+  /**
+   * Resolves when the message is handed to the network. @throws PosError, `NotProcessed` if not
+   * sent
+   */
   readonly send: (data: string | Uint8Array) => Promise<void>;
   /**
-   * Gets the session back after a break: what the terminal said meanwhile comes first. True where it is
-   * the one from before; false where that was over and a new one was claimed.
+   * Restores the session after a break. Messages that the terminal sent during the break come
+   * first. Returns true for the same session, and false if it had ended and a new one was claimed.
    */
   readonly resume: (options?: ClaimOptions) => Promise<boolean>;
   /** Ends the session and frees the terminal. */
@@ -107,7 +110,7 @@ export async function claimSession(
   const letGo = control.hold(tsn);
 
   async function free(sessionId: string, signal?: AbortSignal): Promise<void> {
-    // Over a control connection that did not claim it, terminal and point of sale lead to the session.
+    // On another control connection, the terminal and the point of sale identify the session.
     const named = { tsn, ...defined({ posId }) };
     await control.ask({ type: 'release', sessionId, ...named }, timeoutMs, signal);
   }
@@ -118,7 +121,10 @@ export async function claimSession(
     if (!isReleased) events.broken(errorOfEnd(end));
   }
 
-  /** A platform need not ask for it: the address is a secret itself. */
+  /**
+   * Gets a token if possible. Not every platform requires one: the session address itself is
+   * secret.
+   */
   async function tokenNow(
     signal: AbortSignal | undefined,
   ): Promise<{ token?: string; missing?: unknown }> {
@@ -141,7 +147,7 @@ export async function claimSession(
         timeoutMs,
         clock,
         signal,
-        // A platform may want to see that the address is used by whoever was given it.
+        // A platform may check that the claiming client is the one that uses the address.
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
         maxMessageBytes: connectorLimits.messageMaxBytes,
       },
@@ -155,7 +161,7 @@ export async function claimSession(
       },
     ).catch((error: unknown) => {
       if (!(error instanceof PosError) || error.status !== unauthorizedStatus) throw error;
-      // Where the platform asks for one, that there is none is what went wrong.
+      // The platform requires a token, so the real fault is the one that prevented the token.
       if (token === undefined) throw missing;
       tokens.forget(token);
       throw error;
@@ -169,7 +175,7 @@ export async function claimSession(
     for (const message of early) events.message(message);
   }
 
-  /** A token that was revoked before its end is replaced once; nobody has used the address then. */
+  /** Retries once with a new token after a revocation; the session address is still unused then. */
   async function connect(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
     demandUrl(answer.sessionUrl, 'sessionUrl', 'wss');
     try {
@@ -195,13 +201,13 @@ export async function claimSession(
       ),
     );
     try {
-      // Whoever has released it meanwhile did not know of this one.
+      // The caller released the session while this claim was pending.
       if (isReleased) throw closed();
       claimed = answer;
       resumeToken = answer.resumeToken;
       await connect(answer, signal);
     } catch (error) {
-      // An address that nobody uses would keep the terminal for a minute.
+      // An unused session address would reserve the terminal for a minute.
       await free(answer.sessionId).catch(() => control.isOpen());
       throw error;
     }
@@ -226,7 +232,7 @@ export async function claimSession(
     try {
       if (claimed !== undefined) await free(claimed.sessionId, signal);
     } catch (error) {
-      // It has ended already, which is what was wanted.
+      // The session has already ended, so the release is complete.
       if (!(error instanceof PosError) || !gone.has(error.code)) throw error;
     } finally {
       current?.close(orderly);

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// A WebSocket of a till to a peer that does not speak any more.
+// A WebSocket of a till to a peer that has stopped answering.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
@@ -13,7 +13,7 @@ import { openSocket } from './socket.ts';
 import type { SocketEnd } from './socket-end.ts';
 import { steppedClock } from './stepped-clock.fixture.ts';
 
-/** Of RFC 6455: what a handshake is answered by is made with it. */
+/** RFC 6455: the server computes the handshake response with this value. */
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 test('a peer that does not answer a closing is waited for as long as for a handshake', async (t) => {
@@ -40,7 +40,7 @@ test('a peer that does not answer a closing is waited for as long as for a hands
     { message: () => {}, closed: resolve },
   );
   const over = new AbortController();
-  // Its library would wait for half a minute.
+  // The `ws` library would wait for half a minute.
   const late = systemClock.wait(15_000, over.signal).then(() => undefined);
   socket.close(1000);
   const end = await Promise.race([ended, late]);
@@ -48,7 +48,7 @@ test('a peer that does not answer a closing is waited for as long as for a hands
   assert.notEqual(end, undefined, 'it is still waited for');
 });
 
-/** Refuses each handshake, and sends one byte of a hundred of the body. */
+/** Refuses each handshake, and sends one byte of a body of a hundred. */
 async function refusingServer(t: TestContext, afterwards: (socket: Socket) => void) {
   const sockets: Socket[] = [];
   const server = createServer();

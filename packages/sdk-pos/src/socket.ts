@@ -1,4 +1,4 @@
-/** Opens a WebSocket, keeps its heart beating, and tells in the words of this package what went wrong. */
+/** Opens a WebSocket, sends heartbeats, and converts failures to errors of this package. */
 import type { IncomingMessage } from 'node:http';
 import { connectorLimits, readRefusalBody, refusalText } from '@switchyard/contract';
 import { WebSocket } from 'ws';
@@ -9,7 +9,7 @@ import type { SocketEnd } from './socket-end.ts';
 
 export type SocketEvents = {
   message(data: Buffer, isBinary: boolean): void;
-  /** Once, after it was open. */
+  /** Called once, after the socket was open. */
   closed(end: SocketEnd): void;
 };
 
@@ -36,7 +36,9 @@ const codeOfStatus = (status: number): string => {
   return goneStatuses.has(status) ? 'session_gone' : `http_${status}`;
 };
 
-/** A handshake that is answered by HTTP. A body that is cut short or too long leaves the status. */
+/**
+ * Reads an HTTP response to a handshake. If the body is incomplete or too long, it uses the status.
+ */
 async function refusalOf(response: IncomingMessage): Promise<PosError> {
   const { statusCode: status = 0, headers } = response;
   const refusal = readRefusalBody(await textIn(response, refusalBytesMax).catch(() => ''));
@@ -52,7 +54,9 @@ async function refusalOf(response: IncomingMessage): Promise<PosError> {
   );
 }
 
-/** A peer that answers no ping is gone, whatever the operating system believes. */
+/**
+ * Closes the socket if the peer answers no pings, even if the operating system reports it as open.
+ */
 async function beat(socket: WebSocket, clock: Clock, over: AbortSignal): Promise<void> {
   let missed = 0;
   const alive = () => {
@@ -73,7 +77,7 @@ async function beat(socket: WebSocket, clock: Clock, over: AbortSignal): Promise
   }
 }
 
-/** @throws PosError where no connection comes about */
+/** @throws PosError if no connection is made */
 export function openSocket(target: SocketTarget, events: SocketEvents): Promise<WebSocket> {
   const { url, tls, headers = {}, signal, clock } = target;
   return new Promise((resolve, reject) => {
@@ -90,7 +94,7 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       perMessageDeflate: false,
       followRedirects: false,
       maxPayload: target.maxMessageBytes,
-      // ws knows it from 8.19 on; its types do not yet.
+      // `ws` supports it from 8.19 on, but its types do not include it yet.
       closeTimeout: target.timeoutMs,
     };
     const socket = new WebSocket(url, options);
@@ -123,7 +127,7 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       });
     });
     socket.on('error', (error) => {
-      // What ends an open socket is told by its close.
+      // The `close` event reports the fault of an open socket.
       if (!isOpen && refused === undefined)
         reject(signal?.aborted === true ? aborted() : unreachable(error));
     });

@@ -17,7 +17,7 @@ import type { PosClient } from './pos-client.ts';
 import type { Awaitable, KeptService, ServiceStore } from './service-store.ts';
 
 /**
- * A category that a till asks for and that is answered.
+ * A category that a till can request and that a terminal answers.
  *
  * @example
  * const category: Asked = 'Payment';
@@ -45,8 +45,8 @@ export type RequestBody<Of extends Category> = Body<Of, 'Request' & MessageTypeO
 export type ResponseBody<Of extends Category> = Body<Of, 'Response' & MessageTypeOf<Of>>;
 
 /**
- * What the terminal answered. A refusal is an answer too: `result` is `Failure`, `condition` says why,
- * and `advice` what to do.
+ * The answer of the terminal. A refusal is also an answer: `result` is `Failure`, `condition` gives
+ * the reason and `advice` the next step.
  *
  * @example
  * const { result, condition }: Answer<'Payment'> = await terminal.request('Payment', body);
@@ -55,12 +55,12 @@ export type Answer<Of extends Category> = {
   readonly result: 'Success' | 'Partial' | 'Failure';
   readonly condition?: string | undefined;
   readonly advice?: ConditionFacts['advice'] | undefined;
-  /** Names the service in the store, and to a TransactionStatus. */
+  /** Identifies the service in the store and in a TransactionStatus. */
   readonly serviceId: string;
   readonly message: Message<Of, 'Response' & MessageTypeOf<Of>>;
 };
 
-/** Device messages that a terminal may ask a till to serve. */
+/** Device messages that a terminal may send to a till. */
 type Served =
   | 'Display'
   | 'Input'
@@ -73,8 +73,8 @@ type Served =
   | 'CardReaderPowerOff';
 
 /**
- * What the till does for the terminal: its screen, its keys, its printer. What has no function here is
- * answered `UnavailableDevice`.
+ * The devices of the till that the terminal can use: display, keys, printer. The till answers
+ * `UnavailableDevice` for a category that has no function here.
  *
  * @example
  * const devices: TillDevices = { Print: async ({ PrintOutput }) => printed(PrintOutput) };
@@ -82,27 +82,30 @@ type Served =
 export type TillDevices = {
   readonly [Of in Served]?: (body: RequestBody<Of>) => Awaitable<ResponseBody<Of>>;
 } & {
-  /** Ends or changes an input that runs; nothing is answered. */
+  /** Ends or changes a running input; there is no answer. */
   readonly InputUpdate?: (body: Body<'InputUpdate', 'Notification'>) => Awaitable<void>;
 };
 
 /**
- * A service from before a restart, and how it ended.
+ * A service from before a restart, and its outcome.
  *
  * @example
  * for (const { kept, outcome, message } of await terminal.open()) settle(kept.serviceId, outcome, message);
  */
 export type Recovered = {
   readonly kept: KeptService;
-  /** `Unknown`: nobody could tell. Somebody has to look, or `recover` is called once more. */
+  /**
+   * `Unknown`: the terminal could not report the outcome. The operator checks it, or calls
+   * `recover` again.
+   */
   readonly outcome: 'Answered' | 'NotProcessed' | 'Unknown';
-  /** The answer, where the terminal repeated it. */
+  /** The answer, if the terminal repeated it. */
   readonly message?: AnyMessage;
 };
 
 /**
- * How messages reach the terminal: `auto` takes the cloud, and the local network where the cloud does
- * not reach the terminal.
+ * How messages reach the terminal. `auto` uses the cloud, and the local network if the cloud cannot
+ * reach the terminal.
  *
  * @example
  * const transport: TerminalTransport = { kind: 'cloud', client, tsn: 'AXIUM_DX8000-10000001', waitSeconds: 10 };
@@ -126,8 +129,8 @@ export type CloudTransport = {
 };
 
 /**
- * Over the local network: by requests (`https`), or by a WebSocket (`wss`), over which the terminal can
- * use screen and printer of the till and tell its events.
+ * Over the local network: HTTP requests (`https`) or a WebSocket (`wss`). Over a WebSocket the
+ * terminal can also use the till's display and printer and send events.
  *
  * @example
  * const local: LocalTransport = { url: 'https://10.0.0.17:8443/nexo', tls: { ca } };
@@ -135,26 +138,34 @@ export type CloudTransport = {
 export type LocalTransport = { readonly url: string; readonly tls?: PosTls | undefined };
 
 /**
- * What a till needs to use a terminal.
+ * The settings of a terminal for a till.
  *
  * @example
  * const settings: TerminalSettings = { saleId: 'till-3', poiId: tsn, transport, store };
  */
 export type TerminalSettings = {
-  /** Of this till: two tills never share one. */
+  /** Identifies this till; each till has its own value. */
   readonly saleId: string;
   readonly poiId: string;
   readonly transport: TerminalTransport;
   readonly store: ServiceStore;
-  /** Message protection `adyen-v1`: the first key protects, all open; what is in clear is not heard. */
+  /**
+   * Message protection `adyen-v1`: the first key protects, and all keys can open. The till ignores
+   * messages in clear text.
+   */
   readonly keys?: readonly [SharedKey, ...SharedKey[]] | undefined;
-  /** Default: 150 s for an answer through the cloud, 120 s locally; 5 s between questions, for 150 s. */
+  /**
+   * Default: 150 s for an answer through the cloud, 120 s locally; status requests every 5 s for
+   * 150 s.
+   */
   readonly times?: Partial<SaleTimes> | undefined;
   readonly devices?: TillDevices | undefined;
   readonly onEvent?: ((event: Message<'Event', 'Notification'>) => void) | undefined;
-  /** The answer of a service that had been given up: whatever it did must be undone. */
+  /** The late answer of a service that the till had given up; the till must undo its effect. */
   readonly onLate?: ((message: AnyMessage) => void) | undefined;
-  /** For the log: what was ignored, or went wrong beside a service. Nothing of it is an outcome. */
+  /**
+   * For the log: ignored messages and faults outside of a service. They do not change an outcome.
+   */
   readonly onFault?: ((error: PosError) => void) | undefined;
   readonly clock?: Clock | undefined;
 };

@@ -209,7 +209,7 @@ test('a batch that a restart of the till interrupts is answered at the next open
   assert.equal(poi.ran.length, 1, 'the batch is not performed again');
 });
 
-/** A till that starts after one that ended in the middle of a sale, with a terminal that is away. */
+/** A till that restarts after its process ended during a sale, with an offline terminal. */
 async function restarted(t: TestContext) {
   const on = await scene(t);
   on.poi.holds = true;
@@ -281,7 +281,7 @@ test('a recovery that is aborted leaves unknown what was unknown', async (t) => 
     terminal.unknown().map((kept) => kept.serviceId),
     [serviceId],
   );
-  // Answered behind whatever was asked before.
+  // The connector answers in order, so the earlier requests are answered by now.
   await client.status(poiId);
   connector.isOnline = true;
   assert.equal((await terminal.recover(serviceId)).outcome, 'Answered');
@@ -302,14 +302,13 @@ test('the answer of a service that a recovery gave up is told as late', async (t
   const opened = terminal.open().finally(() => {
     isOver = true;
   });
-  // Each question is heard by the terminal before the next one is due.
+  // The terminal receives each status request before the next one is due.
   for (let asked = 1; !isOver; asked += 1) {
     await eventually(() => isOver || poi.heard.length > asked, 'a question');
     clock.advance(5_000);
   }
   const [first] = await opened;
   assert.equal(first?.outcome, 'Unknown');
-  // Now the customer has paid.
   const answer = poi.finish();
   poi.say(answer);
   await eventually(() => late.length === 1, 'the late answer');
@@ -329,7 +328,7 @@ test('what is over is forgotten after 48 hours, and what is not is kept', async 
   const [kept] = await store.load();
   assert.ok(kept);
   await store.save({ ...kept, serviceId: 'UNKNOWN001', outcome: 'Unknown' });
-  // Nobody can ever be asked how a login ended.
+  // A TransactionStatus cannot request the outcome of a login.
   const login = { ...kept.header, MessageCategory: 'Login' } as const;
   await store.save({ ...kept, serviceId: 'UNKNOWN002', header: login, outcome: 'Unknown' });
   await first.close();
@@ -493,7 +492,7 @@ test('where the cloud loses the terminal in the middle, the local network tells 
   assert.equal(connector.sessions.length, 1);
 });
 
-/** A connector that answers every claim so. */
+/** A connector that refuses every claim with the code. */
 const refusesClaims =
   (code: string): TestConnector['answer'] =>
   ({ type, requestId }) =>

@@ -1,4 +1,4 @@
-/** A terminal as a till uses it: one service at a time, and no outcome is guessed. */
+/** A terminal for a till: one service at a time, and an outcome is never guessed. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { defined } from '@switchyard/contract';
@@ -31,8 +31,8 @@ import type {
 import { createTurns } from './turns.ts';
 
 /**
- * How a service is asked for. Aborting one that runs asks the terminal to end it, and its answer is
- * awaited all the same; one that waits for its turn ends at once.
+ * Options of a service. An abort of a running service asks the terminal to end it, and the till
+ * still waits for the answer. An abort of a queued service ends it at once.
  *
  * @example
  * const options: RequestOptions = { signal: cancelButton.signal };
@@ -47,16 +47,16 @@ export type RequestOptions = { readonly signal?: AbortSignal | undefined };
  */
 export type Terminal = {
   /**
-   * To be called first: reads the store, and asks the terminal how services from before a restart
-   * ended. What it returns has to be settled with the till's own books. Aborting ends the asking;
-   * `open` can be called again.
+   * Call it first. It reads the store and requests the outcomes of services from before a restart.
+   * Reconcile the result with the till's own records. An abort ends the requests; `open` can be
+   * called again.
    */
   readonly open: (options?: RequestOptions) => Promise<readonly Recovered[]>;
   /**
-   * One service, or one device message. Services wait for each other; Diagnosis, TransactionStatus and
-   * device messages do not.
+   * Sends one service or one device message. Services run one after the other; Diagnosis,
+   * TransactionStatus and device messages do not wait.
    *
-   * @throws PosError: look at `outcome`; `Unknown` means that money may have moved
+   * @throws PosError: check `outcome`; `Unknown` means that money may have moved
    */
   readonly request: <Of extends Asked>(
     category: Of,
@@ -64,28 +64,28 @@ export type Terminal = {
     options?: RequestOptions,
   ) => Promise<Answer<Of>>;
   readonly sale: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
-  /** Gives money back; name the payment as `original`. */
+  /** Returns money to the customer; pass the payment as `original`. */
   readonly refund: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
   readonly reverse: (order: ReversalOrder, options?: RequestOptions) => Promise<Answer<'Reversal'>>;
-  /** Ends or changes an input that runs at the terminal. */
+  /** Ends or changes a running input at the terminal. */
   readonly updateInput: (body: object, options?: RequestOptions) => Promise<void>;
-  /** Services whose outcome nobody could tell. */
+  /** Services with an unknown outcome. */
   readonly unknown: () => readonly KeptService[];
   /**
-   * Asks once more how one of them ended. Aborting ends the asking: what is unknown stays so. What is known by then,
-   * as somebody has settled it, stays known where the terminal cannot tell.
+   * Requests the outcome of one of them again. An abort ends the requests and keeps the outcome
+   * unknown. An outcome that was settled stays, even if the terminal does not know the service.
    */
   readonly recover: (serviceId: string, options?: RequestOptions) => Promise<Recovered>;
   /**
-   * Keeps how one of them ended, as somebody has found out who looked: no terminal remembers it after 48 hours.
+   * Saves an outcome that the operator determined. A terminal forgets a service after 48 hours.
    *
-   * @throws PosError `service_unknown` where there is no such service whose outcome is unknown
+   * @throws PosError `service_unknown` if no service with an unknown outcome has this identifier
    */
   readonly settle: (serviceId: string, how: 'Done' | 'NotDone') => Promise<void>;
   /**
-   * Frees the terminal. A service that runs is asked about at the next `open`.
+   * Frees the terminal. The next `open` requests the outcome of a service that still runs.
    *
-   * @throws PosError where the connector could not be told: the terminal is free a minute later
+   * @throws PosError if the connector did not receive it; the terminal is then free a minute later
    */
   readonly close: () => Promise<void>;
 };
@@ -93,13 +93,13 @@ export type Terminal = {
 type Opening = {
   readonly recovered: Promise<readonly Recovered[]>;
   readonly work: AbortController;
-  /** Callers of `open` that have not given up. */
+  /** Callers of `open` that still wait. */
   waiting: number;
 };
 
 const cloudAnswerMs = 150_000;
 const localAnswerMs = 120_000;
-/** Of a WebSocket in the local network. */
+/** The handshake timeout of a WebSocket in the local network. */
 const handshakeMs = 10_000;
 const isSocket = /^wss?:/i;
 
@@ -110,7 +110,7 @@ function cloudPart(
   return cloudLink({ client, tsn, claim: { waitSeconds, takeOver } }, events);
 }
 
-/** Of a faulty answer the amounts are not known; that it is a failure is. */
+/** A faulty answer has no reliable amounts, but its result `Failure` is reliable. */
 function moneyOf(ended: Ended): 'Answered' | 'NotProcessed' | 'Unknown' {
   if (ended.outcome !== 'Faulty') return ended.outcome;
   return ended.response.Result === 'Failure' ? 'NotProcessed' : 'Unknown';
@@ -152,11 +152,11 @@ function answerOf<Of extends Category>(ended: Ended, serviceId: string): Answer<
 }
 
 /**
- * The answer where it is a success, whole or in part.
+ * Returns the answer if it is a success, complete or partial.
  *
- * @param answer - what `request` gave
- * @returns the same
- * @throws PosError of kind `Terminal` with `condition`, for an answer `Failure`
+ * @param answer - the result of `request`
+ * @returns the same answer
+ * @throws PosError of kind `Terminal` with `condition`, if the result is `Failure`
  * @example
  * const { message } = demandSuccess(await terminal.request('Login', body));
  */
@@ -172,13 +172,16 @@ export function demandSuccess<Of extends Category>(answer: Answer<Of>): Answer<O
 }
 
 /**
- * Makes a terminal for a till. Rules: one service at a time, in the order of asking; each is written to
- * the store before it is sent; a break, a time-out or a restart is followed by TransactionStatus until
- * the outcome is known; an outcome that nobody could tell is told as that.
+ * Makes a terminal for a till.
  *
- * @param settings - between whom, over what, and where services are kept
+ * - One service runs at a time, in the order of the calls.
+ * - The till saves each service before it sends it.
+ * - After a break, a timeout or a restart it sends TransactionStatus until it knows the outcome.
+ * - It reports an outcome that it cannot determine as `Unknown`.
+ *
+ * @param settings - the parties, the transport and the store
  * @returns the terminal; call `open` first, and `close` at the end
- * @throws PosError for an address that is not safe; NexoError for a key that is none
+ * @throws PosError for an unsafe address; NexoError for an invalid key
  * @example
  * const terminal = createTerminal({
  *   saleId: 'till-3', poiId: tsn, transport: { kind: 'cloud', client, tsn },
@@ -215,7 +218,10 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     await store.save(kept);
   }
 
-  /** What nobody needs any more: older than a terminal remembers, and answered or never to be found out. */
+  /**
+   * Deletes services that are older than the terminal's memory. Unfinished services stay, and so do
+   * unknown ones of a category that TransactionStatus can repeat.
+   */
   async function forget(): Promise<void> {
     const before = clock.now() - serviceIdKeptMs;
     for (const { serviceId, at, outcome, header } of [...services.values()]) {
@@ -227,7 +233,10 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     }
   }
 
-  /** The outcome is known; that it cannot be written down must not hide it. */
+  /**
+   * Saves a known outcome. A failure of the store is only reported, so that the caller gets the
+   * outcome.
+   */
   async function note(
     kept: KeptService,
     outcome: NonNullable<KeptService['outcome']>,
@@ -246,7 +255,10 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     return kept;
   }
 
-  /** Asked and noted in one turn, so that nobody settles it between; what is known stays known. */
+  /**
+   * Requests and saves in one queue entry, so that `settle` cannot run between. A known outcome
+   * stays.
+   */
   async function recoverOne(
     serviceId: string,
     through: Exchange,
@@ -320,7 +332,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     }
   }
 
-  /** Once what an earlier try has opened is closed. */
+  /** Starts after the resources of an earlier attempt are closed. */
   function begin(): Opening {
     const work = new AbortController();
     const recovered = earlier.then(() => start(work.signal));
@@ -328,7 +340,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     return { recovered, work, waiting: 0 };
   }
 
-  /** Several may wait for the same; it goes on while anybody does, and a next one begins anew. */
+  /** Several callers can share one opening. It continues until the last caller aborts. */
   async function open({ signal }: RequestOptions = {}): Promise<readonly Recovered[]> {
     if (signal?.aborted === true) throw aborted();
     opening ??= begin();

@@ -9,7 +9,7 @@ import { steppedClock } from './stepped-clock.fixture.ts';
 const tsn = 'AXIUM_DX8000-10000001';
 const hourMs = 3_600_000;
 
-/** A session that is broken, while its control connection stands and nobody gives tokens any more. */
+/** A broken session with an open control connection and a token server that gives no tokens. */
 async function broken(t: TestContext) {
   const connector = await testConnector();
   const clock = steppedClock();
@@ -42,7 +42,7 @@ async function broken(t: TestContext) {
       },
     },
   );
-  // Its last half minute, in which it is not used for anything new.
+  // In its last half minute a token is not used for new connections.
   clock.advance(hourMs - 20_000);
   connector.sessions[0]?.terminate();
   await eventually(() => isOver, 'the break');

@@ -1,11 +1,11 @@
-/** The access token of a point of sale: asked for once, kept until shortly before it ends. */
+/** The access token of a point of sale: requested once and kept until shortly before it expires. */
 import { readRefusalBody, refusalText } from '@switchyard/contract';
 import { type Clock, within } from './clock.ts';
 import { late, PosError } from './errors.ts';
 import { type HttpAnswer, type PosTls, post } from './http.ts';
 
 /**
- * An access token, and until when it may be used.
+ * An access token and its expiry time.
  *
  * @example
  * const token: AccessToken = { token: 'eyJ…', expiresAt: Date.now() + 3_600_000 };
@@ -17,8 +17,8 @@ export type AccessToken = {
 };
 
 /**
- * Who the point of sale is: its application, or a function that gets tokens elsewhere, such as from a
- * back end of the merchant that keeps the secret.
+ * The credentials of the point of sale: its application, or a function that gets tokens, for
+ * example from a back end of the merchant that keeps the secret.
  *
  * @example
  * const credentials: PosCredentials = {
@@ -30,9 +30,11 @@ export type PosCredentials =
   | { readonly fetchToken: (signal: AbortSignal) => Promise<AccessToken> };
 
 export type Tokens = {
-  /** @throws PosError of kind `Transport`; never with a secret in its text */
+  /** @throws PosError of kind `Transport`; its text never contains a secret */
   get(): Promise<AccessToken>;
-  /** The platform refused it, or it ends soon: the next one is another. */
+  /**
+   * Discards a token that the platform refused or that expires soon; `get` then requests a new one.
+   */
   forget(token: string): void;
 };
 
@@ -43,14 +45,14 @@ type Deps = {
   readonly clock: Clock;
 };
 
-/** How long before its end a token is not used any more. */
+/** How long before its expiry a token is no longer used. */
 export const earlyMs = 30_000;
 const secondMs = 1000;
 const answerBytesMax = 65_536;
 const lastStatusOfClient = 499;
 const tooManyRequests = 429;
 
-/** A success without a token in its body is a refusal, too. */
+/** Converts a response without a token to an error, also if its status is a success. */
 function refusalOf({ status, body, retryAfterMs }: HttpAnswer): PosError {
   const refusal = readRefusalBody(body);
   return new PosError('Transport', `no token was given: status ${refusalText(status, refusal)}`, {
@@ -107,7 +109,7 @@ export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Toke
       return known;
     } catch (error) {
       if (error instanceof PosError) {
-        // Whatever became of the request, no terminal has seen it.
+        // The token request may have been processed, but the terminal has not received anything.
         const { code, message, status, retryable, retryAfterMs } = error;
         throw new PosError('Transport', message, { code, status, retryable, retryAfterMs });
       }

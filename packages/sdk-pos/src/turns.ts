@@ -1,9 +1,9 @@
-/** One after the other, in the order in which they came. */
+/** Runs work one after the other, in the order of the calls. */
 import { unlessAborted } from './clock.ts';
 
 export type InTurn = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
 
-/** Whoever gives up while waiting passes the turn on. */
+/** A caller that aborts while it waits does not block the next one. */
 export function createTurns(): InTurn {
   let last: Promise<void> = Promise.resolve();
   return async (work, signal) => {

@@ -1,4 +1,4 @@
-/** From an address and a body to an operation of the provider, and to its answer. */
+/** Maps the address and body of a call to an operation of the provider, and returns its answer. */
 import {
   CancelQrPayment,
   CreateQrPayment,
@@ -9,7 +9,7 @@ import { Compile } from 'typebox/compile';
 import type { ActivationRequest, QrProvider } from './provider.ts';
 import { ProviderRefusal } from './refusal.ts';
 
-/** An answer before it is written. */
+/** An answer that has not been written yet. */
 export type Reply = {
   readonly status: number;
   readonly body: object;
@@ -37,7 +37,10 @@ function parsed(body: Uint8Array): unknown {
   }
 }
 
-/** Members that nobody knows are left in: there will be more. Values are never told, only places. */
+/**
+ * Accepts unknown members, because the interface will grow. The error names a position, never a
+ * value.
+ */
 function read<Value>(check: Check<Value>, body: Uint8Array): Value {
   const value = parsed(body);
   if (check.Check(value)) return value;
@@ -136,16 +139,16 @@ const routes: readonly Route[] = [
   },
 ];
 
-/** Whether anything stands there, whatever it is asked with; the query does not matter. */
+/** True if the path belongs to the interface, for any method. The query is ignored. */
 export function isAddress(path: string): boolean {
   const [place = ''] = path.split('?');
   return routes.some((route) => route.path.test(place));
 }
 
 /**
- * Runs the operation that an address stands for.
+ * Runs the operation that belongs to an address.
  *
- * @throws ProviderRefusal where there is none, where the message is wrong, and where the provider refuses
+ * @throws ProviderRefusal for an unknown address, a wrong message or a refusal by the provider
  */
 export async function answerCall(
   provider: QrProvider,

@@ -1,4 +1,4 @@
-/** Calls of the platform, whatever server they came in by: verified, answered, never thrown. */
+/** Verifies and answers the platform's calls from any HTTP server; it never throws. */
 import { defined, providerCallText } from '@switchyard/contract';
 import { answerCall, isAddress, type Reply } from './call.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -7,31 +7,34 @@ import { ProviderRefusal, problemOf } from './refusal.ts';
 import { type CallHeaders, verifyCall } from './signatures.ts';
 
 /**
- * What answering calls needs.
+ * The options for answering calls.
  *
  * @example
  * const options: ProviderCallsOptions = { provider, secrets: ['whsec_…'] };
  */
 export type ProviderCallsOptions = {
   readonly provider: QrProvider;
-  /** `whsec_…` of the service, while it is renewed the old one too; or who tells them at each call. */
+  /**
+   * The service's `whsec_…` secrets: also the old one during a renewal. Or a function that returns
+   * them.
+   */
   readonly secrets: readonly string[] | (() => Awaitable<readonly string[]>);
   readonly clock?: Clock;
-  /** Hears of what an operation threw that was no refusal; the answer is a 500 in any case. */
+  /** Receives an error of an operation that is not a refusal; the answer is a 500 in any case. */
   onFault?(error: unknown, call: { readonly method: string; readonly path: string }): void;
 };
 
 /**
- * A call as it came in, its body unread by anybody.
+ * A call as it arrived, with its raw body.
  *
  * @example
  * const call: ProviderCall = { method: 'GET', path: '/health', headers, body: new Uint8Array() };
  */
 export type ProviderCall = {
   readonly method: string;
-  /** Below the address that the service declares. */
+  /** The path below the address that the service declares. */
   readonly path: string;
-  /** Names in small letters. */
+  /** Header names in lower case. */
   readonly headers: CallHeaders;
   readonly body: Uint8Array;
 };
@@ -48,7 +51,7 @@ export type ProviderReply = {
   readonly body: string;
 };
 
-/** As it goes over the wire. */
+/** Converts an answer to the status, headers and body of an HTTP response. */
 export function written({ status, body, retryAfterSeconds }: Reply): ProviderReply {
   const headers = {
     'content-type': status >= 400 ? 'application/problem+json' : 'application/json',
@@ -72,12 +75,12 @@ const refusalOf = ({ facts }: ProviderRefusal): Reply => ({
 });
 
 /**
- * Makes what answers calls, for servers other than `node:http` and Fastify. It verifies each
- * signature before anything but the address is looked at, checks the message, and calls the provider.
+ * Makes a function that answers calls, for servers other than `node:http` and Fastify. It checks
+ * the address, verifies the signature, validates the message and calls the provider.
  *
  * @param options - the provider and its secrets
- * @returns a function from a call to its answer, that never throws; whoever calls it reads the body,
- *   and not more than 64 KiB of it
+ * @returns a function from a call to its answer, which never throws. The caller reads the body, at
+ * most 64 KiB of it.
  * @example
  * ```ts
  * const answer = createProviderCalls({ provider, secrets: [secret] });
@@ -98,7 +101,8 @@ export function createProviderCalls(
   async function reply(call: ProviderCall): Promise<Reply> {
     const { method, path } = call;
     try {
-      // Said to everybody, so that whoever has a wrong address does not look for a wrong secret.
+      // Answered before the signature check, so that a wrong address is not mistaken for a wrong
+      // secret.
       if (!isAddress(path)) return problem(404, 'address_unknown', 'There is no such address.');
       if (!(await isGenuine(call))) {
         return problem(401, 'signature_invalid', 'The call is not signed by the platform.');

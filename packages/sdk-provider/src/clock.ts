@@ -1,7 +1,7 @@
-/** The only place where this package asks for the time of day. */
+/** Provides the time of day; no other file of this package reads the clock. */
 
 /**
- * Tells the time, milliseconds since 1970; a test hands in its own.
+ * Returns the time in milliseconds since 1970. A test can pass its own clock.
  *
  * @example
  * const clock: Clock = { now: () => 1_767_225_600_000 };

@@ -1,4 +1,4 @@
-// Events on their way: order, pauses, restarts, and the platform in all its moods.
+// The event queue: order, pauses, restarts, and every kind of answer from the platform.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -27,7 +27,7 @@ function event(sequence: number): ProviderEvent {
   };
 }
 
-/** Lets promises go on that wait for nothing else. */
+/** Runs all promises that are ready to continue. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
@@ -171,7 +171,7 @@ describe('the queue of events', () => {
       tries.map(({ sequence }) => sequence),
       [1, 2],
     );
-    // A process that is killed may leave half a line.
+    // A killed process can leave an incomplete line.
     appendFileSync(path, '{"put":{"eventsUrl":"ht');
     const second = fileEventStore(path);
     t.after(() => second.close());

@@ -1,11 +1,11 @@
-/** Brings events to the platform, however long it is away: tries, pauses, and gives up after a day. */
+/** Sends events to the platform, repeats failed attempts after pauses, and gives up after a day. */
 import type { ProviderEvent } from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
 import type { EventStore, WaitingEvent } from './event-stores.ts';
 import type { EventsClient, SendResult } from './events-client.ts';
 
 /**
- * How an event ended: told, refused for ever, or given up after a day of tries.
+ * How an event ended: acknowledged, permanently refused, or given up after a day of attempts.
  *
  * @example
  * const onSettled = (event, end: EventEnd) => log.info({ eventId: event.eventId, ...end });
@@ -15,7 +15,7 @@ export type EventEnd =
   | { readonly outcome: 'GivenUp'; readonly fault: string };
 
 /**
- * What a queue needs.
+ * The options of a queue.
  *
  * @example
  * const options: EventQueueOptions = { client, store, onSettled: (event, end) => log(end) };
@@ -23,36 +23,40 @@ export type EventEnd =
 export type EventQueueOptions = {
   readonly client: Pick<EventsClient, 'send'>;
   readonly store: EventStore;
-  /** The pauses between the tries; the last one is repeated. Left out: 1, 2, 5, 10, 30 minutes. */
+  /**
+   * The pauses between the attempts; the last one is repeated. Default: 1, 2, 5, 10, 30 minutes.
+   */
   readonly delaysMs?: readonly number[];
-  /** A day where it is left out. */
+  /** Default: one day. */
   readonly giveUpAfterMs?: number;
-  /** Tries at a time; 8 where it is left out. */
+  /** How many events are sent at a time; default 8. */
   readonly concurrency?: number;
   readonly clock?: Clock;
-  /** Hears how each event ended. */
+  /** Receives the end of each event. */
   onSettled?(event: ProviderEvent, end: EventEnd): void;
-  /** Hears of a try that failed and will be repeated. */
+  /** Receives a failed attempt that will be repeated. */
   onUnsent?(event: ProviderEvent, fault: string): void;
-  /** Hears that the store failed: the event stays in memory, and may be sent again after a restart. */
+  /**
+   * Receives a fault of the store. The event stays in memory and may be sent again after a restart.
+   */
   onFault?(error: unknown): void;
 };
 
 /**
- * Events on their way.
+ * A queue of events.
  *
  * @example
  * await queue.start();
  * await queue.add(payment.eventsUrl, event);
  */
 export type EventQueue = {
-  /** Takes up what an earlier process left. */
+  /** Loads the events of an earlier process and starts to send. */
   start(): Promise<void>;
-  /** Resolves once the store has it; a repetition of the same `eventId` changes nothing. */
+  /** Resolves when the store has the event. A repeated `eventId` has no effect. */
   add(eventsUrl: string, event: ProviderEvent): Promise<void>;
-  /** How many wait. */
+  /** The number of waiting events. */
   readonly size: number;
-  /** Waits for the tries that are under way; what is left is in the store. */
+  /** Waits for the running attempts. The other events stay in the store. */
   stop(): Promise<void>;
 };
 
@@ -64,12 +68,12 @@ const waitingMax = 100_000;
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * Makes a queue of events. Events of one payment are sent one after the other, in the order in which
- * they were added; one that has to be repeated does not hold up the next, since `sequence` tells
- * the platform what is newer.
+ * Makes a queue of events. It sends the events of one payment one after the other, in the order of
+ * `add`. An event that must be repeated does not block the next one, because the platform sees from
+ * `sequence` which is newer.
  *
- * @param options - client, store, pauses
- * @returns the queue; nothing is sent before `start`
+ * @param options - the client, the store and the pauses
+ * @returns the queue; it sends nothing before `start`
  * @example
  * ```ts
  * const queue = createEventQueue({ client, store: fileEventStore('data/events.jsonl') });
@@ -82,7 +86,7 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
   const { delaysMs = defaultDelaysMs, giveUpAfterMs = dayMs } = options;
   const { concurrency = defaultConcurrency } = options;
   const waiting = new Map<string, WaitingEvent>();
-  /** To be tried now, in their order; the others have a timer. */
+  /** Events that are due, in order; each other event has a timer. */
   const ready = new Set<string>();
   const timers = new Map<string, NodeJS.Timeout>();
   const busyPayments = new Set<string>();
@@ -129,7 +133,7 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
     tries.add(work);
   }
 
-  /** A client of somebody's own may throw: that is no end of an event. */
+  /** A custom client may throw; the event is then sent again. */
   async function sent({ eventsUrl, event }: WaitingEvent): Promise<SendResult> {
     try {
       return await client.send(eventsUrl, event);

@@ -1,4 +1,4 @@
-/** Where events wait until the platform has acknowledged them: in memory, or in a file. */
+/** Stores events until the platform has acknowledged them: in memory or in a file. */
 import {
   closeSync,
   existsSync,
@@ -16,7 +16,7 @@ import type { ProviderEvent } from '@switchyard/contract';
 import type { Awaitable } from './provider.ts';
 
 /**
- * An event that waits.
+ * A waiting event.
  *
  * @example
  * const waiting: WaitingEvent = { eventsUrl, event, attempts: 0, firstAt: now, dueAt: now };
@@ -24,17 +24,17 @@ import type { Awaitable } from './provider.ts';
 export type WaitingEvent = {
   readonly eventsUrl: string;
   readonly event: ProviderEvent;
-  /** Tries that failed. */
+  /** The number of failed attempts. */
   readonly attempts: number;
-  /** When it was added, milliseconds since 1970. */
+  /** When the event was added, milliseconds since 1970. */
   readonly firstAt: number;
-  /** When it is tried next. */
+  /** When the next attempt is due. */
   readonly dueAt: number;
 };
 
 /**
- * Keeps events over a restart: a table of your database does well, written in the commit that
- * changes the payment. One process at a time uses a store.
+ * Keeps events across restarts. For example, use a table of your database and write it in the
+ * transaction that changes the payment. Only one process at a time may use a store.
  *
  * @example
  * const store: EventStore = {
@@ -44,15 +44,18 @@ export type WaitingEvent = {
  * };
  */
 export type EventStore = {
-  /** All that wait, the oldest first. */
+  /** All waiting events, the oldest first. */
   load(): Awaitable<readonly WaitingEvent[]>;
-  /** New, or with another time for its next try; durable when it returns. */
+  /**
+   * Saves a new event, or a new time of its next attempt. The data is durable when the call
+   * returns.
+   */
   save(waiting: WaitingEvent): Awaitable<void>;
   remove(eventId: string): Awaitable<void>;
 };
 
 /**
- * Makes a store that forgets with its process: for tests.
+ * Makes a store that keeps events in memory only, for tests.
  *
  * @example
  * const queue = createEventQueue({ client, store: memoryEventStore() });
@@ -74,7 +77,7 @@ const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 const newLinesMax = 20_000;
 
-/** A new name is as durable as its directory; Windows opens none. */
+/** A rename is durable only after its directory is synced. Windows cannot open directories. */
 function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   const directory = openSync(path, 'r');
@@ -84,7 +87,7 @@ function syncDirectory(path: string): void {
 
 type Line = { readonly put: WaitingEvent } | { readonly done: string };
 
-/** A line that was torn when the process ended was never promised to anybody. */
+/** An incomplete last line was never confirmed to a caller. */
 function readLines(path: string): Map<string, WaitingEvent> {
   const waiting = new Map<string, WaitingEvent>();
   if (!existsSync(path)) return waiting;
@@ -97,7 +100,7 @@ function readLines(path: string): Map<string, WaitingEvent> {
 }
 
 /**
- * A store in a file of its own.
+ * A store that writes to its own file.
  *
  * @example
  * const store: FileEventStore = fileEventStore('data/events.jsonl');
@@ -105,12 +108,12 @@ function readLines(path: string): Map<string, WaitingEvent> {
 export type FileEventStore = EventStore & { close(): void };
 
 /**
- * Makes a store that keeps its events in a file, mode 0600: JSON Lines that are appended, and written
- * anew without what is done at each start and from time to time.
+ * Makes a store that keeps its events in a file with mode 0600. The store appends JSON Lines. It
+ * rewrites the file without finished events at each start and after a number of lines.
  *
- * @param path - of the file; its directory is made where it is missing
- * @param options - `sync: false` leaves it to the operating system when bytes reach the disk
- * @throws Error where the file cannot be read or written
+ * @param path - the file; the store creates a missing directory
+ * @param options - with `sync: false` the operating system decides when data reaches the disk
+ * @throws Error if the file cannot be read or written
  * @example
  * const queue = createEventQueue({ client, store: fileEventStore('data/events.jsonl') });
  */

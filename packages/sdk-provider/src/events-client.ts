@@ -1,4 +1,4 @@
-/** Sends events of payments to the platform: one try at a time, and what became of it. */
+/** Sends events of payments to the platform, one attempt for each call, and returns the result. */
 
 import {
   defined,
@@ -20,8 +20,9 @@ import {
 export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts';
 
 /**
- * Where events may go. A token is never sent to another origin than the platform's, whatever a call
- * says; `anyOrigin` is for a run of `switchyard provider conformance`, which listens for events itself.
+ * The address to which events may go. The client sends its token only to the platform's origin,
+ * even if a call names another one. `anyOrigin` is for `switchyard provider conformance`, which
+ * receives the events itself.
  *
  * @example
  * const place: PlatformPlace = { baseUrl: 'https://pay.example' };
@@ -29,7 +30,7 @@ export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts'
 export type PlatformPlace = { readonly baseUrl: string } | { readonly anyOrigin: true };
 
 /**
- * Who tells: an application of the platform, or whoever holds a token already.
+ * The credentials of the sender: an application of the platform, or an existing token.
  *
  * @example
  * const teller: ProviderCredentials = {
@@ -51,20 +52,23 @@ export type ProviderCredentials =
  */
 export type EventsClientOptions = PlatformPlace &
   ProviderCredentials & {
-    /** A certificate authority in PEM, where the platform's is none that node knows. */
+    /** A certificate authority in PEM, if Node does not know the platform's. */
     readonly ca?: string | Buffer;
-    /** 10,000 where it is left out. */
+    /** Default: 10,000. */
     readonly timeoutMs?: number;
     readonly clock?: Clock;
-    /** Left out: `node:https` with kept connections. */
+    /** Default: `node:https` with reused connections. */
     readonly transport?: Transport;
   };
 
 /**
- * What became of a try. `Acknowledged`: the platform has it, durably, and it must not be sent again; `result`
- * says what it did: with `UnderReview` people decide, with `Ignored` it changed nothing.
- * `Refused`: it never will, and a repetition changes nothing; `code` and `detail` are those of the platform.
- * `Unsent`: to be tried again.
+ * The result of an attempt.
+ *
+ * - `Acknowledged`: the platform has stored the event; do not send it again. `result` gives its
+ *   effect: `UnderReview` needs a decision by the operator, `Ignored` changed nothing.
+ * - `Refused`: the platform will never accept the event. `code` and `detail` come from the
+ *   platform.
+ * - `Unsent`: send the event again later.
  *
  * @example
  * if (result.outcome === 'Unsent') later(event, result.retryAfterMs);
@@ -73,7 +77,7 @@ export type SendResult =
   | {
       readonly outcome: 'Acknowledged';
       readonly isDuplicate: boolean;
-      /** Left out where the response has no readable body. */
+      /** Absent if the response has no readable body. */
       readonly result?: QrEventResult;
     }
   | {
@@ -91,14 +95,16 @@ export type SendResult =
  * const client: EventsClient = createEventsClient(options);
  */
 export type EventsClient = {
-  /** Never throws for what the platform or the network does. */
+  /** Never throws because of the platform or the network. */
   send(eventsUrl: string, event: ProviderEvent): Promise<SendResult>;
-  /** Lets go of the connections. */
+  /** Closes the connections. */
   close(): void;
 };
 
 const defaultTimeoutMs = 10_000;
-/** Of a configuration that somebody can still mend, or of a moment: the event stays good. */
+/**
+ * Temporary statuses, or ones that a corrected configuration can resolve; the event stays queued.
+ */
 const passing = new Set([401, 403, 408, 421, 425, 429]);
 
 function eventResultIn(body: string): QrEventResult | undefined {
@@ -146,12 +152,12 @@ function tokensOf(credentials: ProviderCredentials, post: Transport, clock: Cloc
 }
 
 /**
- * Makes a client that sends events to the platform, with a token of client credentials that it asks
- * for and renews by itself. It makes one try; {@link createEventQueue} repeats.
+ * Makes a client that sends events to the platform. It gets a token with client credentials and
+ * renews it. It makes one attempt; {@link createEventQueue} repeats.
  *
- * @param options - where the platform is, and who asks
+ * @param options - the address of the platform and the credentials
  * @returns the client; call `close` when it is no longer needed
- * @throws TypeError for an address without TLS that is not of this machine
+ * @throws TypeError for an address without TLS that is not on this machine
  * @example
  * ```ts
  * const client = createEventsClient({ baseUrl, tokenUrl, clientId, clientSecret });
@@ -192,7 +198,7 @@ export function createEventsClient(options: EventsClientOptions): EventsClient {
       try {
         const first = await tryOnce(eventsUrl, body);
         if (first.status !== 401) return resultOf(first);
-        // It may have been revoked before its time: another one is tried at once, and once.
+        // Retries once with a new token, because the platform can revoke a token before it expires.
         tokens.forget(first.token);
         return resultOf(await tryOnce(eventsUrl, body));
       } catch (error) {

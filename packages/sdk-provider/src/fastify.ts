@@ -1,9 +1,9 @@
-/** The provider as a plug-in of Fastify. */
+/** The provider as a Fastify plug-in. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createProviderHandler, type ProviderHandlerOptions } from './handler.ts';
 
 /**
- * What the plug-in uses of Fastify, so that this package does not need it.
+ * The part of Fastify that the plug-in uses, so that this package does not depend on Fastify.
  *
  * @example
  * const scope: FastifyScope = Fastify();
@@ -25,11 +25,10 @@ export type FastifyScope = {
 };
 
 /**
- * Makes a plug-in that answers the calls of the platform, below the prefix that it is registered
- * with. Bodies are read by the provider itself: a signature is good for bytes, not for what a parser
- * makes of them.
+ * Makes a plug-in that answers the platform's calls below its prefix. The provider reads the bodies
+ * itself, because a signature covers the bytes and not the parsed value.
  *
- * @param options - as for {@link createProviderHandler}; `path` is what stands before the prefix
+ * @param options - as for {@link createProviderHandler}; `path` is the path before the prefix
  * @returns a plug-in for `app.register`
  * @example
  * ```ts

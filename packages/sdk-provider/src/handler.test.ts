@@ -1,4 +1,4 @@
-// The handler as a server: each call, what it refuses, and both ways of running it.
+// The handler as a server: each call, its refusals, and both ways to run it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer, request as plainRequest } from 'node:http';
@@ -179,7 +179,7 @@ describe('the handler of a provider', () => {
       body: '{}',
     });
     assert.equal(stale.status, 401);
-    // Good for one address: what was signed to ask for the health tells nothing of a payment.
+    // A signature for the health address is not valid for a payment address.
     const text = providerCallText('GET', providerPaths.health);
     const headers = signCall({ id: 'x', at: Date.now(), text, secrets: [renewed] });
     const health = await fetch(`${bases[0]}${providerPaths.health}`, { headers });

@@ -1,4 +1,4 @@
-/** The provider as a handler of requests of `node:http`. */
+/** The provider as a request handler for `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createProviderCalls,
@@ -9,18 +9,18 @@ import {
 } from './calls.ts';
 
 /**
- * What a handler needs.
+ * The options of a handler.
  *
  * @example
  * const options: ProviderHandlerOptions = { provider, secrets: ['whsec_…'], path: '/switchyard' };
  */
 export type ProviderHandlerOptions = ProviderCallsOptions & {
-  /** What stands before the addresses: the path of the address that the service declares. */
+  /** The path before the interface's addresses, from the address that the service declares. */
   readonly path?: string;
 };
 
 /**
- * A listener of `node:http`.
+ * A request listener for `node:http`.
  *
  * @example
  * const handler: ProviderHandler = createProviderHandler(options);
@@ -30,7 +30,7 @@ export type ProviderHandler = (request: IncomingMessage, response: ServerRespons
 
 const bodyBytesMax = 65_536;
 
-/** Nothing where it is too long; the rest is left unread. */
+/** Returns undefined for a body that is too long and does not read the rest. */
 function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -58,7 +58,7 @@ function write(response: ServerResponse, reply: ProviderReply, closes = false): 
   response.end(reply.body);
 }
 
-/** The part of the path below the prefix; nothing where the prefix is another one. */
+/** The part of the path below the prefix; undefined for a path with another prefix. */
 function below(url: string, prefix: string): string | undefined {
   if (!url.startsWith(prefix)) return undefined;
   const rest = url.slice(prefix.length);
@@ -66,10 +66,10 @@ function below(url: string, prefix: string): string | undefined {
 }
 
 /**
- * Makes a handler for the calls of the platform. Bodies of more than 64 KiB are not
- * read; otherwise as {@link createProviderCalls}.
+ * Makes a handler for the platform's calls, like {@link createProviderCalls}. It does not read
+ * bodies of more than 64 KiB.
  *
- * @param options - the provider, its secrets, the path that it is reached at
+ * @param options - the provider, its secrets and its path
  * @returns a listener for `createServer` of `node:http` or `node:https`
  * @example
  * ```ts
@@ -93,7 +93,7 @@ export function createProviderHandler(options: ProviderHandlerOptions): Provider
   }
 
   return (request, response) => {
-    // What breaks off on the way was no call.
+    // A connection that breaks during a request is closed without an answer.
     serve(request, response).catch(() => request.socket.destroy());
   };
 }

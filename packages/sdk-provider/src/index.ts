@@ -1,4 +1,6 @@
-/** For providers of QR payments: the platform's calls, verified and answered, and events back to it. */
+/**
+ * SDK for providers of QR payments: verifies and answers the platform's calls, and sends events.
+ */
 export type {
   CancelAnswer,
   CancelQrPayment,

@@ -1,4 +1,4 @@
-/** What a provider does: one operation for each call of the platform. */
+/** The operations of a provider, one for each call of the platform. */
 import type {
   CancelAnswer,
   CancelQrPayment,
@@ -10,7 +10,7 @@ import type {
 } from '@switchyard/contract';
 
 /**
- * A value, or the promise of one.
+ * A value, or a promise of it.
  *
  * @example
  * const answer: Awaitable<string> = Promise.resolve('paid');
@@ -18,13 +18,13 @@ import type {
 export type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * An administrator switches the service on: for an organisation, a merchant, a store or a device.
+ * An administrator activates the service for an organisation, a merchant, a store or a device.
  *
  * @example
  * const { level, entityId, parameters } = request;
  */
 export type ActivationRequest = {
-  /** Names this request; a later answer has to carry it. */
+  /** Identifies this request; a later answer must contain it. */
   readonly handshakeId: string;
   readonly organizationId: string;
   readonly activationId: string;
@@ -34,14 +34,14 @@ export type ActivationRequest = {
   readonly entityId: string;
   readonly merchantId?: string;
   readonly storeId?: string;
-  /** What the administrator gave, after the service's `activationParameters`. */
+  /** The values that the administrator entered for the service's `activationParameters`. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Where a later answer goes. */
+  /** The address for a later answer. */
   readonly answerUrl: string;
 };
 
 /**
- * The answer to an activation; `Later` is told at `answerUrl` once it is decided.
+ * The answer to an activation. After `Later`, the provider sends its decision to `answerUrl`.
  *
  * @example
  * const answer: ActivationDecision = { status: 'Refused', reason: 'The account is closed.' };
@@ -52,11 +52,11 @@ export type ActivationDecision =
   | { readonly status: 'Later' };
 
 /**
- * A provider of QR payments. Each operation answers, or throws {@link ProviderRefusal}; whatever
- * else it throws is a 500, and the platform asks again.
+ * A provider of QR payments. Each operation answers or throws {@link ProviderRefusal}. Any other
+ * exception becomes a 500, and the platform repeats the call.
  *
- * `create`, `cancel` and `refund` come more than once: the same `platformTransactionId` or
- * `refundId` has the same answer and no second effect.
+ * The platform can repeat `create`, `cancel` and `refund`. The same `platformTransactionId` or
+ * `refundId` must give the same answer and no second effect.
  *
  * @example
  * const provider: QrProvider = {
@@ -68,19 +68,21 @@ export type ActivationDecision =
  * };
  */
 export type QrProvider = {
-  /** A payment begins. `Created` without `display` is answered with 202: the rest comes as events. */
+  /** Begins a payment. `Created` without `display` becomes a 202; events bring the rest. */
   create(payment: CreateQrPayment): Awaitable<QrPaymentAnswer>;
-  /** How a payment stands; nothing where it never came. */
+  /** Returns the state of a payment, or undefined if the provider never received it. */
   find(platformTransactionId: string): Awaitable<QrPaymentAnswer | undefined>;
-  /** Is always taken: what never came is `Cancelled`, and stays so when it comes late. */
+  /**
+   * Always succeeds: an unknown payment becomes `Cancelled`, also if its create call arrives later.
+   */
   cancel(cancel: CancelQrPayment): Awaitable<CancelAnswer>;
   refund(refund: RefundQrPayment): Awaitable<RefundAnswer>;
-  /** How a refund stands; nothing where it never came. */
+  /** Returns the state of a refund, or undefined if the provider never received it. */
   findRefund(platformTransactionId: string, refundId: string): Awaitable<RefundAnswer | undefined>;
-  /** Left out: `Up`. */
+  /** Default: `Up`. */
   health?(): Awaitable<HealthAnswer>;
-  /** Left out: every activation is accepted. */
+  /** Default: accepts every activation. */
   activate?(request: ActivationRequest): Awaitable<ActivationDecision>;
-  /** The service was switched off somewhere. */
+  /** An administrator deactivated the service at a level. */
   deactivated?(request: ActivationRequest): Awaitable<void>;
 };

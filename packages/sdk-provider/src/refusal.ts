@@ -1,27 +1,27 @@
-/** How an operation of a provider says no. */
+/** The error with which an operation of a provider refuses a call. */
 
 import { defined, type ProviderPaymentStatus, type ProviderProblem } from '@switchyard/contract';
 
 /**
- * What a refusal says: the HTTP status of the answer, a word for machines, a sentence for people.
+ * The facts of a refusal: the HTTP status, a code for machines and a sentence for readers.
  *
  * @example
  * const facts: RefusalFacts = { status: 409, code: 'already_paid', paymentStatus: 'Completed' };
  */
 export type RefusalFacts = {
-  /** 400 to 599: 409 where the state forbids it, 422 where it can never be done. */
+  /** 400 to 599: 409 if the state forbids the operation, 422 if it can never succeed. */
   readonly status: number;
-  /** Small letters, digits and underscores. */
+  /** Lower-case letters, digits and underscores. */
   readonly code: string;
   readonly detail?: string;
-  /** With 409: how the payment stands. */
+  /** With 409: the state of the payment. */
   readonly paymentStatus?: ProviderPaymentStatus;
-  /** Told by the header `Retry-After`. */
+  /** Sent in the header `Retry-After`. */
   readonly retryAfterSeconds?: number;
 };
 
 /**
- * Thrown by an operation of a provider: nothing was done, and the answer says why.
+ * An operation of a provider throws it: nothing was done, and the answer gives the reason.
  *
  * @example
  * throw new ProviderRefusal({ status: 422, code: 'currency_not_supported' });

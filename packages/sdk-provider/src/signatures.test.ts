@@ -1,11 +1,11 @@
-// Signatures: the published vector, keys side by side, and every way of being wrong.
+// Signatures: the published vector, several keys, and every kind of wrong signature.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { providerCallText } from '@switchyard/contract';
 import { type CallFault, SecretError, signCall, verifyCall } from './signatures.ts';
 
-/** The example of the Standard Webhooks libraries. */
+/** The example secret of the Standard Webhooks libraries. */
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const text = '{"test": 2432232314}';
 const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek';

@@ -1,4 +1,4 @@
-/** Signatures of the platform's calls, after Standard Webhooks 1.0: `v1` and `v1a`. */
+/** Signatures of the platform's calls (Standard Webhooks 1.0, `v1` and `v1a`). */
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto';
 import { providerCallHeaders, providerClockToleranceSeconds } from '@switchyard/contract';
 import { systemClock } from './clock.ts';
@@ -13,7 +13,7 @@ const signatureHeaderMaxChars = 4096;
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * The headers of a request, as node's `request.headers` has them.
+ * The headers of a request, in the form of Node's `request.headers`.
  *
  * @example
  * const headers: CallHeaders = request.headers;
@@ -21,8 +21,8 @@ const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 export type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * A call to verify. `text` is what was signed: the body, byte for byte; for a GET the text of
- * `providerCallText`.
+ * A call to verify. `text` is the signed text: the exact bytes of the body, or for a GET the result
+ * of `providerCallText`.
  *
  * @example
  * const call: CallToVerify = { headers: request.headers, text: body, secrets: ['whsec_…'] };
@@ -30,11 +30,11 @@ export type CallHeaders = Readonly<Record<string, string | readonly string[] | u
 export type CallToVerify = {
   readonly headers: CallHeaders;
   readonly text: string | Uint8Array;
-  /** `whsec_…` of the service, `whpk_…` of a public key; any of them will do. */
+  /** `whsec_…` secrets of the service or `whpk_…` public keys; one of them must match. */
   readonly secrets: readonly string[];
-  /** Milliseconds since 1970; left out: the clock of this machine. */
+  /** Milliseconds since 1970; default: the system clock. */
   readonly now?: number;
-  /** How old or how far ahead a call may be, seconds; 300 where it is left out. */
+  /** How far the call's timestamp may differ from the clock, in seconds; default 300. */
   readonly toleranceSeconds?: number;
 };
 
@@ -51,7 +51,7 @@ export type CallFault =
   | 'signature_wrong';
 
 /**
- * Whether a call is the platform's.
+ * Whether the platform signed a call.
  *
  * @example
  * const verdict: CallVerdict = { isGenuine: false, fault: 'timestamp_stale' };
@@ -61,7 +61,7 @@ export type CallVerdict =
   | { readonly isGenuine: false; readonly fault: CallFault };
 
 /**
- * A secret that is none: neither `whsec_` nor `whpk_` with a key in base64. Its value is never told.
+ * A secret without a valid `whsec_` or `whpk_` key in base64. The error never contains its value.
  *
  * @example
  * try { signCall(call); } catch (error) { if (error instanceof SecretError) ask(); }
@@ -112,7 +112,7 @@ function checkOf(secret: string): Check {
 const checks = new Map<string, Check>();
 const checksMax = 64;
 
-/** Keys are read once: a secret is used for every call. */
+/** Caches the parsed keys, because every call uses the same secrets. */
 function knownCheckOf(secret: string): Check {
   const known = checks.get(secret);
   if (known !== undefined) return known;
@@ -131,14 +131,14 @@ const signedText = (id: string, timestamp: string, text: string | Uint8Array): B
   Buffer.concat([Buffer.from(`${id}.${timestamp}.`), Buffer.from(text as Uint8Array)]);
 
 /**
- * Tells whether a call is the platform's, and of a moment ago.
+ * Verifies that the platform signed a call recently.
  *
- * Repetitions are not refused: the platform repeats a call under the same id where no answer came,
- * and every call of the provider SPI may be made twice.
+ * It accepts repeated calls: the platform repeats a call with the same id if no answer arrived, and
+ * every call of the provider SPI may arrive twice.
  *
- * @param call - headers, what was signed, and the secrets that may have signed it
- * @returns whether it is genuine; else what is wrong
- * @throws SecretError where one of `secrets` is none
+ * @param call - the headers, the signed text and the possible secrets
+ * @returns whether the call is genuine, or the fault
+ * @throws SecretError if one of `secrets` is invalid
  * @example
  * const verdict = verifyCall({ headers: request.headers, text: body, secrets: ['whsec_MfKQ…'] });
  * if (!verdict.isGenuine) response.writeHead(401).end();
@@ -170,27 +170,27 @@ export function verifyCall(call: CallToVerify): CallVerdict {
 }
 
 /**
- * A call to sign, as the platform does: for tests of a provider's own server.
+ * A call to sign as the platform does, for tests of a provider's own server.
  *
  * @example
  * const call: CallToSign = { id: 'msg-1', at: Date.now(), text: body, secrets: ['whsec_…'] };
  */
 export type CallToSign = {
-  /** The same over all tries. */
+  /** The same for all attempts. */
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly text: string | Uint8Array;
-  /** `whsec_…`; with several each of them signs. */
+  /** `whsec_…` secrets; each of them adds a signature. */
   readonly secrets: readonly string[];
 };
 
 /**
  * Signs a call as the platform does.
  *
- * @param call - its id, its moment, what is signed, and the secrets
+ * @param call - its id, its time, the text to sign and the secrets
  * @returns the three headers
- * @throws SecretError where one of `secrets` is no `whsec_…`
+ * @throws SecretError if one of `secrets` is not a `whsec_…` secret
  * @example
  * const headers = signCall({ id: 'msg-1', at: Date.now(), text: body, secrets: [secret] });
  * await fetch(`${url}/qr-payments`, { method: 'POST', headers, body });

@@ -1,12 +1,12 @@
-/** The token of a provider: asked for once, kept until shortly before it ends. */
+/** The token of a provider: requested once and kept until shortly before it expires. */
 import { readRefusalBody, refusalText } from '@switchyard/contract';
 import type { Clock } from './clock.ts';
 import type { Transport } from './transport.ts';
 
 export type Tokens = {
-  /** @throws Error where none is given; never with a secret in its text */
+  /** @throws Error if no token is given; its text never contains a secret */
   get(): Promise<string>;
-  /** The platform refused it: the next one asks for another. */
+  /** Discards a token that the platform refused; the next `get` requests a new one. */
   forget(token: string): void;
 };
 

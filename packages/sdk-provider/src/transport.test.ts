@@ -1,4 +1,4 @@
-// Requests over real sockets: TLS with the right authority and the wrong one, hangs, floods, redirects.
+// Requests over real sockets: trusted and untrusted TLS, timeouts, long responses and redirects.
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { randomUUID, webcrypto } from 'node:crypto';
@@ -46,7 +46,7 @@ async function plain(t: TestContext, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${await listening(t, createServer(listener))}`;
 }
 
-/** A certificate for `localhost` that stands for itself. */
+/** A self-signed certificate for `localhost`. */
 async function certificate(): Promise<{ cert: string; key: string }> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

@@ -1,4 +1,4 @@
-/** Requests to the platform: JSON or a form, over kept connections, within time and size. */
+/** Sends JSON or forms to the platform over reused connections, with limits of time and size. */
 
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
@@ -17,7 +17,7 @@ export type PlatformRequest = {
 };
 
 /**
- * What the platform said.
+ * The response of the platform.
  *
  * @example
  * const { status, retryAfterSeconds }: PlatformAnswer = await transport(request);
@@ -29,7 +29,7 @@ export type PlatformAnswer = {
 };
 
 /**
- * Posts to the platform; throws where no whole answer came.
+ * Posts to the platform; throws if no complete response arrives.
  *
  * @example
  * const transport: Transport = async ({ url, headers, body }) => {
@@ -57,7 +57,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 const secondsOf = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
 
-/** Tokens and secrets travel in these requests: without TLS only to this machine. */
+/** Requires TLS except to this machine, because these requests contain tokens and secrets. */
 export function demandSafeUrl(text: string, name: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlainHere = url?.protocol === 'http:' && loopback.test(url.hostname);

@@ -1,8 +1,8 @@
 /**
- * What the platform and an HTTP/JSON acquirer say to each other: the acquirer SPI, version 1.
+ * The messages between the platform and an HTTP/JSON acquirer: the acquirer SPI, version 1.
  *
- * A server takes members that it does not know, and acts upon none of them; so does the platform.
- * Source of the numbers and codes: ISO 8583:1987, data elements 4, 11, 37, 38, 39, 41, 42, 49, 55.
+ * Both sides accept members that they do not know and ignore them. Source of the numbers and codes:
+ * ISO 8583:1987, data elements 4, 11, 37, 38, 39, 41, 42, 49, 55.
  */
 import { type Static, type TProperties, Type } from 'typebox';
 
@@ -74,9 +74,9 @@ const pin = open(
 );
 
 /**
- * `POST /v1/payments`: a hold (`Authorization`), money at once (`Sale`), or the news of a sale that a
- * terminal approved alone (`OfflineSale`). With amount 0 an authorisation verifies the card and
- * holds nothing.
+ * `POST /v1/payments`: an authorization (`Authorization`), a sale with immediate capture (`Sale`),
+ * or an advice of a sale that a terminal approved offline (`OfflineSale`). With amount 0 an
+ * authorization verifies the card and holds nothing.
  *
  * @example
  * const message: SpiPayment = { ...common, kind: 'Sale', entryMode: 'Keyed', card: { number, expiry: '3012' } };
@@ -127,7 +127,7 @@ export const SpiPayment = open(
 export type SpiPayment = Static<typeof SpiPayment>;
 
 /**
- * `POST /v1/captures`: takes money out of a hold.
+ * `POST /v1/captures`: captures an authorized amount.
  *
  * @example
  * const message: SpiCapture = { ...common, original, final: true };
@@ -144,7 +144,7 @@ export const SpiCapture = open(
 export type SpiCapture = Static<typeof SpiCapture>;
 
 /**
- * `POST /v1/refunds`: gives captured money back.
+ * `POST /v1/refunds`: refunds a captured amount.
  *
  * @example
  * const message: SpiRefund = { ...common, original };
@@ -160,7 +160,7 @@ export const SpiRefund = open(
 export type SpiRefund = Static<typeof SpiRefund>;
 
 /**
- * `POST /v1/reversals`: takes a payment back, all of it or down to what remains.
+ * `POST /v1/reversals`: reverses a payment, completely or down to a remaining amount.
  *
  * @example
  * const message: SpiReversal = { ...common, original };
@@ -191,7 +191,7 @@ export const SpiReversal = open(
 export type SpiReversal = Static<typeof SpiReversal>;
 
 /**
- * `POST /v1/enquiries`: what became of a message whose answer did not come.
+ * `POST /v1/enquiries`: requests the result of a message that got no answer.
  *
  * @example
  * const enquiry: SpiEnquiry = { messageId };
@@ -200,7 +200,7 @@ export const SpiEnquiry = open({ messageId }, 'A question about a message.');
 export type SpiEnquiry = Static<typeof SpiEnquiry>;
 
 /**
- * `POST /v1/echo`: whether payments are taken.
+ * `POST /v1/echo`: checks whether the acquirer accepts payments.
  *
  * @example
  * const echo: SpiEcho = { sentAt: '2026-01-02T03:04:05.678Z' };
@@ -226,9 +226,12 @@ export type SpiEchoAnswer = Static<typeof SpiEchoAnswer>;
 const responseCode = Type.String({ pattern: '^[A-Z0-9]{2}$', description: 'DE39.' });
 
 /**
- * What became of a message. `Pending` is asked for again by enquiry. `NotProcessed` says that the
- * message had no effect and never will have: it stands in answers with a status of 400 and above.
- * `NotFound` answers an enquiry alone.
+ * The result of a message.
+ *
+ * - `Pending`: the platform sends an enquiry later.
+ * - `NotProcessed`: the message had no effect and will have none; used in responses with a status
+ *   of 400 and above.
+ * - `NotFound`: only in the answer to an enquiry.
  *
  * @example
  * const answer: SpiAnswer = { messageId, outcome: 'Approved', responseCode: '00', amount: 1234, currency: 'EUR' };
@@ -256,7 +259,7 @@ export const SpiAnswer = open(
 export type SpiAnswer = Static<typeof SpiAnswer>;
 
 /**
- * What each address takes.
+ * The request schema of each address.
  *
  * @example
  * Object.keys(spiRequests); // ['/v1/payments', '/v1/captures', …]
@@ -271,7 +274,7 @@ export const spiRequests = {
 } as const;
 
 /**
- * An address of the SPI, behind whatever path the acquirer's server has before it.
+ * An address of the SPI, below the base path of the acquirer's server.
  *
  * @example
  * const path: SpiPath = '/v1/payments';

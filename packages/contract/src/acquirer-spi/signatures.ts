@@ -1,11 +1,11 @@
 /**
  * Signatures of the acquirer SPI: HTTP Message Signatures (RFC 9421) with Ed25519, over a digest of
- * the body (RFC 9530). Only texts are put together here; whoever calls brings the cryptography.
+ * the body (RFC 9530). This module only builds the texts; the caller provides the cryptography.
  */
 import { defined } from '../defined.ts';
 
 /**
- * The label of the one signature that each message has.
+ * The label of the only signature in a message.
  *
  * @example
  * headers['signature-input']; // spi=("@method" "@path" "content-digest");created=…;keyid="…"
@@ -13,7 +13,7 @@ import { defined } from '../defined.ts';
 export const spiSignatureLabel = 'spi';
 
 /**
- * How far the clocks of the two sides may differ, seconds: what is older was replayed.
+ * How far the clocks of both sides may differ, in seconds. An older signature counts as replayed.
  *
  * @example
  * const isFresh = Math.abs(nowSeconds - created) <= spiClockToleranceSeconds;
@@ -21,7 +21,7 @@ export const spiSignatureLabel = 'spi';
 export const spiClockToleranceSeconds = 300;
 
 /**
- * What a request signs: its method, its path as it was sent, and its body.
+ * The components that a request signs: its method, its path as sent, and its body.
  *
  * @example
  * spiSignatureInput(spiRequestComponents, { created, keyId, nonce });
@@ -29,8 +29,8 @@ export const spiClockToleranceSeconds = 300;
 export const spiRequestComponents = ['"@method"', '"@path"', '"content-digest"'] as const;
 
 /**
- * What an answer signs: its status, its body, and the signature of its request, so that it is good
- * for this one question alone.
+ * The components that a response signs: its status, its body and the signature of its request. The
+ * last one binds the response to this request.
  *
  * @example
  * spiSignatureInput(spiAnswerComponents, { created, keyId });
@@ -51,12 +51,12 @@ export type SpiSignatureParameters = {
   /** Seconds since 1970. */
   readonly created: number;
   readonly keyId: string;
-  /** Another one for each request. */
+  /** Different for each request. */
   readonly nonce?: string;
 };
 
 /**
- * The value of `Signature-Input` behind its label.
+ * The value of `Signature-Input` after its label.
  *
  * @example
  * spiSignatureInput(spiRequestComponents, { created: 1, keyId: 'k' });
@@ -71,11 +71,11 @@ export function spiSignatureInput(
 }
 
 /**
- * The text that is signed.
+ * The text to sign.
  *
- * @param input the value of `Signature-Input` behind its label, letter for letter
- * @param values what each component is
- * @returns undefined where a component is named that has no value
+ * @param input the value of `Signature-Input` after its label, unchanged
+ * @param values the value of each component
+ * @returns undefined if a named component has no value
  * @example
  * spiSignatureBase(input, { '"@method"': 'POST', '"@path"': '/v1/echo', '"content-digest"': digest });
  */
@@ -102,13 +102,13 @@ function componentsOf(input: string): string[] | undefined {
 }
 
 /**
- * A signature as it stands in the headers of a message.
+ * A signature from the headers of a message.
  *
  * @example
  * const { input, keyId, signature } = readSpiSignature(headers) ?? refuse();
  */
 export type SpiSignature = SpiSignatureParameters & {
-  /** The value of `Signature-Input` behind its label: a part of what was signed. */
+  /** The value of `Signature-Input` after its label; it is part of the signed text. */
   readonly input: string;
   readonly components: readonly string[];
   /** Base64. */
@@ -120,7 +120,7 @@ const labelled = new RegExp(`^${spiSignatureLabel}=(\\(.*)$`);
 const signaturePattern = new RegExp(`^${spiSignatureLabel}=:([A-Za-z0-9+/=]+):$`);
 
 /**
- * Reads the two headers of a signature; undefined where they are none of the SPI.
+ * Reads the two headers of a signature. Returns undefined if they do not match the SPI.
  *
  * @example
  * readSpiSignature({ signatureInput: headers['signature-input'], signature: headers['signature'] });
@@ -152,7 +152,7 @@ export function readSpiSignature(headers: {
 }
 
 /**
- * Whether a signature covers all that it has to.
+ * Whether a signature covers all required components.
  *
  * @example
  * if (!coversSpiComponents(signature, spiRequestComponents)) refuse();
@@ -165,7 +165,7 @@ export function coversSpiComponents(
 }
 
 /**
- * Whether a signature was made a moment ago.
+ * Whether a signature was made recently.
  *
  * @param now milliseconds since 1970
  * @example

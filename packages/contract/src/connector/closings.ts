@@ -1,4 +1,4 @@
-/** With which codes each kind of connection of the connector ends, and what its peer makes of that. */
+/** The close codes of each kind of connection of the connector, and their meaning for the peer. */
 import { type CloseCode, closeCodes, connectorFaults } from './codes.ts';
 
 /**
@@ -10,14 +10,16 @@ import { type CloseCode, closeCodes, connectorFaults } from './codes.ts';
 export type ConnectorChannel = 'deviceListener' | 'deviceConnection' | 'posListener' | 'session';
 
 /**
- * One way in which a connection ends.
+ * One way in which a connection can end.
  *
  * @example
  * const closing = closingsOf('session').find(({ code }) => code === event.code);
  */
 export type Closing = {
   readonly code: number;
-  /** The words that the reason of the closing may begin with; none where RFC 6455 leaves it empty. */
+  /**
+   * The possible codes at the start of the close reason; empty if RFC 6455 leaves the reason empty.
+   */
   readonly reasons: readonly string[];
   readonly description: string;
 };
@@ -29,7 +31,7 @@ const whereDevicesAreNamed = ['deviceListener', 'deviceConnection', 'session'] a
 type Row = {
   readonly code: CloseCode;
   readonly on: readonly ConnectorChannel[];
-  /** Beside the words of the faults that have this code. */
+  /** Reasons in addition to the faults that have this close code. */
   readonly words?: readonly string[];
   readonly description: string;
 };
@@ -149,7 +151,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** By the library that reads the frames, before the connector sees them. */
+/** Sent by the WebSocket library, before the connector receives the message. */
 const ofFrames: readonly Closing[] = [
   { code: 1002, reasons: [], description: 'A frame that RFC 6455 does not allow.' },
   { code: 1008, reasons: [], description: 'A message in more fragments than it needs.' },
@@ -161,7 +163,7 @@ const wordsOfFaults = (code: number): string[] =>
   );
 
 /**
- * With which codes the platform ends a connection of a kind, in the order of the codes.
+ * The close codes that the platform uses for a kind of connection, in ascending order.
  *
  * @param channel - the kind of connection
  * @example

@@ -1,25 +1,25 @@
-/** How the connector ends a connection, and the words that it gives for what it cannot do. */
+/** Close codes and fault codes of the connector. */
 
 /**
- * Codes of WebSocket closings that the connector sends. Those below 4000 are of RFC 6455, 7.4.1; the
- * others are its own. A device hears nothing of a point of sale that went away: its connection outlives
- * sessions, and says that it is there.
+ * The WebSocket close codes that the connector sends. RFC 6455, 7.4.1, defines those below 4000;
+ * the others belong to the connector. A device receives no message when a point of sale
+ * disconnects, because its connection continues after a session.
  *
  * @example
  * if (event.code === closeCodes.deviceDisconnected) await recoverByTransactionStatus();
  */
 export const closeCodes = {
-  /** A step of the protocol is done, such as a registration. */
+  /** A step of the protocol, such as a registration, is complete. */
   done: 1000,
   invalidText: 1007,
   messageTooLarge: 1009,
-  /** The platform met a fault of its own: register again, after a pause that grows. */
+  /** The platform had an internal fault: register again, with growing pauses. */
   fault: 1011,
-  /** The service restarts: connect again after a random pause of up to 30 s. */
+  /** The service restarts: reconnect after a random pause of up to 30 s. */
   restarting: 1012,
-  /** The other side has ended the session. */
+  /** The other side ended the session. */
   released: 4000,
-  /** A newer connection took the place of this one. */
+  /** A newer connection replaced this one. */
   superseded: 4001,
   sessionExpired: 4002,
   deviceDisconnected: 4003,
@@ -30,7 +30,7 @@ export const closeCodes = {
   deviceAmbiguous: 4406,
   timeout: 4408,
   deviceDisabled: 4423,
-  /** The service is not subscribed to, not enabled, or does not serve this family of devices. */
+  /** The service is not subscribed, not enabled, or not available for this family of devices. */
   notServed: 4424,
   rateLimited: 4429,
   tokenExpired: 4441,
@@ -46,18 +46,18 @@ export const closeCodes = {
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
 
 type ConnectorFault = {
-  /** With which a connection ends for it; absent where the connection goes on. */
+  /** The close code of the fault; absent if the connection stays open. */
   readonly closeCode?: CloseCode;
-  /** The status of a handshake that is refused for it. */
+  /** The HTTP status of a handshake that is refused with this fault. */
   readonly status?: number;
-  /** Whether the same may work a moment later. */
+  /** Whether the same request can succeed later. */
   readonly retryable: boolean;
   readonly summary: string;
 };
 
 /**
- * What the connector cannot do, by the word in `error.code`. An unknown terminal and one of another
- * tenant have the same word: nobody learns what others have.
+ * The faults of the connector, by the code in `error.code`. An unknown terminal and a terminal of
+ * another tenant have the same code, so that a tenant learns nothing about others.
  *
  * @example
  * connectorFaults.device_offline.retryable; // true
@@ -192,7 +192,7 @@ export const connectorFaults = {
 } as const satisfies Readonly<Record<string, ConnectorFault>>;
 
 /**
- * A word of `connectorFaults`.
+ * A code of `connectorFaults`.
  *
  * @example
  * const code: ConnectorFaultCode = 'device_offline';

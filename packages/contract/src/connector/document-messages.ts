@@ -1,4 +1,4 @@
-/** The messages of the connector as the AsyncAPI document shows them. */
+/** The messages of the connector in the AsyncAPI document. */
 import type { TSchema } from 'typebox';
 import { type Json, publicSchema, ref } from '../events/document-parts.ts';
 import { connectorFaults } from './codes.ts';
@@ -118,7 +118,7 @@ const shown = {
 } as const satisfies Readonly<Record<string, Shown>>;
 
 export type ControlMessageName = keyof typeof shown;
-/** `TerminalData` is what the platform passes on as it is. */
+/** `TerminalData` is the data that the platform forwards unchanged. */
 export type ConnectorMessageName = ControlMessageName | 'TerminalData';
 
 const controlMessages = Object.entries(shown) as readonly [ControlMessageName, Shown][];
@@ -155,7 +155,7 @@ const terminalData: Json = {
   payload: ref('components/schemas/TerminalData'),
 };
 
-/** The message of a fault, with all words that there are: which of them ends a connection, and may pass. */
+/** The schema of the error message, with all fault codes and whether each is retryable. */
 function errorSchema(): Json {
   const schema = publicSchema(ConnectorErrorMessage) as {
     properties: { error: { properties: { code: Json } } };
@@ -173,13 +173,13 @@ function errorSchema(): Json {
   return schema;
 }
 
-/** Of all messages of the connector, by their names. */
+/** All messages of the connector, by name. */
 export const connectorMessages = (): Json => ({
   ...Object.fromEntries(controlMessages.map(([name, one]) => [name, controlMessage(name, one)])),
   TerminalData: terminalData,
 });
 
-/** Of the payloads of those messages. */
+/** The payload schemas of those messages. */
 export const connectorSchemas = (): Json => ({
   ...Object.fromEntries(
     controlMessages.map(([name, { schema }]) => [schemaNameOf(name), publicSchema(schema)]),

@@ -1,4 +1,7 @@
-/** What the AsyncAPI document tells of the connector: its WebSockets, who may open them, and how they end. */
+/**
+ * The connector's part of the AsyncAPI document: its WebSockets, their clients and their close
+ * codes.
+ */
 import { defined } from '../defined.ts';
 import { type Json, ref } from '../events/document-parts.ts';
 import { type ConnectorChannel, closingsOf } from './closings.ts';
@@ -10,12 +13,12 @@ import {
 import { connectorLimits } from './limits.ts';
 import { connectorPaths } from './paths.ts';
 
-/** Where the WebSockets are. */
+/** The addresses of the WebSockets. */
 export type ConnectorPlaces = {
   readonly baseUrl: string;
-  /** Where devices show their certificates; left out where there is no such place. */
+  /** The address for devices with certificates; absent if there is none. */
   readonly deviceUrl?: string | undefined;
-  /** Whether a point of sale shows its access token at the address of a session too. */
+  /** Whether a point of sale also sends its access token to the session address. */
   readonly sessionAuth?: 'url' | 'bearer' | undefined;
 };
 
@@ -56,7 +59,7 @@ type ChannelFacts = {
   readonly description: string;
   readonly servers: readonly ('sockets' | 'deviceSockets')[];
   readonly maxMessageBytes: number;
-  /** Whether the handshake has to have, may have or does not have the header. */
+  /** Whether the handshake requires the Authorization header or accepts it. */
   readonly authorization: 'required' | 'optional';
   readonly parameters?: Json;
   readonly messages: readonly ConnectorMessageName[];
@@ -278,7 +281,7 @@ function mapped<Key extends string, Facts>(
   return Object.fromEntries(all.map(([key, facts]) => [key, write(key, facts)]));
 }
 
-/** The parts of the document that are the connector's. */
+/** The connector's part of the document. */
 export const connectorParts = (places: ConnectorPlaces) => ({
   servers: {
     sockets: serverAt(places.baseUrl, 'The WebSockets of the platform.'),

@@ -1,4 +1,4 @@
-/** What devices and points of sale exchange with the Cloud Connector. */
+/** The protocol between the Cloud Connector, devices and points of sale. */
 export * from './closings.ts';
 export * from './codes.ts';
 export * from './limits.ts';

@@ -1,7 +1,7 @@
-/** Sizes and times of the connector that both of its ends have to know. */
+/** Sizes and times of the connector that both sides must know. */
 
 /**
- * What a connection may carry and how long it may be silent.
+ * The size limits and time limits of a connection.
  *
  * @example
  * const socket = new WebSocket(url, { maxPayload: connectorLimits.messageMaxBytes });
@@ -9,17 +9,17 @@
 export const connectorLimits = {
   controlMessageMaxBytes: 4096,
   messageMaxBytes: 1_048_576,
-  /** A connection that misses two pings is dead. */
+  /** A connection that misses two pings counts as lost. */
   heartbeatSeconds: 25,
   registerWithinSeconds: 10,
-  /** Of the token for the connection of a device. */
+  /** The lifetime of the token for the connection of a device. */
   connectionTokenSeconds: 120,
-  /** Of a session address that nobody has used. */
+  /** The lifetime of an unused session address. */
   sessionUrlSeconds: 60,
-  /** For which a session whose point of sale was cut off is kept for it. */
+  /** How long a session is kept for a point of sale that lost its connection. */
   resumeSeconds: 30,
   claimsPerConnection: 64,
   waitSecondsMax: 30,
-  /** Reconnecting clients wait a random time up to this after a restart. */
+  /** The longest random wait of a client before it reconnects after a restart. */
   restartPauseSeconds: 30,
 } as const;

@@ -1,4 +1,6 @@
-/** The control messages of the connector: JSON texts of at most 4 KiB; unknown members say nothing. */
+/**
+ * The control messages of the connector: JSON texts of at most 4 KiB; unknown members are ignored.
+ */
 import { type Static, type TProperties, Type } from 'typebox';
 import { claimCodeForm } from '../schemas/terminal-claims.ts';
 import { connectorLimits } from './limits.ts';
@@ -6,7 +8,7 @@ import { connectorLimits } from './limits.ts';
 const message = <Members extends TProperties>(members: Members, description: string) =>
   Type.Object(members, { additionalProperties: true, description });
 
-/** {MAKE_MODEL}-{serial}, or the serial number alone. */
+/** {MAKE_MODEL}-{serial}, or only the serial number. */
 const tsn = Type.String({
   minLength: 1,
   maxLength: 128,
@@ -38,8 +40,9 @@ const secret = (description: string) => Type.String({ minLength: 1, maxLength: 4
 const moment = Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
 /**
- * What a device says first. `type` may be absent; the credentials of `custom_registration_data` may
- * stand in the message itself or below `customRegistrationData`, in snake or camel case.
+ * The first message of a device. `type` may be absent. The credentials of
+ * `custom_registration_data` may be in the message itself or in `customRegistrationData`, in snake
+ * case or camel case.
  *
  * @example
  * const register: RegisterMessage = { type: 'register', tsn: 'AXIUM_DX8000-10000001' };
@@ -66,7 +69,7 @@ export const RegisterMessage = message(
 export type RegisterMessage = Static<typeof RegisterMessage>;
 
 /**
- * Where a registered device connects next, and with which token; the first connection is closed.
+ * The address and token of the device's next connection. The platform closes the first one.
  *
  * @example
  * const socket = new WebSocket(registered.connectionUrl, { headers: { authorization: `Bearer ${registered.token}` } });
@@ -87,7 +90,7 @@ export const RegisteredMessage = message(
 export type RegisteredMessage = Static<typeof RegisteredMessage>;
 
 /**
- * A point of sale asks for a session with a terminal.
+ * A point of sale requests a session with a terminal.
  *
  * @example
  * const claim: ClaimMessage = { type: 'claim', requestId: '1', tsn: 'AXIUM_DX8000-10000001', waitSeconds: 10 };
@@ -118,7 +121,7 @@ export const ClaimMessage = message(
 export type ClaimMessage = Static<typeof ClaimMessage>;
 
 /**
- * The session is reserved; its address is good once and for a minute.
+ * The session is reserved. Its address is valid for one use within a minute.
  *
  * @example
  * const session = new WebSocket(claimed.sessionUrl);
@@ -139,7 +142,7 @@ export const ClaimedMessage = message(
 export type ClaimedMessage = Static<typeof ClaimedMessage>;
 
 /**
- * A point of sale asks how a terminal stands.
+ * A point of sale requests the status of a terminal.
  *
  * @example
  * const status: StatusMessage = { type: 'status', requestId: '2', tsn: '10000001' };
@@ -151,7 +154,8 @@ export const StatusMessage = message(
 export type StatusMessage = Static<typeof StatusMessage>;
 
 /**
- * How a terminal stands; also told, without a `requestId`, when that changes for one's own claims.
+ * The status of a terminal. The platform also sends it, without a `requestId`, when the status of a
+ * claimed terminal changes.
  *
  * @example
  * if (message.type === 'deviceStatus' && message.online) await resume(message.tsn);
@@ -170,8 +174,8 @@ export const DeviceStatusMessage = message(
 export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
 
 /**
- * Ends a session of one's own. With `tsn`, and `posId` where the claim had one, also a session that was
- * claimed over another control connection.
+ * Ends a session of the point of sale. With `tsn`, and `posId` if the claim had one, it also ends a
+ * session that was claimed over another control connection.
  *
  * @example
  * const release: ReleaseMessage = { type: 'release', requestId: '3', sessionId };
@@ -189,7 +193,7 @@ export const ReleaseMessage = message(
 export type ReleaseMessage = Static<typeof ReleaseMessage>;
 
 /**
- * The session is over; the terminal is free.
+ * The session has ended and the terminal is free.
  *
  * @example
  * if (answer.type === 'released') done(answer.sessionId);
@@ -201,7 +205,7 @@ export const ReleasedMessage = message(
 export type ReleasedMessage = Static<typeof ReleasedMessage>;
 
 /**
- * A fresh access token for a control connection, before the old one expires.
+ * A new access token for a control connection, sent before the old one expires.
  *
  * @example
  * const renew: RenewTokenMessage = { type: 'renewToken', requestId: '4', token };
@@ -217,7 +221,7 @@ export const RenewTokenMessage = message(
 export type RenewTokenMessage = Static<typeof RenewTokenMessage>;
 
 /**
- * The new token holds.
+ * The new token is accepted.
  *
  * @example
  * renewAgainIn(renewed.expiresIn);
@@ -233,7 +237,7 @@ export const TokenRenewedMessage = message(
 export type TokenRenewedMessage = Static<typeof TokenRenewedMessage>;
 
 /**
- * What could not be done. A point of sale's connection stays open; a device's is closed after it.
+ * A fault. The connection of a point of sale stays open; the connection of a device is closed.
  *
  * @example
  * if (message.type === 'error' && message.error.retryable) await again(message.error.retryAfterSeconds);
@@ -264,7 +268,7 @@ export const ConnectorErrorMessage = message(
 export type ConnectorErrorMessage = Static<typeof ConnectorErrorMessage>;
 
 /**
- * What a point of sale may say on its control connection.
+ * The messages that a point of sale may send on its control connection.
  *
  * @example
  * const sent: PosMessage = { type: 'status', requestId: '2', tsn: '10000001' };
@@ -272,7 +276,7 @@ export type ConnectorErrorMessage = Static<typeof ConnectorErrorMessage>;
 export type PosMessage = ClaimMessage | StatusMessage | ReleaseMessage | RenewTokenMessage;
 
 /**
- * What the platform says to it.
+ * The messages that the platform sends to the point of sale.
  *
  * @example
  * const received = JSON.parse(text) as PosAnswer;

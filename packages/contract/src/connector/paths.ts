@@ -1,4 +1,4 @@
-/** Where the connector listens, below the address of the API. */
+/** The paths of the connector, below the address of the API. */
 
 /**
  * Paths of the WebSockets of the connector.
@@ -8,9 +8,9 @@
  */
 export const connectorPaths = {
   deviceListener: '/cloud-connector/v1/device-listener',
-  /** One connection of a device follows: its identifier. */
+  /** The prefix of a device connection, before its identifier. */
   deviceConnections: '/cloud-connector/v1/device-connections',
   posListener: '/cloud-connector/v1/pos-listener',
-  /** One session follows: its identifier. */
+  /** The prefix of a session, before its identifier. */
   sessions: '/cloud-connector/v1/sessions',
 } as const;

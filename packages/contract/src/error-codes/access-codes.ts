@@ -1,7 +1,7 @@
-/** Codes of the first checks: what arrived over HTTP, and who sent it. */
+/** Error codes of the first checks: transport, authentication and permissions. */
 import { refused, refusedForNow, reserved } from './facts.ts';
 
-/** Size, media type and headers: checked before anything is read. */
+/** Size, media type and headers; checked before the body is read. */
 export const transportCodes = {
   request_malformed: refused(
     400,

@@ -1,4 +1,4 @@
-/** Codes of refused WebSocket handshakes; on an open connection the words of `connectorFaults` hold. */
+/** Codes of refused WebSocket handshakes. Open connections use the codes of `connectorFaults`. */
 import { refused, refusedForNow } from './facts.ts';
 
 export const connectorCodes = {

@@ -1,7 +1,7 @@
-/** Codes of the checks of syntax and members. */
+/** Error codes of syntax checks and member checks. */
 import { refused } from './facts.ts';
 
-/** Syntax and fields: what the body and the query say. */
+/** Syntax and members of the body and the query. */
 export const fieldCodes = {
   malformed_json: refused(
     400,

@@ -1,4 +1,4 @@
-/** The closed list of error codes, in the order in which a request can meet them. */
+/** The closed list of error codes, in the order of the checks of a request. */
 import { accessCodes, transportCodes } from './access-codes.ts';
 import { connectorCodes } from './connector-codes.ts';
 import { fieldCodes } from './field-codes.ts';

@@ -1,7 +1,7 @@
-/** Codes of what is looked up, and of what its state and its contract allow. */
+/** Error codes of lookups, of the state of a transaction, and of contracts. */
 import { kept, notKnownOnce, refused, refusedForNow, reserved } from './facts.ts';
 
-/** What the path or the body points at. Another tenant's identifier answers as an unknown one. */
+/** Entities that the path or the body names. An identifier of another tenant counts as unknown. */
 export const lookupCodes = {
   organization_not_found: refused(
     404,
@@ -182,7 +182,7 @@ export const idempotencyCodes = {
   ),
 } as const;
 
-/** State and amount: what the transaction still allows. */
+/** State and amount: the transaction does not allow the operation. */
 export const stateCodes = {
   transaction_in_progress: refusedForNow(
     409,
@@ -323,7 +323,7 @@ export const stateCodes = {
   ),
 } as const;
 
-/** Configuration: what the merchant's contract and services allow. */
+/** Configuration: the merchant's contract or services do not allow the operation. */
 export const configurationCodes = {
   no_acquirer_for_merchant: refused(
     422,

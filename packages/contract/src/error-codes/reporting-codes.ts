@@ -1,7 +1,7 @@
-/** Codes of reports that are taken away: exports, and the comparison with an acquirer's file. */
+/** Error codes of exports and of reconciliations with an acquirer's file. */
 import { refused, refusedForNow } from './facts.ts';
 
-/** What the state of an export or of a reconciliation allows. */
+/** The state of an export or of a reconciliation does not allow the request. */
 export const reportingCodes = {
   export_not_ready: refusedForNow(
     409,

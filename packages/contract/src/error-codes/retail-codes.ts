@@ -1,4 +1,4 @@
-/** Codes of the Retail API: the words of the connector where it is asked by HTTP, and its own. */
+/** Error codes of the Retail API: the connector's codes over HTTP, and its own codes. */
 import { notKnownOnce, refused, refusedForNow } from './facts.ts';
 
 export const retailCodes = {

@@ -1,7 +1,7 @@
-/** Codes of load, and of faults of ours or of the parties behind us. */
+/** Error codes of overload, and of faults of the platform or of the systems that it calls. */
 import { kept, notKnown, refused, refusedForNow, reserved } from './facts.ts';
 
-/** Load, and faults of ours or of the parties behind us. */
+/** Overload, and faults of the platform or of the systems that it calls. */
 export const serverCodes = {
   rate_limited: refusedForNow(
     429,

@@ -44,14 +44,14 @@ describe('the AsyncAPI document', () => {
     assert.deepEqual(at('#/servers/api/host'), 'api.example');
     assert.deepEqual(at('#/servers/api/pathname'), '/pay');
     assert.equal(at('#/channels/feed/address'), '/events/v1');
-    // AsyncAPI 3 allows null too, but a linter does not.
+    // AsyncAPI 3 also allows null, but a linter does not.
     assert.equal(at('#/channels/endpoint/address'), undefined);
     assert.match(String(at('#/channels/qrPayment/address')), /\{qrTransactionId\}\/events$/);
     assert.notEqual(at('#/components/schemas/QrEvent/properties/sequence'), undefined);
     for (const name of ['deliverEvent', 'listEvents']) {
       const operation = at(`#/operations/${name}`) as { channel: Json; messages: Json[] };
       assert.equal(operation.messages.length, eventDefinitions.size);
-      // AsyncAPI 3: messages of an operation are those of its own channel.
+      // AsyncAPI 3 requires that an operation uses only messages of its own channel.
       for (const one of operation.messages) {
         assert.ok(String(one['$ref']).startsWith(`${operation.channel['$ref']}/messages/`));
       }

@@ -1,4 +1,6 @@
-/** The AsyncAPI 3 document: what the platform sends and takes beside HTTP requests, and how it looks. */
+/**
+ * The AsyncAPI 3 document: the messages that the platform sends and receives besides HTTP requests.
+ */
 import type { TSchema } from 'typebox';
 import { type ConnectorPlaces, connectorParts } from '../connector/document.ts';
 import { QrEvent } from '../schemas/qr.ts';
@@ -9,7 +11,7 @@ import { EventBody, FeedItem } from './envelope.ts';
 const pascalCase = (words: string) =>
   words.replaceAll(/(?:^|[._])([a-z])/g, (_found, letter: string) => letter.toUpperCase());
 
-/** Types that say the same share one schema, which has the name of the first of them. */
+/** Event types with the same schema share one, which has the name of the first type. */
 function schemaNames(definitions: readonly EventDefinition[]): Map<TSchema, string> {
   const names = new Map<TSchema, string>();
   for (const { type, data } of definitions) {
@@ -177,9 +179,9 @@ const webhookSignature: Json = {
 };
 
 /**
- * The document for one platform.
+ * Builds the document for one platform.
  *
- * @param facts - where the API and the WebSockets are, and which version it has
+ * @param facts - the addresses of the API and the WebSockets, and the version
  * @returns an AsyncAPI 3.0 document as plain JSON
  * @example
  * const document = asyncApiDocument({ baseUrl: 'https://api.example', version: '1.0.0' });

@@ -1,4 +1,4 @@
-/** Every type of event that is published, and which of them somebody wants. */
+/** The published event types, and the patterns that select them. */
 import { Type } from 'typebox';
 import type { EventDefinition } from './definition.ts';
 import { deviceEvents } from './device-events.ts';
@@ -36,17 +36,17 @@ export const eventDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
 export const eventTypes: readonly string[] = [...eventDefinitions.keys()];
 
 /**
- * Whether something of this name is published.
+ * Whether an event type is published.
  *
- * @param type - such as `transaction.captured`
- * @returns true for a name of the catalogue
+ * @param type - for example `transaction.captured`
+ * @returns true for a type of the catalogue
  * @example
  * isEventType('transaction.capture'); // false
  */
 export const isEventType = (type: string): boolean => eventDefinitions.has(type);
 
 /**
- * What may stand in a list of wanted types: a type, all types of one family, or `*` for all.
+ * A pattern in a list of wanted event types: a type, all types of one family, or `*` for all.
  *
  * @example
  * const schema = Type.Array(EventTypePattern, { minItems: 1 });
@@ -59,10 +59,10 @@ export const EventTypePattern = Type.String({
 });
 
 /**
- * Whether a pattern speaks of anything that is published.
+ * Whether a pattern matches at least one published type.
  *
  * @param pattern - a type, `family.*` or `*`
- * @returns false where no event could ever match
+ * @returns false if no event can ever match
  * @example
  * isEventPattern('transaction.*'); // true
  */
@@ -70,11 +70,11 @@ export const isEventPattern = (pattern: string): boolean =>
   eventTypes.some((type) => matchesEventType([pattern], type));
 
 /**
- * Whether an event of this type is wanted.
+ * Whether an event type matches a list of patterns.
  *
  * @param patterns - types, `family.*`, or `*`
- * @param type - of the event
- * @returns true where one of the patterns says so
+ * @param type - the type of the event
+ * @returns true if one of the patterns matches
  * @example
  * matchesEventType(['transaction.*'], 'transaction.captured'); // true
  */

@@ -1,4 +1,4 @@
-/** How a type of event is written down: its name, what it means, what it says. */
+/** The definition of an event type: its name, its meaning and its data. */
 import type { TObject, TProperties } from 'typebox';
 import { Type } from 'typebox';
 import { identifier } from '../schemas/provisioned.ts';
@@ -10,16 +10,16 @@ import { identifier } from '../schemas/provisioned.ts';
  * const definition: EventDefinition | undefined = eventDefinitions.get('transaction.captured');
  */
 export type EventDefinition = {
-  /** Dots between words of letters, digits and `_`: `transaction.captured`. */
+  /** Words of letters, digits and `_`, separated by dots: `transaction.captured`. */
   readonly type: string;
-  /** One sentence: what has happened. */
+  /** One sentence that says what happened. */
   readonly description: string;
-  /** The schema of `data`. Members may be added to it in time, and none is taken away. */
+  /** The schema of `data`. New members may be added later; existing members are never removed. */
   readonly data: TObject;
   readonly example: Readonly<Record<string, unknown>>;
 };
 
-/** Of every event. Readers ignore members that they do not know. */
+/** The members of every event. Readers ignore unknown members. */
 const everywhere = {
   organizationId: Type.String({ format: 'uuid', description: 'Whose event it is.' }),
   merchantId: Type.Optional(
@@ -40,10 +40,10 @@ export const exampleIds = {
 };
 
 /**
- * The schema of `data` for events of one family.
+ * The schema of `data` for the events of one family.
  *
- * @param members - what the family adds to the members that all events have
- * @returns an open object: unknown members are to be ignored
+ * @param members - the members of the family, in addition to those of every event
+ * @returns an open object; readers ignore unknown members
  * @example
  * const data = eventData({ batchId: identifier('The batch.') });
  */

@@ -1,4 +1,4 @@
-/** Events of devices that come to the Cloud Connector and go. */
+/** Events of devices that connect to the Cloud Connector or disconnect. */
 import { Type } from 'typebox';
 import { identifier } from '../schemas/provisioned.ts';
 import { Timestamp } from '../schemas/values.ts';
@@ -18,7 +18,7 @@ const example = {
   since: '2026-03-01T12:30:00.000Z',
 };
 
-/** Devices at the Cloud Connector. */
+/** The events of devices at the Cloud Connector. */
 export const deviceEvents: readonly EventDefinition[] = [
   {
     type: 'device.online',

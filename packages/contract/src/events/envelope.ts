@@ -1,9 +1,9 @@
-/** How events look: as a body of a webhook, as an item of the feed, and in lists. */
+/** The forms of an event: as the body of a webhook, as an item of the feed, and in lists. */
 import { type Static, Type } from 'typebox';
 import { Timestamp } from '../schemas/values.ts';
 
 /**
- * The body that receivers of webhooks get, in the form of Standard Webhooks.
+ * The body of a webhook, in the form of Standard Webhooks.
  *
  * @example
  * const { type, data } = JSON.parse(body) as EventBody;
@@ -21,11 +21,11 @@ export const EventBody = Type.Object(
   },
   { description: 'What has happened.' },
 );
-/** What the schema {@link EventBody} describes. */
+/** The type of {@link EventBody}. */
 export type EventBody = Static<typeof EventBody>;
 
 /**
- * An event as the feed lists it: the body that webhooks carry, with its identifier and its position.
+ * An event in the feed: the body of its webhook, its identifier and its position.
  *
  * @example
  * const { items, nextAfter } = (await response.json()) as EventPage;
@@ -45,11 +45,11 @@ export const FeedItem = Type.Object(
   },
   { description: 'An event of the feed.' },
 );
-/** What the schema {@link FeedItem} describes. */
+/** The type of {@link FeedItem}. */
 export type FeedItem = Static<typeof FeedItem>;
 
 /**
- * `GET /events/v1`: what has happened behind a position.
+ * `GET /events/v1`: the events after a position.
  *
  * @example
  * const page = (await response.json()) as EventPage;
@@ -74,7 +74,7 @@ export const EventList = Type.Object(
   },
   { description: 'A part of the feed, the oldest first unless it looks back.' },
 );
-/** What the schema {@link EventList} describes. */
+/** The type of {@link EventList}. */
 export type EventList = Static<typeof EventList>;
 
 /**
@@ -89,7 +89,7 @@ export const EventTypeView = Type.Object({
   schema: Type.Record(Type.String(), Type.Unknown(), { description: 'The JSON Schema of `data`.' }),
   example: Type.Record(Type.String(), Type.Unknown(), { description: 'A `data` for show.' }),
 });
-/** What the schema {@link EventTypeView} describes. */
+/** The type of {@link EventTypeView}. */
 export type EventTypeView = Static<typeof EventTypeView>;
 
 /**
@@ -99,5 +99,5 @@ export type EventTypeView = Static<typeof EventTypeView>;
  * const { items } = (await response.json()) as EventTypeList;
  */
 export const EventTypeList = Type.Object({ items: Type.Array(EventTypeView) });
-/** What the schema {@link EventTypeList} describes. */
+/** The type of {@link EventTypeList}. */
 export type EventTypeList = Static<typeof EventTypeList>;

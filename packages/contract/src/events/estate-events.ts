@@ -1,9 +1,9 @@
-/** Events of the estate, its people and its services: what the audit has recorded, told in short. */
+/** Events of organisations, devices, users and services, derived from the audit records. */
 import { Type } from 'typebox';
 import { wordOf } from '../schemas/values.ts';
 import { type EventDefinition, eventData, exampleIds } from './definition.ts';
 
-/** By the action of the audit record that an event tells of. */
+/** The meaning of each event, by the action of its audit record. */
 const meanings = {
   'organization.created': 'An organisation was made below this one, or this one was made.',
   'organization.updated': 'The organisation was changed.',
@@ -69,9 +69,8 @@ const snakeCase = (words: string) =>
   words.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
- * The types of events by the action of the audit record that they tell of: `logicalDevice.created`
- * is published as `logical_device.created`. An action that is not there stays between the audit and
- * its readers.
+ * The event types by the action of their audit record: `logicalDevice.created` is published as
+ * `logical_device.created`. An action that is not in this map is not published.
  *
  * @example
  * const type = publishedActions.get('user.deactivated');
@@ -107,7 +106,7 @@ const exampleOf = (action: string) => ({
   sequence: 42,
 });
 
-/** What can happen to the estate, its people and its services, and is published. */
+/** The published events of organisations, devices, users and services. */
 export const estateEvents: readonly EventDefinition[] = Object.entries(meanings).map(
   ([action, description]) => ({
     type: snakeCase(action),

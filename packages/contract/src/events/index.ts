@@ -1,4 +1,4 @@
-/** The catalogue of events: every type that is published, with the schema of what it says. */
+/** The catalogue of events: every published type with the schema of its data. */
 export { asyncApiDocument } from './asyncapi.ts';
 export * from './catalogue.ts';
 export { publicSchema } from './document-parts.ts';

@@ -1,4 +1,4 @@
-/** Events of what runs for many at once, and of the endpoints that events are sent to. */
+/** Events of batches, and of the endpoints that receive events. */
 import { Type } from 'typebox';
 import { identifier } from '../schemas/provisioned.ts';
 import { SumAmount, Timestamp } from '../schemas/values.ts';
@@ -55,7 +55,7 @@ const test = eventData({
   message: Type.Optional(Type.String()),
 });
 
-/** Batches, endpoints and tests. */
+/** The events of batches, endpoints and tests. */
 export const operationEvents: readonly EventDefinition[] = [
   {
     type: 'batch.completed',

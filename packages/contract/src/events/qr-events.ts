@@ -1,4 +1,4 @@
-/** Events of QR payments, as the provider's answers and events have moved them on. */
+/** Events of QR payments, caused by answers and events of the provider. */
 import { Type } from 'typebox';
 import { identifier } from '../schemas/provisioned.ts';
 import { AnswerAmount, ClientIdentifier, Currency } from '../schemas/values.ts';
@@ -80,7 +80,7 @@ const example = {
   sequence: 4,
 };
 
-/** What can happen to a QR payment, and is published. */
+/** The published events of QR payments. */
 export const qrEvents: readonly EventDefinition[] = Object.entries(meanings).map(
   ([type, description]) => ({ type, description, data, example }),
 );

@@ -1,4 +1,4 @@
-/** Events of messages that were sent to terminals through the Retail API. */
+/** Events of messages that the Retail API sent to terminals. */
 import { Type } from 'typebox';
 import { identifier } from '../schemas/provisioned.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
@@ -15,7 +15,7 @@ const data = eventData({
   fault: Type.Optional(Type.String({ description: 'The code with which it failed.' })),
 });
 
-/** Messages to terminals. */
+/** The events of messages to terminals. */
 export const retailEvents: readonly EventDefinition[] = [
   {
     type: 'retail.response',

@@ -1,4 +1,4 @@
-/** Events of card payments: each change of a transaction that the acquirer or the till has made. */
+/** Events of card payments: each change of a transaction by the acquirer or the till. */
 import { Type } from 'typebox';
 import { ResponseSummary } from '../schemas/payments/answers.ts';
 import {
@@ -10,7 +10,7 @@ import { identifier } from '../schemas/provisioned.ts';
 import { ClientIdentifier, wordOf } from '../schemas/values.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
 
-/** Exhaustive: a new type does not compile without its sentence. */
+/** Exhaustive: a new type does not compile without a description. */
 export const transactionMeanings: Record<TransactionEventType, string> = {
   'transaction.received': 'The intent to charge the card is durable; nothing was sent yet.',
   'transaction.stored': 'An offline sale was taken in and waits for the acquirer.',
@@ -41,7 +41,9 @@ export const transactionMeanings: Record<TransactionEventType, string> = {
     'The terminal has counted offline sales that were not uploaded; data.missing tells which.',
 };
 
-/** Stands in the list of the transaction alone: it says nothing that the answer to the till does not. */
+/**
+ * Only in the event list of the transaction, because the answer to the till has the same content.
+ */
 const unpublished: ReadonlySet<string> = new Set(['transaction.received']);
 
 const data = eventData({
@@ -114,7 +116,7 @@ const gap = {
   sequence: 3,
 };
 
-/** What can happen to a card payment, and is published. */
+/** The published events of card payments. */
 export const transactionEvents: readonly EventDefinition[] = Object.entries(transactionMeanings)
   .filter(([type]) => !unpublished.has(type))
   .map(([type, description]) => ({

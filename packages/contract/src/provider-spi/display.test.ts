@@ -9,7 +9,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const svg = (inner: string, head = '<svg xmlns="http://www.w3.org/2000/svg">') =>
   displayFault({ type: 'image/svg+xml', data: base64(`${head}${inner}</svg>`) });
 
-/** The published sample of EMVCo: its length is of characters, its check sum of bytes. */
+/** The published EMVCo sample: the length counts characters, the check sum covers bytes. */
 const sample =
   '00020101021229300012D156000000000510A93FO3230Q31280012D15600000001030812345678520441115802CN5914BEST TRANSPORT6007BEIJING64200002ZH0104最佳运输0202北京540523.7253031565502016233030412340603***0708A60086670902ME91320016A0112233449988770708123456786304A13A';
 

@@ -1,11 +1,14 @@
-/** Judges what a provider wants a terminal to show: nothing that runs, nothing that is no picture. */
+/** Checks the display content of a provider: only pictures and codes without active content. */
 import type { QrDisplay } from './values.ts';
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** A code of EMVCo has 512 characters at most. */
+/** EMVCo limits a code to 512 characters. */
 const codeMaxChars = 512;
 const addressMaxChars = 2000;
-/** No terminal has more; a small file may unfold into gigabytes. */
+/**
+ * Larger than the display of any terminal. The limit also prevents small files that expand to
+ * gigabytes.
+ */
 const sideMaxPixels = 4096;
 
 const pngSignature = '\u0089PNG\r\n\u001a\n';
@@ -28,7 +31,7 @@ function pngFault(bytes: string): string | undefined {
     : `has a side of 0 or of more than ${sideMaxPixels} pixels`;
 }
 
-/** What can run, load something or unfold in a picture. */
+/** SVG content that can run code, load data or expand. */
 const active =
   /<!|<\?(?!xml\s)|<(?:[\w-]+:)?(?:script|foreignobject|iframe|object|embed|image|use|style|link|a|animate\w*|set|handler|listener)[\s/>]|\son\w+\s*=|(?:href|src)\s*=|url\s*\(|javascript:|&#/i;
 
@@ -44,7 +47,7 @@ function svgFault(bytes: string): string | undefined {
 const checkedPart = /^(000201.*6304)([0-9A-Fa-f]{4})$/s;
 const polynomial = 0x1021;
 
-/** CRC-16/CCITT-FALSE over the UTF-8 bytes, as EMVCo has it. */
+/** CRC-16/CCITT-FALSE over the UTF-8 bytes, as EMVCo defines it. */
 function checkSum(text: string): number {
   let sum = 0xffff;
   for (const byte of new TextEncoder().encode(text)) {
@@ -56,7 +59,7 @@ function checkSum(text: string): number {
   return sum;
 }
 
-/** A code whose check sum is wrong is one that no wallet takes. */
+/** Checks the check sum, because wallets do not accept a code with a wrong one. */
 function codeFault(text: string): string | undefined {
   if (text.length > codeMaxChars) return `is longer than ${codeMaxChars} characters`;
   if (/\p{Cc}/u.test(text)) return 'holds control characters';
@@ -76,7 +79,7 @@ function addressFault(text: string): string | undefined {
 }
 
 /**
- * What is wrong with what is to be shown; nothing where a terminal may show it.
+ * Returns the fault of a display, or undefined if a terminal may show it.
  *
  * @example
  * displayFault({ type: 'url', data: 'javascript:alert(1)' }); // may not begin with javascript:

@@ -1,4 +1,4 @@
-/** What a provider of QR payments tells the platform of: events, sent to the `eventsUrl` of a payment. */
+/** Events that a provider of QR payments sends to the `eventsUrl` of a payment. */
 import { type Static, Type } from 'typebox';
 import {
   message,
@@ -14,7 +14,7 @@ import {
 } from './values.ts';
 
 /**
- * What each type of event says about its payment; those of refunds say it about the refund.
+ * The status of the payment for each event type; for refund events, the status of the refund.
  *
  * @example
  * providerEventStatuses['payment.completed']; // Completed
@@ -33,7 +33,7 @@ export const providerEventStatuses = {
 } as const satisfies Readonly<Record<string, ProviderPaymentStatus>>;
 
 /**
- * A type of event that the platform acts upon.
+ * An event type that the platform processes.
  *
  * @example
  * const type: ProviderEventType = 'payment.completed';
@@ -41,7 +41,7 @@ export const providerEventStatuses = {
 export type ProviderEventType = keyof typeof providerEventStatuses;
 
 /**
- * Whether the platform acts upon a type of event; others are kept, and nothing else.
+ * Whether the platform processes an event type; it only stores other types.
  *
  * @example
  * if (isProviderEventType(event.type)) apply(event.type);
@@ -51,8 +51,8 @@ export function isProviderEventType(type: string): type is ProviderEventType {
 }
 
 /**
- * One event of a payment, or of a refund of it. `eventId` is the same over all tries; `sequence`
- * grows with each event of a payment, so that what comes late is told from what is new.
+ * One event of a payment or of its refund. `eventId` is the same for all attempts. `sequence` grows
+ * with each event of a payment, so that the platform detects late events.
  *
  * @example
  * const event: ProviderEvent = { eventId, sequence: 3, type: 'payment.completed', occurredAt, status: 'Completed', providerTransactionId, amount };

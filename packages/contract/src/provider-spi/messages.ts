@@ -1,6 +1,6 @@
 /**
- * What the platform asks of a provider of QR payments, and what it is answered: the provider SPI,
- * version 1. The events that the provider sends stand in `events.ts`, the signatures in `signing.ts`.
+ * The requests of the platform to a provider of QR payments, and their answers: the provider SPI,
+ * version 1. `events.ts` has the events of the provider, `signing.ts` the signatures.
  */
 import { type Static, Type } from 'typebox';
 import {
@@ -21,7 +21,7 @@ import {
 const name = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
 
 /**
- * Where a payment is made: what the platform adds to the terminal's request.
+ * The merchant and place of a payment; the platform adds them to the terminal's request.
  *
  * @example
  * const { merchantId, terminalId, mcc } = payment.merchant;
@@ -60,7 +60,7 @@ export const ProviderMerchant = message(
 export type ProviderMerchant = Static<typeof ProviderMerchant>;
 
 /**
- * `POST /qr-payments`: a payment begins. The same `platformTransactionId` again is the same payment.
+ * `POST /qr-payments`: begins a payment. A repeated `platformTransactionId` is the same payment.
  *
  * @example
  * const payment = JSON.parse(body) as CreateQrPayment;
@@ -115,7 +115,7 @@ export const CreateQrPayment = message(
 export type CreateQrPayment = Static<typeof CreateQrPayment>;
 
 /**
- * How a payment stands: the answer to `POST /qr-payments`, to `GET /qr-payments/{id}` and to a
+ * The state of a payment: the answer to `POST /qr-payments`, to `GET /qr-payments/{id}` and to a
  * cancel.
  *
  * @example
@@ -157,7 +157,7 @@ export const CancelReason = Type.Enum(['Merchant', 'Expired', 'Unknown'], {
 export type CancelReason = Static<typeof CancelReason>;
 
 /**
- * `POST /qr-payments/{id}/cancel`: the payment is not to be made.
+ * `POST /qr-payments/{id}/cancel`: cancels the payment.
  *
  * @example
  * const message: CancelQrPayment = { platformTransactionId, reason: 'Expired', requestedAt };
@@ -174,10 +174,13 @@ export const CancelQrPayment = message(
 export type CancelQrPayment = Static<typeof CancelQrPayment>;
 
 /**
- * The answer to a cancel. `Cancelled` is final, also for a payment that never came: it is kept, so
- * that a request that comes late makes nothing to pay. `Completed` says that it was too late: the
- * platform asks for the status, refunds what the merchant has cancelled, and completes what it only
- * meant to end because it knew nothing.
+ * The answer to a cancel.
+ *
+ * - `Cancelled` is final, also for a payment that the provider never received. The provider stores
+ *   it, so that a create request that arrives later makes nothing payable.
+ * - `Completed`: the cancel was too late. The platform requests the status. It refunds a payment
+ *   that the merchant cancelled. It completes a payment that it cancelled only because the state
+ *   was unknown.
  *
  * @example
  * const answer: CancelAnswer = { status: 'Cancelled' };
@@ -195,7 +198,7 @@ export type CancelAnswer = Static<typeof CancelAnswer>;
 const refundId = uuid('The refund at the platform. It names this refund for ever.');
 
 /**
- * `POST /qr-payments/{id}/refunds`: gives paid money back, all of it or a part.
+ * `POST /qr-payments/{id}/refunds`: refunds a paid amount, completely or partially.
  *
  * @example
  * const message: RefundQrPayment = { refundId, platformTransactionId, amount: { amount: 400, currency: 'EUR' }, requestedAt };
@@ -219,7 +222,7 @@ export const RefundQrPayment = message(
 export type RefundQrPayment = Static<typeof RefundQrPayment>;
 
 /**
- * How a refund stands. What is `Pending` ends with an event, or is asked for again.
+ * The state of a refund. An event ends a `Pending` refund, or the platform requests its state.
  *
  * @example
  * const answer: RefundAnswer = { refundId, status: 'Completed' };
@@ -237,7 +240,7 @@ export const RefundAnswer = message(
 export type RefundAnswer = Static<typeof RefundAnswer>;
 
 /**
- * The answer to `GET /health`. A provider that is `Down` is asked for no payments.
+ * The answer to `GET /health`. The platform sends no payments to a provider that is `Down`.
  *
  * @example
  * const answer: HealthAnswer = { status: 'Up' };
@@ -251,8 +254,8 @@ export const HealthAnswer = message(
 export type HealthAnswer = Static<typeof HealthAnswer>;
 
 /**
- * What an answer with a status of 400 and above says (RFC 9457). With 409 to a cancel,
- * `paymentStatus` tells how the payment stands.
+ * The body of an answer with a status of 400 and above (RFC 9457). With 409 to a cancel,
+ * `paymentStatus` gives the state of the payment.
  *
  * @example
  * const problem: ProviderProblem = { code: 'already_final', title: 'It is paid.', paymentStatus: 'Completed' };

@@ -1,9 +1,9 @@
-/** What a provider is told of its service, at the very address that the service declares. */
+/** Messages about a service, sent to the address that the service declares. */
 import { type Static, Type } from 'typebox';
 import { message, moment, uuid } from './values.ts';
 
 /**
- * `POST` to the `spiUrl` of a service: somebody wants to use it, or uses it no more. The body has
+ * `POST` to the `spiUrl` of a service: an administrator activates or deactivates it. The body has
  * the form of Standard Webhooks.
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * How calls of the provider SPI are signed: after Standard Webhooks 1.0, over the body. Only texts
- * are put together here; whoever calls brings the cryptography.
+ * How calls of the provider SPI are signed: Standard Webhooks 1.0, over the body. This module only
+ * builds the texts; the caller provides the cryptography.
  */
 
 /**
@@ -16,7 +16,7 @@ export const providerCallHeaders = {
 } as const;
 
 /**
- * How far the clocks of the two sides may differ, seconds: what is older was replayed.
+ * How far the clocks of both sides may differ, in seconds. An older call counts as replayed.
  *
  * @example
  * const isFresh = Math.abs(nowSeconds - timestamp) <= providerClockToleranceSeconds;
@@ -24,7 +24,7 @@ export const providerCallHeaders = {
 export const providerClockToleranceSeconds = 300;
 
 /**
- * What a provider has to answer within, milliseconds: after that the outcome is unknown.
+ * The time limit for a provider's answer, in milliseconds. After it the outcome is unknown.
  *
  * @example
  * server.requestTimeout = providerAnswerMs;
@@ -32,7 +32,7 @@ export const providerClockToleranceSeconds = 300;
 export const providerAnswerMs = 10_000;
 
 /**
- * The most bytes of an answer.
+ * The size limit of an answer in bytes.
  *
  * @example
  * const fits = Buffer.byteLength(body) <= providerAnswerMaxBytes;
@@ -40,9 +40,9 @@ export const providerAnswerMs = 10_000;
 export const providerAnswerMaxBytes = 65_536;
 
 /**
- * What is signed in place of the body of a call that has none, so that its address is signed too.
+ * The signed text of a call without a body, so that the signature covers its address.
  *
- * @param path - below the address of the provider, as it stands in the request line
+ * @param path - the path below the address of the provider, as in the request line
  * @example
  * providerCallText('GET', '/health'); // {"method":"GET","path":"/health"}
  */

@@ -1,12 +1,12 @@
-/** What the messages of the provider SPI are made of: identifiers, money, states, pictures. */
+/** The values in the messages of the provider SPI: identifiers, amounts, states and displays. */
 import { amountMax, amountMin } from '@switchyard/money';
 import { type Static, type TProperties, Type } from 'typebox';
 
-/** A message: what else stands in it is taken and never acted upon. */
+/** Makes the schema of a message. Unknown members are accepted and ignored. */
 export const message = <Members extends TProperties>(members: Members, description: string) =>
   Type.Object(members, { additionalProperties: true, description });
 
-/** A UUID that the platform or the provider has made. */
+/** A UUID from the platform or the provider. */
 export const uuid = (description: string) =>
   Type.String({
     format: 'uuid',
@@ -14,7 +14,7 @@ export const uuid = (description: string) =>
     examples: ['0198c0de-0000-7000-8000-000000000001'],
   });
 
-/** A moment, RFC 3339. */
+/** A time, RFC 3339. */
 export const moment = (description: string) =>
   Type.String({
     format: 'date-time',
@@ -24,7 +24,7 @@ export const moment = (description: string) =>
   });
 
 /**
- * The most characters of an identifier that a provider makes.
+ * The length limit of a provider's identifier in characters.
  *
  * @example
  * const fits = providerTransactionId.length <= providerIdMaxChars;
@@ -36,8 +36,8 @@ const idForm = new RegExp(idPattern);
 const cardForm = /^\d{12,19}$/;
 
 /**
- * Whether a text can be what a provider calls a payment or a refund. It is kept and shown, so that one
- * that could be the number of a card is none.
+ * Whether a text is a valid provider identifier. The platform stores and shows it, so a text that
+ * could be a card number is not valid.
  *
  * @example
  * isProviderId('P-20260301-000017'); // true
@@ -47,7 +47,7 @@ export function isProviderId(text: unknown): text is string {
   return typeof text === 'string' && idForm.test(text) && !cardForm.test(text);
 }
 
-/** What the provider calls something: no secret, and nothing that has to be escaped anywhere. */
+/** A provider's identifier: not secret, and without characters that need escaping. */
 export const providerId = (description: string) =>
   Type.String({
     pattern: idPattern,
@@ -81,8 +81,12 @@ export const ProviderAmount = message(
 export type ProviderAmount = Static<typeof ProviderAmount>;
 
 /**
- * How a payment stands at its provider. `Created`: the provider works on it and shows nothing yet.
- * `Pending`: it waits for the consumer. `Authorized`: promised, and not paid yet. `Completed`: paid.
+ * The state of a payment at its provider.
+ *
+ * - `Created`: the provider processes it and shows nothing yet.
+ * - `Pending`: it waits for the consumer.
+ * - `Authorized`: authorized but not paid yet.
+ * - `Completed`: paid.
  *
  * @example
  * const isPaid = answer.status === 'Completed';
@@ -111,7 +115,7 @@ export const ProviderPaymentStatus = Type.Enum(
 export type ProviderPaymentStatus = Static<typeof ProviderPaymentStatus>;
 
 /**
- * How a refund stands at its provider.
+ * The state of a refund at its provider.
  *
  * @example
  * const status: ProviderRefundStatus = 'Completed';
@@ -124,7 +128,7 @@ export const ProviderRefundStatus = Type.Enum(['Pending', 'Completed', 'Declined
 export type ProviderRefundStatus = Static<typeof ProviderRefundStatus>;
 
 /**
- * The most characters of what is shown.
+ * The length limit of a display in characters.
  *
  * @example
  * const fits = display.data.length <= qrDisplayMaxChars;
@@ -132,7 +136,7 @@ export type ProviderRefundStatus = Static<typeof ProviderRefundStatus>;
 export const qrDisplayMaxChars = 49_152;
 
 /**
- * What the terminal shows: a picture, or the text of a code that the terminal draws itself.
+ * The content for the terminal's display: a picture, or the text of a code that the terminal draws.
  *
  * @example
  * const display: QrDisplay = { type: 'text/emvqr', data: '000201…6304A13A' };
@@ -157,7 +161,7 @@ export const QrDisplay = message(
 export type QrDisplay = Static<typeof QrDisplay>;
 
 /**
- * Why something was not done.
+ * The reason of a failed operation.
  *
  * @example
  * const failure: ProviderFailure = { code: 'insufficient_funds', text: 'Not enough money.' };
@@ -179,7 +183,7 @@ export const ProviderFailure = message(
 export type ProviderFailure = Static<typeof ProviderFailure>;
 
 /**
- * Who pays, as far as a receipt may tell.
+ * The payer, with the data that a receipt may show.
  *
  * @example
  * const payer: ProviderPayer = { maskedId: 'a***@example.com' };
@@ -199,7 +203,7 @@ export const ProviderPayer = message(
 );
 export type ProviderPayer = Static<typeof ProviderPayer>;
 
-/** The payment at the platform: what both sides know it by, whatever was lost on the way. */
+/** The payment at the platform. Both sides can identify the payment by it after a lost message. */
 export const platformTransactionId = uuid(
   'The payment at the platform. It names this payment for ever, on both sides.',
 );

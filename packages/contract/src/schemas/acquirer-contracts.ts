@@ -1,5 +1,5 @@
 /**
- * How a merchant reaches its acquirer: links, and the contracts that use them.
+ * Acquirer links, and the acquirer contracts of merchants that use them.
  *
  * Source of the numbers: ISO 8583:1987, data elements 18, 32, 41 and 42.
  */
@@ -47,7 +47,7 @@ const zonePinKey = closed(
 
 const keyOfLink = (description: string) => closed({ keyRef }, description);
 
-/** How the host of a link is spoken to; what differs between hosts stands in the table `dialect`. */
+/** The host connection of a link. The table `dialect` contains the differences between hosts. */
 const hostMembers = {
   dialect: Type.Optional(
     Type.String({
@@ -116,7 +116,7 @@ const approval = Type.Enum(['PendingApproval', 'Approved'], {
 });
 
 /**
- * A way to an acquirer, as it is created.
+ * The body that creates an acquirer link.
  *
  * @example
  * const body: AcquirerLinkInput = { name: 'north', host: 'acquirer.example', port: 8583, institutionId: '100001' };
@@ -125,7 +125,7 @@ export const AcquirerLinkInput = closed(acquirerLinkInput, 'An acquirer link as 
 export type AcquirerLinkInput = Static<typeof AcquirerLinkInput>;
 
 /**
- * A way to an acquirer, as it is replaced.
+ * The body that replaces an acquirer link.
  *
  * @example
  * const body = { ...link, host: 'acquirer2.example' };
@@ -137,7 +137,7 @@ export const AcquirerLinkReplacement = replacement(
 );
 
 /**
- * A way to an acquirer, as it stands.
+ * An acquirer link, as the API returns it.
  *
  * @example
  * const link = (await response.json()) as AcquirerLink;
@@ -158,7 +158,7 @@ export const AcquirerLink = closed(
 export type AcquirerLink = Static<typeof AcquirerLink>;
 
 /**
- * What the operator of the platform reads of an acquirer link before it is approved.
+ * The data of an acquirer link that the operator of the platform sees before the approval.
  *
  * @example
  * const { host, port } = (await response.json()) as AcquirerLinkApproval;
@@ -191,7 +191,8 @@ export const AcquirerLinkApprovalInput = closed(
 export type AcquirerLinkApprovalInput = Static<typeof AcquirerLinkApprovalInput>;
 
 /**
- * How the acquirer links stand, and what waits for each: `GET /payment/v1/acquirer-links`.
+ * The states of the acquirer links and the work that waits for each: `GET
+ * /payment/v1/acquirer-links`.
  *
  * @example
  * const { items } = (await response.json()) as AcquirerLinkStates;
@@ -376,7 +377,7 @@ const contractInput = {
 };
 
 /**
- * What an acquirer agreed with a merchant, as it is created.
+ * The body that creates an acquirer contract of a merchant.
  *
  * @example
  * const body: AcquirerContractInput = {
@@ -394,8 +395,8 @@ export const AcquirerContractInput = closed(
 export type AcquirerContractInput = Static<typeof AcquirerContractInput>;
 
 /**
- * An acquirer contract as it is replaced. The link, the merchant's number and the start of the
- * terminal range stay, since transactions refer to them: what moves is a new contract.
+ * The body that replaces an acquirer contract. The link, the merchant's number and the start of the
+ * terminal range cannot change, because transactions refer to them. Create a new contract instead.
  *
  * @example
  * const body = { ...contract, holdDays: 7 };
@@ -407,7 +408,7 @@ export const AcquirerContractReplacement = replacement(
 );
 
 /**
- * An acquirer contract as it stands, every default filled in.
+ * An acquirer contract with all defaults, as the API returns it.
  *
  * @example
  * contract.holdDays; // 30

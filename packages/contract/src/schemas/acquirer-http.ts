@@ -1,4 +1,4 @@
-/** How an acquirer link is set up that speaks HTTP and JSON. */
+/** The settings of an acquirer link that uses HTTP and JSON. */
 import { Type } from 'typebox';
 import { closed } from './provisioned.ts';
 

@@ -1,4 +1,4 @@
-/** Which sales an acquirer contract takes, and its share of them. */
+/** The sales that an acquirer contract accepts, and its share of them. */
 import { Type } from 'typebox';
 import { closed } from './provisioned.ts';
 

@@ -154,7 +154,7 @@ const changeable = {
 };
 
 /**
- * An application as it is registered. Left out, `entityId` is the entity of the caller.
+ * The body that registers an application. The default of `entityId` is the entity of the caller.
  *
  * @example
  * const body: ApplicationInput = { name: 'Till 7', roles: ['PointOfSaleTerminal'] };
@@ -173,7 +173,7 @@ export const ApplicationInput = closed(
 export type ApplicationInput = Static<typeof ApplicationInput>;
 
 /**
- * An application as it is replaced: what is left out takes its default.
+ * The body that replaces an application; missing members take their defaults.
  *
  * @example
  * const body = { ...application, status: 'Disabled' };
@@ -220,7 +220,7 @@ const facts = {
 };
 
 /**
- * An application as it stands; its secret is never among this.
+ * An application, as the API returns it, without its secret.
  *
  * @example
  * const application = (await response.json()) as Application;
@@ -229,7 +229,7 @@ export const Application = closed(facts, 'An application of the user domain.');
 export type Application = Static<typeof Application>;
 
 /**
- * An application that was registered a moment ago; a public one has no secret.
+ * A new application; a public one has no secret.
  *
  * @example
  * const { clientId, clientSecret } = (await response.json()) as RegisteredApplication;
@@ -241,7 +241,7 @@ export const RegisteredApplication = closed(
 export type RegisteredApplication = Static<typeof RegisteredApplication>;
 
 /**
- * A renewed secret; the one before it is dead.
+ * A renewed secret; the previous one is no longer valid.
  *
  * @example
  * const { clientSecret } = (await response.json()) as RenewedSecret;
@@ -250,7 +250,7 @@ export const RenewedSecret = closed({ clientId, clientSecret }, 'A renewed clien
 export type RenewedSecret = Static<typeof RenewedSecret>;
 
 /**
- * What the list of applications can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of applications, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...applicationFilters });

@@ -52,7 +52,7 @@ const snapshot = (description: string) =>
   Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description }));
 
 /**
- * One change: who, what, before and after, when; and its link in the chain of the organisation.
+ * One change: the actor, the action, the values before and after, the time, and the chain hashes.
  *
  * @example
  * const { items } = (await response.json()) as { items: AuditRecord[] };
@@ -89,7 +89,8 @@ export type AuditRecord = Static<typeof AuditRecord>;
 export const AuditRecordList = pageOf(AuditRecord);
 
 /**
- * A signature over the chain as far as it had come: nobody can rewrite or cut what lies before it.
+ * A signature over the chain up to a sequence. It detects a later change or removal of those
+ * records.
  *
  * @example
  * const newest = page.items.at(-1)?.sequence;
@@ -122,7 +123,7 @@ export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
 export const AuditCheckpointList = pageOf(AuditCheckpoint);
 
 /**
- * A public key that checkpoints are signed with (RFC 8037).
+ * A public key that verifies checkpoints (RFC 8037).
  *
  * @example
  * const key = keys.find(({ kid }) => kid === checkpoint.keyId);
@@ -164,7 +165,7 @@ const span = {
 };
 
 /**
- * By what audit records are found; to be spread into the query of the list.
+ * The filters of audit records; spread them into the query of the list.
  *
  * @example
  * const query = Type.Object({ ...auditFilters });
@@ -185,7 +186,7 @@ export const auditFilters = {
 };
 
 /**
- * What an export holds; to be spread into its query.
+ * The range of an export; spread it into its query.
  *
  * @example
  * const query = Type.Object({ ...auditSpan });

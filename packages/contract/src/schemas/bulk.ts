@@ -1,11 +1,13 @@
-/** Bulk imports: many provisioned things in one request, a line for each, and how far an import is. */
+/**
+ * Bulk imports: many provisioned entities in one request, one per line, and the import's progress.
+ */
 import { type Static, type TSchema, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
 import { PhysicalDeviceInput } from './provisioning.ts';
 import { ClientIdentifier, FieldErrorSchema, pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
- * How much one request of an import may hold.
+ * The limits of one import request.
  *
  * @example
  * if (lines.length > bulkLimits.lines) splitTheFile();
@@ -20,7 +22,7 @@ export const bulkLimits = {
 } as const;
 
 /**
- * What a line can be about.
+ * The entity types of a line.
  *
  * @example
  * const type: BulkType = 'store';
@@ -32,23 +34,23 @@ export const bulkTypes = [
   'physicalDevice',
   'pointOfSale',
 ] as const;
-/** What {@link bulkTypes} lists. */
+/** One of {@link bulkTypes}. */
 export type BulkType = (typeof bulkTypes)[number];
 
 /**
- * What a line can ask for. `upsert` replaces what has the external identifier, or makes it.
+ * The operations of a line. `upsert` replaces the entity with the external identifier, or creates
+ * it.
  *
  * @example
  * const operation: BulkOperation = 'upsert';
  */
 export const bulkOperations = ['upsert', 'create', 'replace', 'delete'] as const;
-/** What {@link bulkOperations} lists. */
+/** One of {@link bulkOperations}. */
 export type BulkOperation = (typeof bulkOperations)[number];
 
 /**
- * One line of an import. `data` has the members that the operation has on its own; a parent may be
- * named by `merchantExternalId`, `storeExternalId` or `logicalDeviceExternalId` instead of its
- * identifier.
+ * One line of an import. `data` has the members of the single operation. Instead of the identifier
+ * of a parent it may contain `merchantExternalId`, `storeExternalId` or `logicalDeviceExternalId`.
  *
  * @example
  * const line: BulkLine = { type: 'store', data: { merchantExternalId: 'M1', externalId: 'S1', name: 'Canal' } };
@@ -78,8 +80,8 @@ const which = Type.Optional(identifier('Which one, where no external identifier 
 const externalId = Type.Optional(shortText(64, 'Which one, by its external identifier.'));
 
 /**
- * The members of `data` that name parents and that no single route has. A merchant or store beside
- * the parent narrows where its external identifier is looked for.
+ * The members of `data` that name parents and that the single routes do not have. A merchant or a
+ * store limits the search for the parent's external identifier.
  *
  * @example
  * bulkParents.store.properties.merchantExternalId;
@@ -107,7 +109,7 @@ export const bulkParents = {
 } as const;
 
 /**
- * What `data` says of something that a line deletes, beside its parents.
+ * The members of `data` in a delete line, in addition to its parents.
  *
  * @example
  * const line: BulkLine = { type: 'store', operation: 'delete', data: { externalId: 'S1' } };
@@ -160,7 +162,7 @@ const counts = {
 const resultStatuses = ['created', 'replaced', 'unchanged', 'deleted', 'failed'] as const;
 
 /**
- * The answer to one line.
+ * The result of one line.
  *
  * @example
  * const failed = results.filter(({ status }) => status === 'failed');
@@ -189,7 +191,7 @@ export type BulkResult = Static<typeof BulkResult>;
 const states = ['Running', 'Interrupted', 'Completed'] as const;
 
 /**
- * The last line of the answer.
+ * The last line of the response.
  *
  * @example
  * if (summary.state !== 'Completed') await sendAgain(summary.bulkId);
@@ -213,7 +215,7 @@ export const BulkSummary = closed(
 export type BulkSummary = Static<typeof BulkSummary>;
 
 /**
- * The answer as a whole: one of these on each line.
+ * The whole response: one of these on each line.
  *
  * @example
  * const last = JSON.parse(lines.at(-1) ?? '') as BulkSummary;
@@ -223,7 +225,7 @@ export const BulkAnswer: TSchema = Type.Union([BulkResult, BulkSummary], {
 });
 
 /**
- * How far an import is.
+ * The progress of an import.
  *
  * @example
  * const { state, lines } = (await response.json()) as BulkImport;
@@ -248,7 +250,7 @@ export const BulkImport = closed(
 export type BulkImport = Static<typeof BulkImport>;
 
 /**
- * One page of the answers that were kept.
+ * One page of stored results.
  *
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof BulkResultPage>;
@@ -256,7 +258,7 @@ export type BulkImport = Static<typeof BulkImport>;
 export const BulkResultList = pageOf(BulkResult);
 
 /**
- * What the answers that were kept can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the stored results, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...bulkResultFilters });
@@ -268,7 +270,7 @@ export const bulkResultFilters = {
 };
 
 /**
- * One page of the imports that were begun within 30 days, the newest first.
+ * One page of the imports that started in the last 30 days, the newest first.
  *
  * @example
  * const { items } = (await response.json()) as Static<typeof BulkImportPage>;

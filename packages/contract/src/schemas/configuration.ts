@@ -1,4 +1,4 @@
-/** Configuration: what each level sets of a service, what is inherited, and the versions of it. */
+/** Configuration of services: the values of each level, the inherited values and the versions. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
@@ -36,7 +36,7 @@ const release = Type.Integer({ minimum: 1, description: 'The release of the serv
 const isSet = Type.Boolean({ description: 'Whether the level sets something of its own.' });
 
 /**
- * What a level sets.
+ * The body that sets the values of a level.
  *
  * @example
  * const body: ConfigurationInput = { values: { floorLimit: 2500 } };
@@ -102,7 +102,7 @@ export const ServiceConfiguration = closed(
 export type ServiceConfiguration = Static<typeof ServiceConfiguration>;
 
 /**
- * A version of what a level set; lists leave out the values.
+ * A version of a level's values; lists omit the values.
  *
  * @example
  * const { items } = (await response.json()) as { items: ConfigurationVersion[] };
@@ -139,7 +139,7 @@ export const ConfigurationVersion = closed(
 export type ConfigurationVersion = Static<typeof ConfigurationVersion>;
 
 /**
- * A service that can be configured at a level.
+ * A service that has a configuration at a level.
  *
  * @example
  * const { items } = (await response.json()) as { items: ConfigurableService[] };

@@ -1,10 +1,10 @@
-/** Devices as the Cloud Connector sees them: which are connected, since when, and where. */
+/** Devices at the Cloud Connector: whether, since when and where they are connected. */
 import { type Static, Type } from 'typebox';
 import { closed } from './provisioned.ts';
 import { pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
- * How a device stands at the Cloud Connector. One that was never there is `Offline`, without times.
+ * The connection status of a device. A device that has never connected is `Offline`, without times.
  *
  * @example
  * connectionStatuses.includes('Online'); // true
@@ -75,7 +75,7 @@ export type ConnectedDevice = Static<typeof ConnectedDevice>;
 export const ConnectedDeviceList = pageOf(ConnectedDevice);
 
 /**
- * What somebody should look at in a fleet. A certificate is ending within 30 days, or has ended.
+ * The reasons why a device needs attention. A certificate expires within 30 days, or has expired.
  *
  * @example
  * const path = `/cloud-connector/v1/devices?attention=${deviceAttentions[0]}`;
@@ -92,7 +92,7 @@ export type DeviceAttention = (typeof deviceAttentions)[number];
 const uuid = (description: string) => Type.Optional({ ...Uuid, description });
 
 /**
- * What the list of devices can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of devices, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...connectedDeviceFilters });
@@ -123,7 +123,7 @@ export const connectedDeviceFilters = {
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 /**
- * How the devices of an organisation stand, counted.
+ * The numbers of devices of an organisation by state.
  *
  * @example
  * const { devices, online } = (await response.json()) as DeviceCounts;

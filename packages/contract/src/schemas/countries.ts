@@ -17,11 +17,11 @@ export const Country = Type.Object({
   }),
   display: Type.String({ description: 'The name of the country.', examples: ['France'] }),
 });
-/** What the schema {@link Country} describes. */
+/** The type of {@link Country}. */
 export type Country = Static<typeof Country>;
 
 /**
- * All countries, as a bare array sorted by code.
+ * All countries, as a JSON array sorted by code.
  *
  * @example
  * const countries = (await response.json()) as Countries;
@@ -29,5 +29,5 @@ export type Country = Static<typeof Country>;
 export const CountryList = Type.Array(Country, {
   description: 'Every country of ISO 3166-1, sorted by code.',
 });
-/** What the schema {@link CountryList} describes. */
+/** The type of {@link CountryList}. */
 export type CountryList = Static<typeof CountryList>;

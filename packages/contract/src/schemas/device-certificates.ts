@@ -1,9 +1,9 @@
-/** Schemas of device certificates, and of what a device is told about its merchants. */
+/** Schemas of device certificates, and of the merchant credentials of a device. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
 import { pageOf, Timestamp, wordOf } from './values.ts';
 
-/** The reasons of RFC 5280, 5.3.1, that fit a device. */
+/** The revocation reasons of RFC 5280, 5.3.1, that apply to a device. */
 const revocationReasons = [
   'Unspecified',
   'KeyCompromise',
@@ -16,8 +16,9 @@ const pem = (description: string) =>
   Type.String({ minLength: 1, maxLength: 16_384, pattern: '^[\\t\\n\\r -~]*$', description });
 
 /**
- * A request for a device certificate: a PKCS#10 request that the platform signs, or a certificate
- * of the operator's own device authority that is made known for the device. Exactly one of them.
+ * A request for a device certificate. It contains exactly one of two members: a PKCS#10 request
+ * that the platform signs, or a certificate from the operator's own authority that the platform
+ * registers.
  *
  * @example
  * const body: DeviceCertificateInput = { certificateRequest: pem };
@@ -63,7 +64,7 @@ const deviceCertificateFacts = {
 };
 
 /**
- * A device certificate as it stands in a list.
+ * A device certificate in a list.
  *
  * @example
  * const live = page.items.filter(({ status }) => status === 'Active');
@@ -72,7 +73,7 @@ export const DeviceCertificateSummary = closed(deviceCertificateFacts, 'A device
 export type DeviceCertificateSummary = Static<typeof DeviceCertificateSummary>;
 
 /**
- * A device certificate with its chain, to be stored on the device.
+ * A device certificate with its chain, for the device to store.
  *
  * @example
  * await writeFile('device.pem', certificate.certificateChain);
@@ -97,7 +98,7 @@ export type DeviceCertificate = Static<typeof DeviceCertificate>;
 export const DeviceCertificateList = pageOf(DeviceCertificateSummary);
 
 /**
- * Why a device certificate is revoked.
+ * The reason of a revocation.
  *
  * @example
  * const body: DeviceCertificateRevocation = { reason: 'KeyCompromise' };
@@ -116,7 +117,7 @@ export const DeviceCertificateRevocation = closed(
 export type DeviceCertificateRevocation = Static<typeof DeviceCertificateRevocation>;
 
 /**
- * What a device is told about a merchant that it may act for: one item of a bare array.
+ * The credentials of a merchant for which a device may act: one item of a JSON array.
  *
  * @example
  * const [own] = (await response.json()) as MerchantCredentials[];
@@ -135,7 +136,7 @@ export const MerchantCredentials = closed(
 export type MerchantCredentials = Static<typeof MerchantCredentials>;
 
 /**
- * The merchant credentials of a device, as a bare array.
+ * The merchant credentials of a device, as a JSON array.
  *
  * @example
  * const credentials = (await response.json()) as Static<typeof MerchantCredentialsList>;

@@ -1,4 +1,4 @@
-/** The configuration as devices get it: documents by service, acknowledgements, and who is behind. */
+/** The configuration for devices: documents by service, acknowledgements, and delivery progress. */
 import { type Static, Type } from 'typebox';
 import { AuditKey } from './audit.ts';
 import { closed, identifier, shortText } from './provisioned.ts';
@@ -18,7 +18,7 @@ const serviceName = Type.String({ description: 'The name that the catalogue show
 
 /**
  * The configuration of one service. `protected`, `payload` and `signature` are a JWS in flattened
- * JSON (RFC 7515, 7.2.2): a library for JWS takes the object as it is.
+ * JSON (RFC 7515, 7.2.2), which a JWS library accepts unchanged.
  *
  * @example
  * const { payload } = await flattenedVerify(service, createRemoteJWKSet(keysUrl));
@@ -46,7 +46,7 @@ export const DeviceServiceConfiguration = closed(
 export type DeviceServiceConfiguration = Static<typeof DeviceServiceConfiguration>;
 
 /**
- * The configuration of a device: a document for each service that is active there.
+ * The configuration of a device: one document for each service that is active there.
  *
  * @example
  * const { version, services } = (await response.json()) as DeviceConfigurationDocument;
@@ -62,7 +62,7 @@ export const DeviceConfigurationDocument = closed(
 export type DeviceConfigurationDocument = Static<typeof DeviceConfigurationDocument>;
 
 /**
- * What a device made of a version.
+ * The device's result for a version.
  *
  * @example
  * const body: DeviceAcknowledgement = { version, applied: false, reason: 'kernel 3 refused the keys' };
@@ -78,7 +78,7 @@ export const DeviceAcknowledgement = closed(
 export type DeviceAcknowledgement = Static<typeof DeviceAcknowledgement>;
 
 /**
- * An acknowledgement as it was noted down.
+ * A stored acknowledgement.
  *
  * @example
  * const { acknowledgedAt } = (await response.json()) as AcknowledgedConfiguration;
@@ -122,7 +122,7 @@ const delivery = {
 };
 
 /**
- * How far a device has come, against what is in force now.
+ * The version on a device, compared with the current version.
  *
  * @example
  * const { status, services } = (await response.json()) as DeviceDelivery;
@@ -165,7 +165,7 @@ export const FleetDelivery = closed(
 export type FleetDelivery = Static<typeof FleetDelivery>;
 
 /**
- * The keys that sign documents of devices: a JSON Web Key set (RFC 7517).
+ * The keys that sign configuration documents: a JSON Web Key set (RFC 7517).
  *
  * @example
  * const { keys } = (await response.json()) as ConfigurationKeys;
@@ -181,7 +181,7 @@ export const ConfigurationKeyList = closed(
 export type ConfigurationKeyList = Static<typeof ConfigurationKeyList>;
 
 /**
- * One page of a fleet.
+ * One page of a fleet of devices.
  *
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof FleetDeliveryPage>;
@@ -189,7 +189,7 @@ export type ConfigurationKeyList = Static<typeof ConfigurationKeyList>;
 export const FleetDeliveryList = pageOf(FleetDelivery);
 
 /**
- * By what a fleet is narrowed; to be spread into the query of the list.
+ * The filters of a fleet; spread them into the query of the list.
  *
  * @example
  * Type.Object({ ...pageQuery, ...fleetFilters });

@@ -1,4 +1,4 @@
-/** How the platform is doing, as an administrator sees it: components and what waits. */
+/** The health of the platform for administrators: components and queues. */
 import { type Static, Type } from 'typebox';
 import { closed } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
@@ -19,7 +19,7 @@ const queue = (description: string) =>
   );
 
 /**
- * The state of the components that the answering process needs, and the queues of the organisation.
+ * The state of the components that the responding process uses, and the queues of the organisation.
  *
  * @example
  * const { components, queues } = (await response.json()) as PlatformHealth;
@@ -53,7 +53,7 @@ export const PlatformHealth = closed(
 export type PlatformHealth = Static<typeof PlatformHealth>;
 
 /**
- * Whether the platform issues new numbers to acquirers, and accepts new payments.
+ * Whether the platform assigns new numbers for acquirers, and accepts new payments.
  *
  * @example
  * const { status } = (await response.json()) as PlatformNumbering;

@@ -4,7 +4,7 @@ import { closed, identifier, shortText } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
 
 /**
- * Names in mails: no character that makes a link. A letter never follows a full stop.
+ * Names in emails contain no character of a link. After a full stop there is never a letter.
  *
  * @example
  * new RegExp(mailNamePattern, 'u').test('Anne-Marie O’Neil Jr.');
@@ -13,7 +13,7 @@ export const mailNamePattern =
   "^['’]?\\p{L}(?:[\\p{L}\\p{M}\\p{Nd} '’‐-]|\\.+(?:[\\p{M}\\p{Nd} '’‐-]|$))*$";
 
 /**
- * The longest name in a mail, in characters.
+ * The length limit of a name in an email, in characters.
  *
  * @example
  * if (name.length > mailNameLengthMax) reject();
@@ -54,7 +54,7 @@ const facts = {
 };
 
 /**
- * What somebody tells who wants an organisation on the platform.
+ * The body of a sign-up: a request for an organisation on the platform.
  *
  * @example
  * const body: SignUpInput = { organizationName, persona: 'Acquirer', email, givenName, familyName, country };
@@ -63,7 +63,7 @@ export const SignUpInput = closed(facts, 'A request for an organisation.');
 export type SignUpInput = Static<typeof SignUpInput>;
 
 /**
- * The answer to every sign-up, whether the address is known or not.
+ * The response to every sign-up, for known and unknown email addresses.
  *
  * @example
  * const { status } = (await response.json()) as SignUpReceipt;
@@ -74,7 +74,7 @@ export const SignUpReceipt = closed(
 );
 
 /**
- * A sign-up as the operator of the platform sees it.
+ * A sign-up for the operator of the platform.
  *
  * @example
  * const signUp = (await response.json()) as SignUp;
@@ -99,7 +99,7 @@ export const SignUp = closed(
 export type SignUp = Static<typeof SignUp>;
 
 /**
- * The first password, chosen by whoever followed the mailed link.
+ * The first password; the user chooses it after the link in the email.
  *
  * @example
  * const body: UserActivationInput = { password: 'nine tills under one long roof' };
@@ -117,7 +117,7 @@ export const UserActivationInput = closed(
 );
 
 /**
- * What the new user needs to sign in; `oneTimePassword` where a second factor is to be set up.
+ * The sign-in data of a new user; `oneTimePassword` is present if a second factor must be set up.
  *
  * @example
  * const { oneTimePassword } = (await response.json()) as UserActivation;
@@ -149,7 +149,7 @@ export const UserActivation = closed(
 export type UserActivation = Static<typeof UserActivation>;
 
 /**
- * The code that proves that the secret arrived.
+ * The code that proves that the user has the secret.
  *
  * @example
  * const body = { code: '123456' };
@@ -166,7 +166,7 @@ export const UserActivationCode = closed(
 );
 
 /**
- * Ten codes for a lost phone, shown this once.
+ * Ten recovery codes for a lost phone, shown only once.
  *
  * @example
  * const { recoveryCodes } = await response.json();
@@ -181,7 +181,7 @@ export const UserRecoveryCodes = closed(
 );
 
 /**
- * What the list of sign-ups can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of sign-ups, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...signUpFilters });

@@ -35,7 +35,7 @@ const sale = {
   instrument: { card: { number: '4111111111111111', expiryMonth: 3, expiryYear: 2030 } },
 };
 
-/** Every schema object inside a schema. */
+/** Yields every schema object inside a schema. */
 function* schemasIn(schema: unknown): Generator<Record<string, unknown>> {
   if (typeof schema !== 'object' || schema === null) return;
   yield schema as Record<string, unknown>;
@@ -66,7 +66,7 @@ test('every member that a client sends is described', () => {
 test('words are words for the compiler, too', () => {
   const mode: CaptureMode = 'Deferred';
   const request: ProcessRequest = { ...sale, entryMode: 'Keyed', captureMode: mode };
-  // The compiler refuses `true` here as soon as any text would do for a state.
+  // This line stops compiling if any text becomes a valid state.
   const isNarrow: string extends Transaction['state'] ? false : true = true;
   assert.deepEqual([request.captureMode, isNarrow], ['Deferred', true]);
 });
@@ -119,7 +119,7 @@ test('identifiers of clients have their alphabet and their length', () => {
   for (const id of ['...', '.a', '..a', 'a.', '-', '....', '..:']) {
     assert.ok(accepts('ProcessRequest', { ...sale, clientTransactionId: id }), id);
   }
-  // What an address cannot name is no name: clients take these segments away.
+  // Clients remove the path segments `.` and `..`, so they are not valid identifiers.
   for (const id of ['.', '..', '', 'a b', 'ä', 'a/b', 'a'.repeat(65), 7, 'a\n']) {
     assert.ok(!accepts('ProcessRequest', { ...sale, clientTransactionId: id }), String(id));
   }
@@ -189,7 +189,7 @@ test('words of the payments are PascalCase, their members camelCase', () => {
     if (typeof schema !== 'object') continue;
     for (const { enum: listed, properties } of schemasIn(schema)) {
       for (const word of Array.isArray(listed) ? listed : []) {
-        // An event is named by what it is about and what has happened.
+        // An event name consists of its subject and a past participle.
         assert.match(String(word), /^(?:[A-Z][A-Za-z0-9]*|[a-z]+\.[a-z_]+)$/, name);
         words += 1;
       }

@@ -1,4 +1,4 @@
-/** Card payments: the schemas of requests and answers, and their words. */
+/** Card payments: the schemas of requests and responses, and their enumerations. */
 export * from './payments/answers.ts';
 export * from './payments/approval-codes.ts';
 export * from './payments/clearing.ts';

@@ -1,4 +1,4 @@
-/** Points of sale: the tills of a store, each with credentials of its own. */
+/** Points of sale: the tills of a store, each with its own credentials. */
 import { type Static, Type } from 'typebox';
 import { RenewedSecret } from './applications.ts';
 import {
@@ -17,7 +17,7 @@ const pointOfSaleId = identifier('The point of sale.');
 const { clientId, clientSecret } = RenewedSecret.properties;
 
 /**
- * A point of sale as it is created. Its credentials come with the answer.
+ * The body that creates a point of sale. The response contains its credentials.
  *
  * @example
  * const body: PointOfSaleInput = { storeId, name: 'Till 3' };
@@ -29,7 +29,7 @@ export const PointOfSaleInput = closed(
 export type PointOfSaleInput = Static<typeof PointOfSaleInput>;
 
 /**
- * A point of sale as it is replaced. Disabled, its tokens are dead and it gets no others.
+ * The body that replaces a point of sale. A disabled one has no valid tokens and gets no new ones.
  *
  * @example
  * const body = { ...pointOfSale, status: 'Disabled' };
@@ -51,7 +51,7 @@ const pointOfSale = {
 };
 
 /**
- * A point of sale as it stands; its secret is never among this.
+ * A point of sale, as the API returns it, without its secret.
  *
  * @example
  * const pointOfSale = (await response.json()) as PointOfSale;
@@ -63,7 +63,7 @@ export const PointOfSale = closed(
 export type PointOfSale = Static<typeof PointOfSale>;
 
 /**
- * A point of sale that was made a moment ago, with its secret, this once.
+ * A new point of sale with its secret, which is shown only once.
  *
  * @example
  * const { clientId, clientSecret } = (await response.json()) as NewPointOfSale;
@@ -75,7 +75,7 @@ export const NewPointOfSale = closed(
 export type NewPointOfSale = Static<typeof NewPointOfSale>;
 
 /**
- * The filters of the list of points of sale, beside `limit` and `cursor`.
+ * The filters of the list of points of sale, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ limit, cursor, ...pointOfSaleFilters });

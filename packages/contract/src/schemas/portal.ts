@@ -1,16 +1,16 @@
-// What the portal's server tells the portal's pages: who is signed in, and what may be shown.
+// The data that the portal's server sends to its pages: the signed-in user and the visible parts.
 import { type Static, Type } from 'typebox';
 import { pageOf, Uuid } from './values.ts';
 
 export const PortalEntry = Type.Union([Type.Literal('portal'), Type.Literal('provider-portal')], {
   description: 'Of acquirers and merchants, and of service providers.',
 });
-/** One of the two addresses at which the portal stands. */
+/** One of the two addresses of the portal. */
 export type PortalEntry = Static<typeof PortalEntry>;
 
 const text = Type.String();
 
-/** Who is signed in at the portal; permissions and groups are those of this moment. */
+/** The signed-in user of the portal, with the current permissions and groups. */
 export const PortalSession = Type.Object(
   {
     user: Type.Object({
@@ -55,27 +55,27 @@ export const PortalSession = Type.Object(
 );
 export type PortalSession = Static<typeof PortalSession>;
 
-/** Where the browser goes once somebody has signed out. */
+/** The address to which the browser goes after sign-out. */
 export const PortalSignedOut = Type.Object(
   { location: Type.String() },
   { title: 'PortalSignedOut' },
 );
 export type PortalSignedOut = Static<typeof PortalSignedOut>;
 
-/** A place where a page of the demo can stand in for a terminal. */
+/** A logical device for which a page of the demo can replace the terminal. */
 export const PortalTerminal = Type.Object(
   { deviceId: Uuid, storeId: Uuid, name: text },
   { title: 'PortalTerminal' },
 );
-/** What the schema {@link PortalTerminal} describes. */
+/** The type of {@link PortalTerminal}. */
 export type PortalTerminal = Static<typeof PortalTerminal>;
 
 /** A page of {@link PortalTerminal}. */
 export const PortalTerminalList = pageOf(PortalTerminal);
-/** What the schema {@link PortalTerminalList} describes. */
+/** The type of {@link PortalTerminalList}. */
 export type PortalTerminalList = Static<typeof PortalTerminalList>;
 
-/** How a page of the demo connects to the Cloud Connector as a terminal, once. */
+/** How a page of the demo connects to the Cloud Connector once as a terminal. */
 export const PortalTerminalConnection = Type.Object(
   {
     tsn: text,
@@ -90,5 +90,5 @@ export const PortalTerminalConnection = Type.Object(
   },
   { title: 'PortalTerminalConnection' },
 );
-/** What the schema {@link PortalTerminalConnection} describes. */
+/** The type of {@link PortalTerminalConnection}. */
 export type PortalTerminalConnection = Static<typeof PortalTerminalConnection>;

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { listErrorCodes } from '../errors.ts';
 import { FieldErrorSchema, wordOf } from './values.ts';
 
-/** What every problem may have, whatever it is about. */
+/** The members that every problem can have. */
 const always = {
   type: Type.String({ description: 'The address of the page about the code.' }),
   title: Type.String({ description: 'The short text of the code.' }),
@@ -22,7 +22,7 @@ const always = {
   errors: Type.Optional(Type.Array(FieldErrorSchema, { description: 'The faulty members.' })),
 };
 
-/** What some codes tell besides. */
+/** Additional members of some codes. */
 const extensions = {
   transaction: Type.Optional(
     Type.Object(
@@ -102,7 +102,7 @@ const extensions = {
 };
 
 /**
- * The problem that a refused request is answered with. OAuth endpoints keep the body of RFC 6749.
+ * The body of a refused request. OAuth endpoints use the body of RFC 6749.
  *
  * @example
  * const problem = (await response.json()) as Problem;
@@ -112,11 +112,11 @@ export const Problem = Type.Object(
   { ...always, ...extensions },
   { description: 'A refusal after RFC 9457.' },
 );
-/** What the schema {@link Problem} describes. */
+/** The type of {@link Problem}. */
 export type Problem = Static<typeof Problem>;
 
 /**
- * The members of a problem that are there for some codes alone. A refusal carries no others.
+ * The members of a problem that only some codes have. A refusal has no other additional members.
  *
  * @example
  * const extensions: ProblemExtensions = { maxAmount: 4000 };

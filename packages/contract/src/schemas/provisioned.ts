@@ -1,11 +1,11 @@
-/** What every provisioned thing has in common, and how its schemas are put together. */
+/** The common members of provisioned entities, and helpers that build their schemas. */
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { findable, Labels, Timestamp } from './values.ts';
 
 const provisioningStatuses = ['Enabled', 'Disabled'] as const;
 
 /**
- * The identifier of something, with what it identifies.
+ * The schema of an identifier.
  *
  * @param description - one sentence for the reference
  * @returns a schema of a UUID (RFC 9562)
@@ -15,9 +15,9 @@ const provisioningStatuses = ['Enabled', 'Disabled'] as const;
 export const identifier = (description: string) => Type.String({ format: 'uuid', description });
 
 /**
- * A short text that says something: at least one character that is not a space.
+ * The schema of a short text with at least one character that is not a space.
  *
- * @param maxLength - characters at most
+ * @param maxLength - the most characters
  * @param description - one sentence for the reference
  * @returns a schema
  * @example
@@ -32,7 +32,7 @@ export const shortText = (maxLength: number, description: string) =>
   });
 
 /**
- * A closed object.
+ * The schema of a closed object.
  *
  * @param properties - its members
  * @param description - one sentence for the reference
@@ -46,7 +46,7 @@ export const closed = <const Properties extends TProperties>(
 ): TObject<Properties> => Type.Object(properties, { additionalProperties: false, description });
 
 /**
- * The members that every provisioned thing is created with.
+ * The common members of a body that creates a provisioned entity.
  *
  * @example
  * closed({ ...commonInput, mcc }, 'A merchant.');
@@ -64,7 +64,7 @@ export const commonInput = {
 };
 
 /**
- * The members of every provisioned thing that an answer always holds.
+ * The common members of every response about a provisioned entity.
  *
  * @example
  * closed({ ...commonInput, ...commonAnswer }, 'A merchant.');
@@ -77,11 +77,12 @@ export const commonAnswer = {
 };
 
 /**
- * The schema of a PUT. Its read-only members may come back as they were read; a changed one is
- * refused with `field_read_only`, which the type leaves out since no operation reads them.
+ * The schema of a PUT. Its read-only members may contain the values that the client read. The
+ * server refuses a changed one with `field_read_only`. The type omits them, because no operation
+ * reads them.
  *
- * @param input - the members that can be written
- * @param readOnly - the other members of the answer, besides `organizationId` and the times
+ * @param input - the writable members
+ * @param readOnly - the other members of the response, except `organizationId` and the times
  * @param description - one sentence for the reference
  * @returns a schema that refuses every other member
  * @example
@@ -107,7 +108,7 @@ export const replacement = <const Input extends TProperties>(
 };
 
 /**
- * The filters that every list of provisioned things takes, beside `limit` and `cursor`.
+ * The filters of every list of provisioned entities, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...commonFilters, merchantId: Type.Optional(Uuid) });

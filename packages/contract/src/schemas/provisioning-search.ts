@@ -1,10 +1,10 @@
-/** The search over everything that is provisioned. */
+/** The search over all provisioned entities. */
 import { type Static, Type } from 'typebox';
 import { closed, commonFilters, identifier } from './provisioned.ts';
 import { wordOf } from './values.ts';
 
 /**
- * What can be found, in the order in which it is answered.
+ * The types that the search finds, in the order of the response.
  *
  * @example
  * foundTypes.indexOf('Store'); // 2
@@ -19,7 +19,7 @@ export const foundTypes = [
 ] as const;
 
 /**
- * One of the types that can be found.
+ * One of the types that the search finds.
  *
  * @example
  * const type: FoundType = 'PhysicalDevice';
@@ -32,7 +32,7 @@ const merchantId = identifier('The merchant that has it.');
 const storeId = identifier('The store in which it stands.');
 
 /**
- * The criteria of a search, beside `limit` and `cursor`; all that are given hold together.
+ * The criteria of a search, in addition to `limit` and `cursor`. A result matches all of them.
  *
  * @example
  * Type.Object({ limit, cursor, ...provisioningCriteria });
@@ -62,7 +62,7 @@ export const provisioningCriteria = {
 };
 
 /**
- * The criteria of a search as a client sends them.
+ * The search criteria of a client.
  *
  * @example
  * const criteria: ProvisioningCriteria = { q: 'till', storeId };
@@ -72,7 +72,7 @@ export type ProvisioningCriteria = {
 };
 
 /**
- * One thing that was found: enough to recognise it, and the path of the rest.
+ * One result: enough to recognise the entity, and the path of the rest.
  *
  * @example
  * const { path } = found; // '/provisioning/v2/physical-devices/01a1fd70-2585-75d7-9e33-1754b5c6df6b'

@@ -26,7 +26,7 @@ const timeZone = Type.String({
 });
 
 /**
- * A postal address; its country is the one of the merchant.
+ * A postal address; its country is the country of the merchant.
  *
  * @example
  * const address: Address = { line1: '12 quai de Valmy', city: 'Paris', postalCode: '75010' };
@@ -72,7 +72,7 @@ const merchantInput = {
 };
 
 /**
- * A merchant as it is created.
+ * The body that creates a merchant.
  *
  * @example
  * const body: MerchantInput = { name: 'Lumière', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' };
@@ -81,7 +81,7 @@ export const MerchantInput = closed(merchantInput, 'A merchant as it is created.
 export type MerchantInput = Static<typeof MerchantInput>;
 
 /**
- * A merchant as it is replaced: what is left out takes its default.
+ * The body that replaces a merchant; missing members take their defaults.
  *
  * @example
  * const body = { ...merchant, status: 'Disabled' };
@@ -93,7 +93,7 @@ export const MerchantReplacement = replacement(
 );
 
 /**
- * A merchant as it stands.
+ * A merchant, as the API returns it.
  *
  * @example
  * const merchant = (await response.json()) as Merchant;
@@ -111,8 +111,8 @@ const storeInput = {
 };
 
 /**
- * A store as it is created. A caller of one merchant may leave `merchantId` out; a store without
- * address or time zone has those of its merchant.
+ * The body that creates a store. A caller with only one merchant may omit `merchantId`. A store
+ * without an address or a time zone uses those of its merchant.
  *
  * @example
  * const body: StoreInput = { merchantId, name: 'Canal Saint-Martin' };
@@ -124,7 +124,7 @@ export const StoreInput = closed(
 export type StoreInput = Static<typeof StoreInput>;
 
 /**
- * A store as it is replaced; it stays with its merchant.
+ * The body that replaces a store; the merchant cannot change.
  *
  * @example
  * const body = { ...store, status: 'Disabled' };
@@ -136,7 +136,7 @@ export const StoreReplacement = replacement(
 );
 
 /**
- * A store as it stands.
+ * A store, as the API returns it.
  *
  * @example
  * const store = (await response.json()) as Store;
@@ -148,7 +148,7 @@ export const Store = closed(
 export type Store = Static<typeof Store>;
 
 /**
- * A logical device as it is created: a place for a terminal in a store.
+ * The body that creates a logical device: a position for a terminal in a store.
  *
  * @example
  * const body: LogicalDeviceInput = { storeId, name: 'Counter 1' };
@@ -160,7 +160,8 @@ export const LogicalDeviceInput = closed(
 export type LogicalDeviceInput = Static<typeof LogicalDeviceInput>;
 
 /**
- * A logical device as it is replaced; it stays in its store, and its hardware is changed apart.
+ * The body that replaces a logical device. The store cannot change; a separate request changes the
+ * hardware.
  *
  * @example
  * const body = { ...device, name: 'Counter 2' };
@@ -177,7 +178,7 @@ export const LogicalDeviceReplacement = replacement(
 );
 
 /**
- * A logical device as it stands, with the hardware that fills its place now.
+ * A logical device with its current hardware, as the API returns it.
  *
  * @example
  * const device = (await response.json()) as LogicalDevice;
@@ -197,7 +198,7 @@ export const LogicalDevice = closed(
 export type LogicalDevice = Static<typeof LogicalDevice>;
 
 /**
- * The hardware of a logical device as a whole: none, one or two physical devices.
+ * All hardware of a logical device: none, one or two physical devices.
  *
  * @example
  * const body: PhysicalDeviceLinks = { physicalDeviceIds: [physicalDeviceId] };
@@ -237,7 +238,7 @@ const physicalDeviceInput = {
 };
 
 /**
- * A physical device as it is created.
+ * The body that creates a physical device.
  *
  * @example
  * const body: PhysicalDeviceInput = { serialNumber: '10000001', make: 'AXIUM', model: 'DX8000', family: 'axium' };
@@ -249,7 +250,7 @@ export const PhysicalDeviceInput = closed(
 export type PhysicalDeviceInput = Static<typeof PhysicalDeviceInput>;
 
 /**
- * A physical device as it is replaced; it can go to another merchant while it is linked to nothing.
+ * The body that replaces a physical device. It can move to another merchant while it is not linked.
  *
  * @example
  * const body = { ...device, status: 'Disabled' };
@@ -261,7 +262,7 @@ export const PhysicalDeviceReplacement = replacement(
 );
 
 /**
- * A physical device as it stands.
+ * A physical device, as the API returns it.
  *
  * @example
  * device.tsn; // 'AXIUM_DX8000-10000001'
@@ -302,7 +303,8 @@ const organizationInput = {
 };
 
 /**
- * An organisation as it is created, below the caller's own. It has a user domain where one is named.
+ * The body that creates an organisation below the caller's own. `userDomain` gives it a user
+ * domain.
  *
  * @example
  * const body: OrganizationInput = { name: 'Crédit du Canal', userDomainId: 'credit-du-canal' };
@@ -311,7 +313,8 @@ export const OrganizationInput = closed(organizationInput, 'An organisation as i
 export type OrganizationInput = Static<typeof OrganizationInput>;
 
 /**
- * An organisation as it is replaced. Its place stays where it is left out, its user domain always.
+ * The body that replaces an organisation. Without a parent in the body, the parent stays the same.
+ * The user domain never changes.
  *
  * @example
  * const body = { ...organization, approvalCodeRequired: true };
@@ -323,7 +326,7 @@ export const OrganizationReplacement = replacement(
 );
 
 /**
- * An organisation as it stands.
+ * An organisation, as the API returns it.
  *
  * @example
  * const organization = (await response.json()) as Organization;
@@ -342,7 +345,7 @@ export const Organization = closed(
 export type Organization = Static<typeof Organization>;
 
 /**
- * The filters of each list, beside `limit` and `cursor`.
+ * The filters of each list, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ limit, cursor, ...provisioningFilters.stores });

@@ -1,4 +1,4 @@
-/** The end of a hold of a QR payment, as somebody decides it. */
+/** The manual end of a hold of a QR payment. */
 import { type Static, Type } from 'typebox';
 import { fieldCodes, wordOf } from './values.ts';
 
@@ -38,5 +38,5 @@ export const QrResolveRequest = Type.Object(
   },
   { ...strict, description: 'What becomes of a payment that is held.' },
 );
-/** What the schema {@link QrResolveRequest} describes. */
+/** The type of {@link QrResolveRequest}. */
 export type QrResolveRequest = Static<typeof QrResolveRequest>;

@@ -1,4 +1,4 @@
-/** QR payments: what terminals send, what they are answered, and what happens meanwhile. */
+/** QR payments: the requests of terminals, the responses and the events. */
 import { type Static, Type } from 'typebox';
 import { ProviderFailure, ProviderPayer, QrDisplay } from '../provider-spi/values.ts';
 import {
@@ -16,8 +16,8 @@ import {
 const strict = { additionalProperties: false } as const;
 
 /**
- * How a QR payment stands. `Created`: the provider has not answered yet. `Pending`: it waits for
- * the consumer. All but the first four are ends, and only a paid one is refunded.
+ * The statuses of a QR payment. `Created`: the provider has not answered yet. `Pending`: it waits
+ * for the consumer. All except the first four are final, and only a paid payment can be refunded.
  *
  * @example
  * qrStatuses.includes('Scanned'); // true
@@ -39,10 +39,13 @@ export const qrStatuses = [
 export type QrStatus = (typeof qrStatuses)[number];
 
 /**
- * The types of the events of a QR payment. `qr.created` is the durable intent, `qr.display` a new
- * picture, `qr.noted` an event of the provider that changed nothing, `qr.cancel_confirmed` the
- * provider's word on a payment that had ended already; these four are in its list alone, and the
- * others are published too.
+ * The event types of a QR payment. The payment's own list contains all of them. The platform does
+ * not publish these four:
+ *
+ * - `qr.created`: the stored intent.
+ * - `qr.display`: a new picture.
+ * - `qr.noted`: a provider's event without an effect.
+ * - `qr.cancel_confirmed`: the provider's answer about a payment that had already ended.
  *
  * @example
  * const type: QrEventType = 'qr.completed';
@@ -89,7 +92,7 @@ const QrOrder = Type.Object(
 );
 
 /**
- * `POST /qrcode-payment/v1/transactions`: a terminal asks for a QR payment.
+ * `POST /qrcode-payment/v1/transactions`: a terminal requests a QR payment.
  *
  * @example
  * const request: QrRequest = {
@@ -128,14 +131,14 @@ export const QrRequest = Type.Object(
   },
   { ...strict, description: 'A terminal asks for a QR payment.' },
 );
-/** What the schema {@link QrRequest} describes, with the identifier that names the payment. */
+/** The type of {@link QrRequest}, with the identifier of the payment. */
 export type QrRequest = Static<typeof QrRequest> & { clientTransactionId: string };
 
 const qrOperationStatuses = ['Pending', 'Unanswered', 'Succeeded', 'Declined', 'Failed'] as const;
 
 /**
- * A cancel or a refund of a QR payment, or what the platform does by itself at its expiry and with
- * money that comes too late.
+ * A cancel or a refund of a QR payment, or an automatic operation of the platform after its expiry
+ * or a late payment.
  *
  * @example
  * const open = payment.operations.filter(({ status }) => status === 'Pending');
@@ -159,7 +162,7 @@ export const QrOperation = Type.Object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 });
-/** What the schema {@link QrOperation} describes. */
+/** The type of {@link QrOperation}. */
 export type QrOperation = Static<typeof QrOperation>;
 
 const status = wordOf(qrStatuses, { description: 'How the payment stands.' });
@@ -221,18 +224,18 @@ const transactionMembers = {
 };
 
 /**
- * A QR payment. `display` is there while the consumer may still pay.
+ * A QR payment. `display` is present while the consumer can still pay.
  *
  * @example
  * const payment = (await response.json()) as QrTransaction;
  * if (payment.display?.type === 'image/png') show(payment.display.data);
  */
 export const QrTransaction = Type.Object(transactionMembers, { description: 'A QR payment.' });
-/** What the schema {@link QrTransaction} describes. */
+/** The type of {@link QrTransaction}. */
 export type QrTransaction = Static<typeof QrTransaction>;
 
 /**
- * An event of a QR payment, as its terminal gets it.
+ * An event of a QR payment, as its terminal receives it.
  *
  * @example
  * source.addEventListener('qr.completed', (message) => paid(JSON.parse(message.data) as QrEvent));
@@ -275,7 +278,7 @@ export const QrEvent = Type.Object(
   },
   { description: 'An event of a QR payment.' },
 );
-/** What the schema {@link QrEvent} describes. */
+/** The type of {@link QrEvent}. */
 export type QrEvent = Static<typeof QrEvent>;
 
 /**
@@ -288,7 +291,7 @@ export const QrTransactionWithEvents = Type.Object(
   { ...transactionMembers, events: Type.Array(QrEvent) },
   { description: 'A QR payment with all its events.' },
 );
-/** What the schema {@link QrTransactionWithEvents} describes. */
+/** The type of {@link QrTransactionWithEvents}. */
 export type QrTransactionWithEvents = Static<typeof QrTransactionWithEvents>;
 
 /**
@@ -300,7 +303,7 @@ export type QrTransactionWithEvents = Static<typeof QrTransactionWithEvents>;
 export const QrTransactionList = pageOf(QrTransaction);
 
 /**
- * What a QR payment's terminal has not heard yet.
+ * The events of a QR payment that its terminal has not received yet.
  *
  * @example
  * const { events, nextAfter } = (await response.json()) as QrEvents;
@@ -310,7 +313,7 @@ export const QrEventList = Type.Object({
   nextAfter: Type.Integer({ minimum: 0, description: 'Send it as ?after= to go on.' }),
   isFinal: Type.Boolean({ description: 'The payment has ended, and nothing is under way.' }),
 });
-/** What the schema {@link QrEventList} describes. */
+/** The type of {@link QrEventList}. */
 export type QrEventList = Static<typeof QrEventList>;
 
 /**
@@ -323,11 +326,12 @@ export const QrCancelRequest = Type.Object(
   { clientOperationId: Type.Optional(ClientIdentifier) },
   { ...strict, description: 'The payment is not to be made.' },
 );
-/** What the schema {@link QrCancelRequest} describes. */
+/** The type of {@link QrCancelRequest}. */
 export type QrCancelRequest = Static<typeof QrCancelRequest>;
 
 /**
- * `POST /qrcode-payment/v1/transactions/{transactionId}/refund`: all that is left, or a part.
+ * `POST /qrcode-payment/v1/transactions/{transactionId}/refund`: the whole remaining amount, or a
+ * part.
  *
  * @example
  * const request: QrRefundRequest = { amount: 400, clientOperationId: crypto.randomUUID() };
@@ -340,7 +344,7 @@ export const QrRefundRequest = Type.Object(
   },
   { ...strict, description: 'Gives back all that is left, or a part of it.' },
 );
-/** What the schema {@link QrRefundRequest} describes. */
+/** The type of {@link QrRefundRequest}. */
 export type QrRefundRequest = Static<typeof QrRefundRequest>;
 
 /**
@@ -353,11 +357,11 @@ export const QrOperationAnswer = Type.Object(
   { ...transactionMembers, operation: Type.Optional(QrOperation) },
   { description: 'The payment, with the operation that was asked for.' },
 );
-/** What the schema {@link QrOperationAnswer} describes. */
+/** The type of {@link QrOperationAnswer}. */
 export type QrOperationAnswer = Static<typeof QrOperationAnswer>;
 
 /**
- * What an event of a provider did at the platform.
+ * The effect of a provider's event at the platform.
  *
  * @example
  * if (qrEventResults.some((known) => known === body.result)) log(body.result);
@@ -372,7 +376,7 @@ export const qrEventResults = ['Stored', 'UnderReview', 'Ignored', 'Duplicate'] 
 export type QrEventResult = (typeof qrEventResults)[number];
 
 /**
- * The acknowledgement of an event of a provider: it is durable.
+ * The acknowledgement of a provider's event: the platform has stored it.
  *
  * @example
  * const { result } = (await response.json()) as QrEventReceipt; // 'Duplicate' with 200, the others with 202
@@ -388,5 +392,5 @@ export const QrEventReceipt = Type.Object(
   },
   { description: 'The event is durable.' },
 );
-/** What the schema {@link QrEventReceipt} describes. */
+/** The type of {@link QrEventReceipt}. */
 export type QrEventReceipt = Static<typeof QrEventReceipt>;

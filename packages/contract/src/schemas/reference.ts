@@ -1,11 +1,13 @@
-/** What the platform publishes of itself: the closed list of error codes, and what each role may do. */
+/**
+ * The public reference data of the platform: the list of error codes, and the permissions of roles.
+ */
 import { type Static, Type } from 'typebox';
 import { groupLevels, permissions, roleTitles } from '../permissions.ts';
 import { closed } from './provisioned.ts';
 import { wordOf } from './values.ts';
 
 /**
- * One error code, with what it means.
+ * One error code with its meaning.
  *
  * @example
  * const { items } = (await response.json()) as { items: ListedErrorCode[] };
@@ -26,17 +28,17 @@ export const ListedErrorCode = closed(
   },
   'An error code.',
 );
-/** What the schema {@link ListedErrorCode} describes. */
+/** The type of {@link ListedErrorCode}. */
 export type ListedErrorCode = Static<typeof ListedErrorCode>;
 
 /**
- * `GET /resources/v1/error-codes`: all of them, in the order in which a request can meet them.
+ * `GET /resources/v1/error-codes`: all codes, in the order of the checks of a request.
  *
  * @example
  * const { items } = (await response.json()) as ErrorCodeList;
  */
 export const ErrorCodeList = closed({ items: Type.Array(ListedErrorCode) }, 'The error codes.');
-/** What the schema {@link ErrorCodeList} describes. */
+/** The type of {@link ErrorCodeList}. */
 export type ErrorCodeList = Static<typeof ErrorCodeList>;
 
 const roleNames = Object.keys(roleTitles) as (keyof typeof roleTitles)[];
@@ -44,7 +46,7 @@ const groupNames = Object.keys(groupLevels) as (keyof typeof groupLevels)[];
 const held = Type.Array(wordOf(permissions), { description: 'What it brings.' });
 
 /**
- * `GET /resources/v1/roles`: the roles of applications and the groups of people, with what they bring.
+ * `GET /resources/v1/roles`: the roles of applications and the user groups, with their permissions.
  *
  * @example
  * const { roles } = (await response.json()) as RoleList;
@@ -74,5 +76,5 @@ export const RoleList = closed(
   },
   'Roles and groups.',
 );
-/** What the schema {@link RoleList} describes. */
+/** The type of {@link RoleList}. */
 export type RoleList = Static<typeof RoleList>;

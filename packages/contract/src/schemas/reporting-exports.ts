@@ -1,4 +1,4 @@
-/** Schemas of exports: reports that are written in the background, and fetched whole or in parts. */
+/** Schemas of exports: reports that the platform writes in the background for a later download. */
 import { type Static, Type } from 'typebox';
 import { closed } from './provisioned.ts';
 import { paymentSearch } from './reporting.ts';
@@ -6,7 +6,7 @@ import { settlementFilters } from './reporting-settlements.ts';
 import { ClientIdentifier, pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
- * The forms that an export comes in.
+ * The formats of an export.
  *
  * @example
  * exportFormats.includes('Csv'); // true
@@ -16,7 +16,7 @@ export const exportFormats = ['Csv', 'JsonLines'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 /**
- * The reports that can be exported; each is a member of the request that holds its filters.
+ * The reports that can be exported. Each is a member of the request and contains its filters.
  *
  * @example
  * exportReports.includes('transactions'); // true
@@ -26,7 +26,7 @@ export const exportReports = ['transactions', 'settlements'] as const;
 export type ExportReport = (typeof exportReports)[number];
 
 /**
- * What becomes of an export.
+ * The states of an export.
  *
  * @example
  * const isOver = state !== 'Pending' && state !== 'Running';
@@ -38,7 +38,7 @@ export type ExportState = (typeof exportStates)[number];
 const { order: _order, ...transactionFilters } = paymentSearch;
 
 /**
- * `POST /reporting/v1/exports`: a form, and one report with its filters.
+ * `POST /reporting/v1/exports`: a format, and one report with its filters.
  *
  * @example
  * const order: ExportRequest = { format: 'Csv', transactions: { state: 'Captured' } };
@@ -58,11 +58,11 @@ export const ExportRequest = closed(
   },
   'An order of an export; exactly one report.',
 );
-/** What the schema {@link ExportRequest} describes. */
+/** The type of {@link ExportRequest}. */
 export type ExportRequest = Static<typeof ExportRequest>;
 
 /**
- * An export as it stands.
+ * An export, as the API returns it.
  *
  * @example
  * const { state, rows } = (await response.json()) as Export;
@@ -92,7 +92,7 @@ export const Export = closed(
   },
   'An export.',
 );
-/** What the schema {@link Export} describes. */
+/** The type of {@link Export}. */
 export type Export = Static<typeof Export>;
 
 /**

@@ -1,10 +1,10 @@
-/** Schemas of reconciliations: what an acquirer says it has settled, beside what we know of it. */
+/** Schemas of reconciliations: an acquirer's settlement data, compared with the platform's data. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
 import { AnswerAmount, Currency, pageOf, SumAmount, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
- * What money moved by.
+ * The operations that move money.
  *
  * @example
  * movementTypes.includes('Refund'); // true
@@ -14,7 +14,7 @@ export const movementTypes = ['Capture', 'Refund', 'Reversal'] as const;
 export type MovementType = (typeof movementTypes)[number];
 
 /**
- * How far a reconciliation is.
+ * The states of a reconciliation.
  *
  * @example
  * const isOver = state === 'Completed' || state === 'Failed';
@@ -24,7 +24,7 @@ export const reconciliationStates = ['Receiving', 'Matching', 'Completed', 'Fail
 export type ReconciliationState = (typeof reconciliationStates)[number];
 
 /**
- * What the comparison of one movement came to.
+ * The outcomes of the comparison of one movement.
  *
  * @example
  * reconciliationOutcomes.includes('MissingHere'); // true
@@ -39,8 +39,8 @@ export const reconciliationOutcomes = [
 export type ReconciliationOutcome = (typeof reconciliationOutcomes)[number];
 
 /**
- * How somebody settles what does not agree. `FoundLater` is the platform's own word: another file has
- * brought what was missing there.
+ * The resolutions of a difference. The platform sets `FoundLater` itself if another file contains
+ * the missing movement.
  *
  * @example
  * reconciliationResolutions.includes('AcceptTheirs'); // true
@@ -56,7 +56,7 @@ export const reconciliationResolutions = [
 export type ReconciliationResolution = (typeof reconciliationResolutions)[number];
 
 /**
- * What may be decided of each outcome by a person.
+ * The resolutions that a user may choose for each outcome.
  *
  * @example
  * waysToResolve.MissingThere; // ['AcquirerCorrects', 'WriteOff']
@@ -71,7 +71,7 @@ export const waysToResolve: Readonly<
 };
 
 /**
- * The bounds of an acquirer's file.
+ * The limits of an acquirer's file.
  *
  * @example
  * if (size > reconciliationLimits.bytes) send(parts);
@@ -93,7 +93,7 @@ const word = (maxLength: number, description: string, example: string) =>
   );
 
 /**
- * One line of an acquirer's file, as JSON; a CSV has the members for columns.
+ * One line of an acquirer's file, as JSON; a CSV has the members as columns.
  *
  * @example
  * const line: SettlementLine = {
@@ -143,13 +143,13 @@ export const SettlementLine = closed(
   },
   'A line of an acquirer’s file.',
 );
-/** What the schema {@link SettlementLine} describes. */
+/** The type of {@link SettlementLine}. */
 export type SettlementLine = Static<typeof SettlementLine>;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description, examples: [12] });
 
 /**
- * A reconciliation as it stands.
+ * A reconciliation, as the API returns it.
  *
  * @example
  * const { state, open } = (await response.json()) as Reconciliation;
@@ -180,7 +180,7 @@ export const Reconciliation = closed(
   },
   'A reconciliation.',
 );
-/** What the schema {@link Reconciliation} describes. */
+/** The type of {@link Reconciliation}. */
 export type Reconciliation = Static<typeof Reconciliation>;
 
 const balance = closed(
@@ -196,7 +196,8 @@ const balance = closed(
 );
 
 /**
- * A reconciliation with the sums of all three sides: the file, our operations, and our settlements.
+ * A reconciliation with three sums: of the file, of the platform's operations and of its
+ * settlements.
  *
  * @example
  * const { balances } = (await response.json()) as ReconciliationDetail;
@@ -209,7 +210,7 @@ export const ReconciliationDetail = closed(
   },
   'A reconciliation with its balances.',
 );
-/** What the schema {@link ReconciliationDetail} describes. */
+/** The type of {@link ReconciliationDetail}. */
 export type ReconciliationDetail = Static<typeof ReconciliationDetail>;
 
 /**
@@ -230,7 +231,7 @@ const side = {
 };
 
 /**
- * One movement of a reconciliation: what the file says of it, what we know, and what was decided.
+ * One movement of a reconciliation: the file's data, the platform's data and the decision.
  *
  * @example
  * const { outcome, waysToResolve } = item;
@@ -288,7 +289,7 @@ export const ReconciliationItem = closed(
   },
   'A movement of a reconciliation.',
 );
-/** What the schema {@link ReconciliationItem} describes. */
+/** The type of {@link ReconciliationItem}. */
 export type ReconciliationItem = Static<typeof ReconciliationItem>;
 
 /**
@@ -300,7 +301,7 @@ export type ReconciliationItem = Static<typeof ReconciliationItem>;
 export const ReconciliationItemList = pageOf(ReconciliationItem);
 
 /**
- * `POST …/items/{number}/resolve`: what was decided, and why.
+ * `POST …/items/{number}/resolve`: the decision and its reason.
  *
  * @example
  * const decision: ReconciliationDecision = { resolution: 'WriteOff', note: 'Below the limit of claims.' };
@@ -315,5 +316,5 @@ export const ReconciliationDecision = closed(
   },
   'A decision.',
 );
-/** What the schema {@link ReconciliationDecision} describes. */
+/** The type of {@link ReconciliationDecision}. */
 export type ReconciliationDecision = Static<typeof ReconciliationDecision>;

@@ -1,4 +1,4 @@
-/** Schemas of settlements: what is settled with an acquirer for a merchant on one of its days. */
+/** Schemas of settlements: the amounts of one merchant, one acquirer and one of its days. */
 import { type Static, Type } from 'typebox';
 import { clearingFileStates } from './payments/clearing.ts';
 import { closed, identifier } from './provisioned.ts';
@@ -12,7 +12,7 @@ const SettlementDay = Type.String({
 });
 
 /**
- * By what settlements are found; to be spread into the query of the list.
+ * The filters of settlements; spread them into the query of the list.
  *
  * @example
  * const query = Type.Object({ ...settlementFilters });
@@ -58,14 +58,14 @@ const settlementMembers = {
 };
 
 /**
- * What is settled with one acquirer for one merchant, on one day and in one currency. Sums grow until
- * the acquirer has answered all that belongs to the day.
+ * The settlement of one acquirer with one merchant for one day and one currency. Its sums grow
+ * until the acquirer has answered everything that belongs to the day.
  *
  * @example
  * const due = items.map(({ net }) => BigInt(net)).reduce((sum, each) => sum + each, 0n);
  */
 export const Settlement = closed(settlementMembers, 'A settlement.');
-/** What the schema {@link Settlement} describes. */
+/** The type of {@link Settlement}. */
 export type Settlement = Static<typeof Settlement>;
 
 /**
@@ -77,7 +77,8 @@ export type Settlement = Static<typeof Settlement>;
 export const SettlementList = pageOf(Settlement);
 
 /**
- * `GET /reporting/v1/settlements/{settlementId}`: with the clearing files that its captures went in.
+ * `GET /reporting/v1/settlements/{settlementId}`: a settlement with the clearing files of its
+ * captures.
  *
  * @example
  * const { files } = (await response.json()) as SettlementDetail;
@@ -104,5 +105,5 @@ export const SettlementDetail = closed(
   },
   'A settlement with its files.',
 );
-/** What the schema {@link SettlementDetail} describes. */
+/** The type of {@link SettlementDetail}. */
 export type SettlementDetail = Static<typeof SettlementDetail>;

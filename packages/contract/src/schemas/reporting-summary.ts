@@ -1,4 +1,4 @@
-/** Schemas of summaries: how many payments, how much money, how often approved, and how fast. */
+/** Schemas of summaries: number and amounts of payments, approval rates and response times. */
 import { type Static, Type } from 'typebox';
 import { responseCategories } from '../response-codes.ts';
 import { closed, identifier } from './provisioned.ts';
@@ -6,7 +6,7 @@ import { paymentFilters } from './reporting.ts';
 import { Currency, SumAmount, wordOf } from './values.ts';
 
 /**
- * By what a summary is taken apart.
+ * The members by which a summary can be grouped.
  *
  * @example
  * summaryGroupings.includes('merchant'); // true
@@ -31,7 +31,7 @@ const Day = Type.String({
 });
 
 /**
- * What a summary is asked for; to be spread into its query.
+ * The parameters of a summary; spread them into its query.
  *
  * @example
  * const query = Type.Object({ ...summaryQuery });
@@ -112,7 +112,7 @@ const figures = {
 };
 
 /**
- * One line of a summary; of the members that name it the one that it was grouped by is there.
+ * One line of a summary, with the member by which it is grouped.
  *
  * @example
  * const volume = BigInt(line.amounts[0]?.captured ?? 0);
@@ -150,11 +150,11 @@ export const SummaryLine = closed(
   },
   'A line of a summary.',
 );
-/** What the schema {@link SummaryLine} describes. */
+/** The type of {@link SummaryLine}. */
 export type SummaryLine = Static<typeof SummaryLine>;
 
 /**
- * `GET /reporting/v1/summary`: lines, and all of them together.
+ * `GET /reporting/v1/summary`: the lines and their total.
  *
  * @example
  * const { total, items } = (await response.json()) as Summary;
@@ -178,5 +178,5 @@ export const Summary = closed(
   },
   'A summary.',
 );
-/** What the schema {@link Summary} describes. */
+/** The type of {@link Summary}. */
 export type Summary = Static<typeof Summary>;

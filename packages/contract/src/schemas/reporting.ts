@@ -1,4 +1,4 @@
-/** Schemas of the search over payments: by cards and by codes, of all merchants that a caller sees. */
+/** Schemas of the payment search: by cards and by codes, over all merchants that a caller sees. */
 import { type Static, Type } from 'typebox';
 import { responseCategories } from '../response-codes.ts';
 import { TransactionWithEvents } from './payments/answers.ts';
@@ -17,7 +17,7 @@ import {
 } from './values.ts';
 
 /**
- * By what a payment was made: a card, or a code that somebody scanned.
+ * The kinds of payments: a card payment, or a payment with a scanned code.
  *
  * @example
  * paymentKinds.includes('Qr'); // true
@@ -27,15 +27,15 @@ export const paymentKinds = ['Card', 'Qr'] as const;
 export type PaymentKind = (typeof paymentKinds)[number];
 
 /**
- * The states of payments of either kind: {@link transactionStates}, and the {@link qrStatuses} that
- * are not among them.
+ * The states of payments of both kinds: {@link transactionStates}, and the other {@link
+ * qrStatuses}.
  *
  * @example
  * paymentStates.includes('Completed'); // true
  */
 export const paymentStates: readonly string[] = [...new Set([...transactionStates, ...qrStatuses])];
 
-/** Several words with commas between them, as a pattern. */
+/** A pattern of one or more words, separated by commas. */
 const oneOrMore = (word: string) => `^(?:${word})(?:,(?:${word}))*$`;
 
 const anyOf = (words: readonly string[], description: string) =>
@@ -47,7 +47,7 @@ const anyOf = (words: readonly string[], description: string) =>
   });
 
 /**
- * Currencies of a search, with commas between them.
+ * The currencies of a search, separated by commas.
  *
  * @example
  * new RegExp(currencyListPattern).test('EUR,USD');
@@ -57,8 +57,7 @@ export const currencyListPattern = oneOrMore('[A-Z]{3}');
 const schemeWord = '[A-Za-z][A-Za-z0-9._-]{0,63}';
 
 /**
- * By what payments are told apart, whoever asks for them; to be spread into the query of a search or
- * of a summary.
+ * The common filters of payments; spread them into the query of a search or of a summary.
  *
  * @example
  * const query = Type.Object({ ...paymentFilters });
@@ -90,7 +89,7 @@ export const paymentFilters = {
 };
 
 /**
- * By what payments are searched for; to be spread into the query of the list.
+ * The filters of the payment search; spread them into the query of the list.
  *
  * @example
  * const query = Type.Object({ ...paymentSearch });
@@ -179,18 +178,18 @@ const paymentMembers = {
 };
 
 /**
- * A payment as the search tells of it: in one line, without its operations.
+ * A payment as one line of the search, without its operations.
  *
  * @example
  * const { items } = (await response.json()) as { items: ReportedPayment[] };
  */
 export const ReportedPayment = closed(paymentMembers, 'A payment.');
-/** What the schema {@link ReportedPayment} describes. */
+/** The type of {@link ReportedPayment}. */
 export type ReportedPayment = Static<typeof ReportedPayment>;
 
 /**
- * One page of payments. A page may hold fewer than asked for, or none, and lead on all the same:
- * the last one has no `nextCursor`.
+ * One page of payments. A page may have fewer items than requested, or none, before the last one.
+ * The last page has no `nextCursor`.
  *
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof ReportedPaymentPage>;
@@ -198,8 +197,8 @@ export type ReportedPayment = Static<typeof ReportedPayment>;
 export const ReportedPaymentList = pageOf(ReportedPayment);
 
 /**
- * `GET /reporting/v1/transactions/{transactionId}`: the payment with all that belongs to it, which is in
- * `card` or in `qr`.
+ * `GET /reporting/v1/transactions/{transactionId}`: the payment with all its data, in `card` or in
+ * `qr`.
  *
  * @example
  * const { card } = (await response.json()) as ReportedPaymentDetail;
@@ -213,5 +212,5 @@ export const ReportedPaymentDetail = closed(
   },
   'A payment with its operations and events.',
 );
-/** What the schema {@link ReportedPaymentDetail} describes. */
+/** The type of {@link ReportedPaymentDetail}. */
 export type ReportedPaymentDetail = Static<typeof ReportedPaymentDetail>;

@@ -1,10 +1,12 @@
-/** Schemas of the request log: what the applications of an organisation asked, and what they were told. */
+/**
+ * Schemas of the request log: the requests of an organisation's applications, and the responses.
+ */
 import { type Static, Type } from 'typebox';
 import { closed, identifier } from './provisioned.ts';
 import { pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
- * Where requests come from: from applications, or from the pages of the portal.
+ * The sources of requests: applications, or the pages of the portal.
  *
  * @example
  * requestSources.includes('Portal'); // true
@@ -14,7 +16,8 @@ export const requestSources = ['Api', 'Portal'] as const;
 export type RequestSource = (typeof requestSources)[number];
 
 /**
- * One line of the request log. It holds no body, no query and no header; of the path identifiers alone.
+ * One line of the request log. It contains no body, no query, no header, and from the path only
+ * identifiers.
  *
  * @example
  * const { items } = (await response.json()) as { items: LoggedRequest[] };
@@ -78,7 +81,7 @@ export const LoggedRequest = closed(
   },
   'A request.',
 );
-/** What the schema {@link LoggedRequest} describes. */
+/** The type of {@link LoggedRequest}. */
 export type LoggedRequest = Static<typeof LoggedRequest>;
 
 /**
@@ -93,7 +96,7 @@ const word = (description: string, examples: readonly string[]) =>
   Type.Optional(Type.String({ maxLength: 256, pattern: '^[!-~]+$', description, examples }));
 
 /**
- * By what lines of the request log are found; to be spread into the query of the list.
+ * The filters of the request log; spread them into the query of the list.
  *
  * @example
  * const query = Type.Object({ ...requestLogFilters });

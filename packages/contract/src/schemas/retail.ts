@@ -1,4 +1,4 @@
-/** The Retail API: terminals of a store, and messages of Nexo Retailer that are sent to them. */
+/** The Retail API: the terminals of a store, and the Nexo Retailer messages to them. */
 import { type Static, Type } from 'typebox';
 import { pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
@@ -15,13 +15,13 @@ const state = {
 };
 
 /**
- * How a terminal stands at the connector.
+ * The status of a terminal at the connector.
  *
  * @example
  * const { online, claimed }: RetailDeviceStatus = await response.json();
  */
 export const RetailDeviceStatus = Type.Object(state, { title: 'RetailDeviceStatus' });
-/** How a terminal stands at the connector. */
+/** The type of {@link RetailDeviceStatus}. */
 export type RetailDeviceStatus = Static<typeof RetailDeviceStatus>;
 
 /**
@@ -44,15 +44,15 @@ export const RetailDevice = Type.Object(
   },
   { title: 'RetailDevice' },
 );
-/** A terminal of a store. */
+/** The type of {@link RetailDevice}. */
 export type RetailDevice = Static<typeof RetailDevice>;
 
 /** A page of {@link RetailDevice}. */
 export const RetailDeviceList = pageOf(RetailDevice);
 
 /**
- * How a message stands. `Sent`: it has no answer, such as an Abort. `Failed`: no answer came, and what
- * the terminal did has to be asked.
+ * The statuses of a message. `Sent`: a message without an answer, such as an Abort. `Failed`: no
+ * answer came, and the client must request what the terminal did.
  *
  * @example
  * retailMessageStatuses.includes('Answered'); // true
@@ -80,7 +80,7 @@ const outcome = {
 };
 
 /**
- * A message of Nexo Retailer that was sent to a terminal, and what became of it.
+ * A Nexo Retailer message to a terminal, and its result.
  *
  * @example
  * if (message.status === 'Answered') show(message.response);
@@ -102,11 +102,11 @@ export const RetailMessage = Type.Object(
   },
   { title: 'RetailMessage' },
 );
-/** A message that was sent to a terminal. */
+/** The type of {@link RetailMessage}. */
 export type RetailMessage = Static<typeof RetailMessage>;
 
 /**
- * The answer to a message whose result is told later.
+ * The response to a message whose result follows later.
  *
  * @example
  * const { serviceId }: RetailAccepted = await response.json();
@@ -115,11 +115,11 @@ export const RetailAccepted = Type.Object(
   { ...named, dueAt: Timestamp },
   { title: 'RetailAccepted' },
 );
-/** The answer to a message whose result is told later. */
+/** The type of {@link RetailAccepted}. */
 export type RetailAccepted = Static<typeof RetailAccepted>;
 
 /**
- * An answer of Nexo Retailer, as the terminal sent it.
+ * The Nexo Retailer answer of a terminal, unchanged.
  *
  * @example
  * const { SaleToPOIResponse } = await response.json();

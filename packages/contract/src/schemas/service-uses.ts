@@ -1,4 +1,4 @@
-/** What a provider watches of its services, and where in an organisation a service stands how. */
+/** A provider's view of the uses of its services, and the state of a service at each level. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
 import { Currency, pageOf, Timestamp, Uuid, wordOf } from './values.ts';
@@ -12,7 +12,7 @@ const entityId = identifier('The organisation, merchant, store or logical device
 const activationId = identifier('The activation.');
 
 /**
- * An activation as the provider of the service sees it: what it was asked, and what became of it.
+ * An activation, as the provider of the service sees it: its request and its result.
  *
  * @example
  * const waiting = items.filter(({ status }) => status === 'Pending');
@@ -39,7 +39,7 @@ export const ServiceUse = closed(
 export type ServiceUse = Static<typeof ServiceUse>;
 
 /**
- * What the list of uses can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of uses, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...serviceUseFilters });
@@ -61,7 +61,7 @@ const counts = {
 };
 
 /**
- * How the server of a provider answered the calls of the platform.
+ * Statistics of a provider's answers to the platform's calls.
  *
  * @example
  * const { status, calls } = (await response.json()) as ServiceCalls;
@@ -113,7 +113,7 @@ const place = {
 };
 
 /**
- * How a service stands at a level and at what lies right below it.
+ * The state of a service at the entities directly below a level, and at the levels above them.
  *
  * @example
  * const off = items.filter(({ usable }) => !usable);
@@ -151,7 +151,7 @@ export type ServiceStateList = Static<typeof ServiceStateList>;
 export type ServicePlace = ServiceStateList['items'][number];
 
 /**
- * Which level is looked below; without one the merchants are told.
+ * The level whose children are listed; without one, the merchants.
  *
  * @example
  * Type.Object({ ...pageQuery, ...servicePlaceFilters });
@@ -164,7 +164,7 @@ export const servicePlaceFilters = {
 const money = (description: string) => Type.Integer({ minimum: 0, description });
 
 /**
- * A QR payment as the provider of its service sees it: what it was told itself, and how it stands.
+ * A QR payment, as the provider of its service sees it: the data sent to it, and the state.
  *
  * @example
  * const { status, refundedAmount } = payment;

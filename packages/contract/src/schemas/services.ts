@@ -1,11 +1,11 @@
-/** The service catalogue: what a service provider declares, and what acquirers read of it. */
+/** The service catalogue: the declarations of service providers, and their view for acquirers. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, replacement, shortText } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
 
 const serviceId = identifier('The service.');
 
-/** A word that machines compare: letters, digits, dot, hyphen and underscore. */
+/** A machine-readable word of letters, digits, dots, hyphens and underscores. */
 const word = (description: string, example: string) =>
   Type.String({ pattern: '^[A-Za-z][A-Za-z0-9._-]{0,63}$', description, examples: [example] });
 
@@ -47,8 +47,7 @@ const spiUrl = Type.String({
 });
 
 /**
- * A JSON Schema of parameters, in the part of the language that the platform allows; the how-to
- * for providers names it.
+ * A JSON Schema of parameters, limited to the keywords that the how-to for providers lists.
  *
  * @example
  * const schema = { type: 'object', properties: { account: { type: 'string', maxLength: 32 } } };
@@ -111,7 +110,7 @@ const declaration = {
 };
 
 /**
- * A service as a provider declares it.
+ * The body that declares a service.
  *
  * @example
  * const body: ServiceInput = { name: 'QR', domain: 'Payments', paymentTypes: ['demopay'] };
@@ -136,7 +135,7 @@ const unpublishedChanges = Type.Boolean({
 const providerName = shortText(100, 'The name of the provider.');
 
 /**
- * A service as it is replaced: what is left out takes its default.
+ * The body that replaces a service; missing members take their defaults.
  *
  * @example
  * const body = { ...service, methods: ['consumerscan'] };
@@ -183,7 +182,7 @@ const verificationKey = Type.String({
 });
 
 /**
- * A service that was declared a moment ago.
+ * A newly declared service.
  *
  * @example
  * const { serviceId, signingSecret } = (await response.json()) as DeclaredService;
@@ -195,7 +194,7 @@ export const DeclaredService = closed(
 export type DeclaredService = Static<typeof DeclaredService>;
 
 /**
- * A new signing secret; calls carry the signature of the one before it too, for 24 hours.
+ * A new signing secret. For 24 hours, calls also have a signature with the previous secret.
  *
  * @example
  * const { signingSecret } = (await response.json()) as RenewedSigningSecret;
@@ -206,7 +205,7 @@ export const RenewedSigningSecret = closed(
 );
 
 /**
- * What stood in the catalogue from one publication to the next.
+ * The content of the catalogue between two publications.
  *
  * @example
  * const { items } = (await response.json()) as { items: ServiceRelease[] };
@@ -218,7 +217,7 @@ export const ServiceRelease = closed(
 export type ServiceRelease = Static<typeof ServiceRelease>;
 
 /**
- * What the list of services can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of services, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...serviceFilters });

@@ -1,4 +1,4 @@
-/** Packages, subscriptions and activations: how services of the catalogue come to be in use. */
+/** Packages, subscriptions and activations of services of the catalogue. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, replacement, shortText } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
@@ -27,7 +27,7 @@ const packageInput = {
 };
 
 /**
- * A package as it is made.
+ * The body that creates a package.
  *
  * @example
  * const body: ServicePackageInput = { name: 'Checkout', serviceIds: [serviceId] };
@@ -36,7 +36,7 @@ export const ServicePackageInput = closed(packageInput, 'A package of services a
 export type ServicePackageInput = Static<typeof ServicePackageInput>;
 
 /**
- * A package as it is replaced: what is left out takes its default.
+ * The body that replaces a package; missing members take their defaults.
  *
  * @example
  * const body = { ...servicePackage, status: 'Disabled' };
@@ -67,7 +67,7 @@ export const ServicePackage = closed(
 export type ServicePackage = Static<typeof ServicePackage>;
 
 /**
- * A subscription as it is made: of the caller's organisation, never of anything below it.
+ * The body that creates a subscription of the caller's own organisation, never of one below it.
  *
  * @example
  * const body: SubscriptionInput = { packageId };
@@ -107,7 +107,7 @@ const parameters = Type.Record(Type.String(), Type.Unknown(), {
 });
 
 /**
- * An activation as it is asked for.
+ * The body that requests an activation.
  *
  * @example
  * const body: ServiceActivationInput = { serviceId, level: 'Merchant', entityId: merchantId };
@@ -131,7 +131,7 @@ export const ServiceActivationInput = closed(
 export type ServiceActivationInput = Static<typeof ServiceActivationInput>;
 
 /**
- * What is switched off: a service at one level.
+ * The body that deactivates a service at one level.
  *
  * @example
  * const body: Deactivation = { serviceId, level: 'Store', entityId: storeId };
@@ -201,7 +201,7 @@ export const ServiceActivation = closed(
 export type ServiceActivation = Static<typeof ServiceActivation>;
 
 /**
- * The provider's answer to a request that it could not answer at once.
+ * The later answer of a provider to an activation request.
  *
  * @example
  * const body: ActivationAnswer = { handshakeId, status: 'Accepted', parameters: { shop: '7' } };
@@ -218,7 +218,7 @@ export const ActivationAnswer = closed(
 export type ActivationAnswer = Static<typeof ActivationAnswer>;
 
 /**
- * What an answer of a provider led to.
+ * The result of a provider's answer.
  *
  * @example
  * const { status } = (await response.json()) as AnsweredActivation;
@@ -240,7 +240,7 @@ const standing = closed(
 );
 
 /**
- * How a service stands at a device.
+ * The state of a service at a device.
  *
  * @example
  * const usable = items.filter(({ active }) => active);
@@ -257,7 +257,7 @@ export const DeviceService = closed(
 );
 
 /**
- * The services that stand anyhow at a device.
+ * The services with a state at a device.
  *
  * @example
  * const { items } = (await response.json()) as DeviceServices;
@@ -269,7 +269,7 @@ export const DeviceServiceList = closed(
 export type DeviceServiceList = Static<typeof DeviceServiceList>;
 
 /**
- * What the list of activations can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of activations, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...activationFilters });

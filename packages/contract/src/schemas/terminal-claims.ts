@@ -1,4 +1,4 @@
-/** Schemas of terminal claims: which organisation has proved that it has a terminal. */
+/** Schemas of terminal claims: the proof of an organisation that it has a terminal. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
@@ -11,7 +11,7 @@ import { Timestamp, wordOf } from './values.ts';
  */
 export const claimStatuses = ['Unclaimed', 'Claimed'] as const;
 /**
- * One of the two.
+ * One of {@link claimStatuses}.
  *
  * @example
  * const status: ClaimStatus = 'Claimed';
@@ -62,7 +62,7 @@ export const claimFacts = {
 };
 
 /**
- * The claim code that the terminal shows, as a person enters it.
+ * The claim code on the terminal's display, as a user enters it.
  *
  * @example
  * const body: TerminalClaimInput = { claimCode: 'K7QM-2F9X' };
@@ -71,8 +71,8 @@ export const TerminalClaimInput = closed({ claimCode }, 'The code of a terminal.
 export type TerminalClaimInput = Static<typeof TerminalClaimInput>;
 
 /**
- * What a terminal sends to be claimed: the user domain of its organisation with the certificate of its
- * maker, or the claim code that it shows with a certificate of the platform.
+ * The claim request of a terminal. It contains the user domain of its organisation with a
+ * manufacturer certificate, or its claim code with a certificate of the platform.
  *
  * @example
  * const body: TerminalClaimRequest = { userDomain: 'acme' };
@@ -95,7 +95,7 @@ export const TerminalClaimRequest = closed(
 export type TerminalClaimRequest = Static<typeof TerminalClaimRequest>;
 
 /**
- * The claim of a terminal as the terminal reads it.
+ * The claim of a terminal, as the terminal reads it.
  *
  * @example
  * const { claimStatus } = (await response.json()) as TerminalClaim;
@@ -121,7 +121,7 @@ const conflictStatuses = ['Open', 'Settled', 'Withdrawn'] as const;
 const settlements = ['KeepHolder', 'GiveToClaimant'] as const;
 
 /**
- * Two organisations have proved that they have the same terminal; read by the operator alone.
+ * Two organisations have proved that they have the same terminal. Only the operator sees it.
  *
  * @example
  * const { holder, claimant } = (await response.json()) as ClaimConflict;

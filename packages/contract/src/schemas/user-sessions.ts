@@ -1,10 +1,10 @@
-/** Where a user is signed in: sessions of browsers, and sign-ins without one. */
+/** The sign-ins of a user: browser sessions, and sign-ins without a browser. */
 import { type Static, Type } from 'typebox';
 import { closed } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
 
 /**
- * Where a user is signed in, and since when.
+ * A sign-in of a user and its start time.
  *
  * @example
  * const { items } = (await response.json()) as { items: UserSession[] };

@@ -1,5 +1,5 @@
 /**
- * Users: the people of a user domain, as those who manage them see them.
+ * Users of a user domain, for their administrators.
  *
  * Source of the words: OpenID Connect Core 1.0, 5.1 (claims) and 5.1.1 (address); ITU-T E.164.
  */
@@ -96,7 +96,8 @@ const secondFactor = wordOf(['Off', 'Required', 'On'], {
 });
 
 /**
- * A user as it is created; a mail with a link to the first password follows.
+ * The body that creates a user. The platform then sends an email with a link for the first
+ * password.
  *
  * @example
  * const body: UserInput = { username: 'ann', entityId, scope: entityId, email, groups };
@@ -108,7 +109,8 @@ export const UserInput = closed(
 export type UserInput = Static<typeof UserInput>;
 
 /**
- * A user as it is edited: of the profile, what is left out is gone; address and groups stay.
+ * The body that replaces a user. Missing profile members are deleted; a missing email address and
+ * missing groups stay.
  *
  * @example
  * const body: UserReplacement = { ...user, familyName: 'Carter' };
@@ -131,7 +133,7 @@ export const UserReplacement = replacement(
 export type UserReplacement = Static<typeof UserReplacement>;
 
 /**
- * A user as it stands.
+ * A user, as the API returns it.
  *
  * @example
  * const user = (await response.json()) as UserView;
@@ -174,7 +176,7 @@ export const UserStatus = closed({ status }, 'Whether a user can sign in.');
 export type UserStatus = Static<typeof UserStatus>;
 
 /**
- * A predefined group of an organisation or of a merchant: users get it by its name.
+ * A predefined group of an organisation or of a merchant; users join it by its name.
  *
  * @example
  * const { items } = (await response.json()) as { items: Group[] };
@@ -200,7 +202,7 @@ export const Group = closed(
 export type Group = Static<typeof Group>;
 
 /**
- * What the list of groups is of, beside `limit` and `cursor`.
+ * The filters of the list of groups, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...groupFilters });
@@ -212,7 +214,7 @@ export const groupFilters = {
 };
 
 /**
- * What the list of users can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of users, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...userFilters });

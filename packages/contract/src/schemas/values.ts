@@ -1,9 +1,9 @@
-/** Schemas of the values that every chapter shares: identifiers, times, money, labels, pages. */
+/** Schemas of common values: identifiers, times, amounts, labels and pages. */
 import { amountMax, amountMin } from '@switchyard/money';
 import { type Static, type TEnum, type TSchema, Type } from 'typebox';
 
 /**
- * The database can hold no U+0000, so looking for one would be a fault and not an empty list.
+ * PostgreSQL text cannot contain U+0000, so a search for it would fail instead of finding nothing.
  *
  * @example
  * Type.String({ maxLength: 64, pattern: findable });
@@ -11,8 +11,8 @@ import { type Static, type TEnum, type TSchema, Type } from 'typebox';
 export const findable = '^[^\\u0000]*$';
 
 /**
- * The error codes that a schema gives to its faults, by JSON Schema keyword. `zero` stands for
- * `minimum` with the value 0. A keyword that is not named gets the general code of its kind.
+ * The error codes of a schema's faults, by JSON Schema keyword. `zero` means `minimum` with the
+ * value 0. Other keywords use the general code of their kind.
  *
  * @example
  * const codes: FieldCodes = { type: 'amount_invalid', zero: 'amount_zero' };
@@ -32,8 +32,8 @@ export function fieldCodes(codes: FieldCodes): { 'x-codes': FieldCodes } {
 }
 
 /**
- * A word out of a list. Unlike a bare enumeration it says that it is a text, so that a value of
- * another type and an unknown word are told apart.
+ * The schema of a word from a list. Unlike a plain enumeration it has the type string, so that a
+ * value of another type and an unknown word give different errors.
  *
  * @param words - the words, PascalCase
  * @param options - description and further annotations
@@ -49,7 +49,7 @@ export function wordOf<const Word extends string>(
 }
 
 /**
- * A UUID in its textual form (RFC 9562). The platform makes version 7.
+ * A UUID in its text form (RFC 9562). The platform makes version 7.
  *
  * @example
  * const schema = Type.Object({ merchantId: Uuid });
@@ -61,8 +61,8 @@ export const Uuid = Type.String({
 });
 
 /**
- * The form of a serial number on the housing of a terminal, wherever one is named. It holds no hyphen, which
- * parts make and model from it in a whole terminal serial number.
+ * The pattern of the serial number on a terminal. It has no hyphen, which separates make and model
+ * from the serial number in a full terminal serial number.
  *
  * @example
  * const schema = Type.Object({ serialNumber: Type.String(serialNumberForm) });
@@ -83,7 +83,7 @@ export const Timestamp = Type.String({
 });
 
 /**
- * An amount that a client sends, in minor units of its currency: 1 to 999 999 999 999.
+ * An amount of a request in minor units of its currency: 1 to 999 999 999 999.
  *
  * @example
  * const schema = Type.Object({ amount: Amount, currency: Currency });
@@ -102,7 +102,7 @@ export const Amount = Type.Integer({
 });
 
 /**
- * An amount in an answer, in minor units, zero included.
+ * An amount of a response in minor units; it can be zero.
  *
  * @example
  * const schema = Type.Object({ capturedAmount: AnswerAmount });
@@ -114,7 +114,7 @@ export const AnswerAmount = Type.Integer({
 });
 
 /**
- * An alphabetic ISO 4217 code. That the code is active is checked apart, with `isActiveCurrency`.
+ * An alphabetic ISO 4217 code. `isActiveCurrency` checks separately that the code is active.
  *
  * @example
  * const schema = Type.Object({ amount: Amount, currency: Currency });
@@ -126,7 +126,7 @@ export const Currency = Type.String({
   ...fieldCodes({ type: 'currency_unknown', pattern: 'currency_unknown' }),
 });
 
-/** `.` and `..` are no names in a path: clients and proxies take them away before we see them. */
+/** `.` and `..` are not allowed, because clients and proxies remove these path segments. */
 const clientIdentifierPattern = '^(?:\\.{3}|\\.{0,2}[A-Za-z0-9_:-])[A-Za-z0-9._:-]*$';
 
 const clientIdentifier = (description: string) =>
@@ -145,8 +145,8 @@ const clientIdentifier = (description: string) =>
   });
 
 /**
- * An identifier that a client makes: 1 to 64 characters of `A-Z a-z 0-9 . _ : -`, and neither `.` nor
- * `..`, which no address can name.
+ * An identifier that a client makes: 1 to 64 characters of `A-Z a-z 0-9 . _ : -`. It is not `.` or
+ * `..`, which cannot be part of a URL path.
  *
  * @example
  * const schema = Type.Object({ clientTransactionId: ClientIdentifier });
@@ -156,7 +156,8 @@ export const ClientIdentifier = clientIdentifier(
 );
 
 /**
- * The {@link ClientIdentifier} of a payment that is made; the header `Idempotency-Key` may name it instead.
+ * The {@link ClientIdentifier} of a new payment; the header `Idempotency-Key` can contain it
+ * instead.
  *
  * @example
  * const schema = Type.Object({ clientTransactionId: Type.Optional(PaymentIdentifier) });
@@ -165,7 +166,7 @@ export const PaymentIdentifier = clientIdentifier(
   'An identifier made by the client, unique for ever; a UUID is advised. Not `.` or `..`. Required, unless the header Idempotency-Key names the payment; both must agree.',
 );
 
-/** Keys of labels and metadata. */
+/** The keys of labels and metadata. */
 const annotationKey = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$' };
 
 /**
@@ -180,12 +181,12 @@ export const Labels = Type.Record(Type.String(), Type.String({ minLength: 1, max
   description: 'Short texts by which entities are found and grouped; at most 20.',
   examples: [{ region: 'north' }],
 });
-/** What the schema {@link Labels} describes. */
+/** The type of {@link Labels}. */
 export type Labels = Static<typeof Labels>;
 
 /**
  * Metadata of a transaction: at most 20 members, each a text of at most 256 characters. Card data
- * has no place in it and is refused.
+ * is refused.
  *
  * @example
  * const metadata: Metadata = { table: '12' };
@@ -196,11 +197,11 @@ export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 256 
   description: 'Texts of the client that are stored and given back; at most 20, never card data.',
   examples: [{ table: '12' }],
 });
-/** What the schema {@link Metadata} describes. */
+/** The type of {@link Metadata}. */
 export type Metadata = Static<typeof Metadata>;
 
 /**
- * The body of a refusal's list of faulty members.
+ * One faulty member in the body of a refusal.
  *
  * @example
  * const schema = Type.Array(FieldErrorSchema);
@@ -232,8 +233,8 @@ export function pageOf<Item extends TSchema>(item: Item) {
 }
 
 /**
- * A sum of amounts, in minor units. It is a text, since sums can be greater than the integers that
- * every JSON reader keeps whole.
+ * A sum of amounts in minor units. It is a text, because a sum can exceed the integers that every
+ * JSON parser reads exactly.
  *
  * @example
  * const captured = BigInt(sum.captured);

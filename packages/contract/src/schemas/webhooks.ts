@@ -1,4 +1,4 @@
-/** Schemas of webhooks: where events are sent, with which signatures, and what became of each of them. */
+/** Schemas of webhooks: endpoints, signatures and deliveries. */
 import { type Static, Type } from 'typebox';
 import { EventTypePattern } from '../events/index.ts';
 import { closed, identifier, replacement, shortText } from './provisioned.ts';
@@ -45,7 +45,7 @@ const challenge = Type.Optional(
 );
 
 /**
- * An endpoint as it is made.
+ * The body that creates an endpoint.
  *
  * @example
  * const body: WebhookEndpointInput = { url: 'https://shop.example/hooks', eventTypes: ['*'] };
@@ -54,7 +54,7 @@ export const WebhookEndpointInput = closed(
   { ...endpointInput, challenge },
   'An endpoint as it is made.',
 );
-/** What the schema {@link WebhookEndpointInput} describes. */
+/** The type of {@link WebhookEndpointInput}. */
 export type WebhookEndpointInput = Static<typeof WebhookEndpointInput>;
 
 const disabledReasons = ['Requested', 'Unverified', 'Gone', 'Unreachable'] as const;
@@ -116,7 +116,7 @@ const endpointFacts = {
 };
 
 /**
- * An endpoint as it is replaced: what is left out takes its default.
+ * The body that replaces an endpoint; missing members take their defaults.
  *
  * @example
  * const body = { ...endpoint, status: 'Disabled' };
@@ -126,7 +126,7 @@ export const WebhookEndpointReplacement = replacement(
   { endpointId, ...endpointFacts },
   'An endpoint as it is replaced.',
 );
-/** What the schema {@link WebhookEndpointReplacement} describes. */
+/** The type of {@link WebhookEndpointReplacement}. */
 export type WebhookEndpointReplacement = Static<typeof WebhookEndpointReplacement>;
 
 const endpoint = {
@@ -140,13 +140,13 @@ const endpoint = {
 };
 
 /**
- * Where an organisation has its events sent.
+ * An endpoint that receives the events of an organisation.
  *
  * @example
  * const { status } = (await response.json()) as WebhookEndpoint;
  */
 export const WebhookEndpoint = closed(endpoint, 'Where events are sent.');
-/** What the schema {@link WebhookEndpoint} describes. */
+/** The type of {@link WebhookEndpoint}. */
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
 const secret = Type.String({
@@ -155,7 +155,7 @@ const secret = Type.String({
 });
 
 /**
- * An endpoint that was just made.
+ * A newly created endpoint.
  *
  * @example
  * const { endpointId, secret } = (await response.json()) as CreatedWebhookEndpoint;
@@ -164,7 +164,7 @@ export const CreatedWebhookEndpoint = closed(
   { ...endpoint, secret },
   'An endpoint that was made, with its secret.',
 );
-/** What the schema {@link CreatedWebhookEndpoint} describes. */
+/** The type of {@link CreatedWebhookEndpoint}. */
 export type CreatedWebhookEndpoint = Static<typeof CreatedWebhookEndpoint>;
 
 /**
@@ -182,11 +182,11 @@ export const WebhookSecret = closed(
   },
   'The new keys of an endpoint.',
 );
-/** What the schema {@link WebhookSecret} describes. */
+/** The type of {@link WebhookSecret}. */
 export type WebhookSecret = Static<typeof WebhookSecret>;
 
 /**
- * What a test sends: an event of this type, marked as a test.
+ * The event of a test: its type, marked as a test.
  *
  * @example
  * const body: WebhookTest = { type: 'transaction.captured' };
@@ -205,11 +205,11 @@ export const WebhookTest = closed(
   },
   'What a test sends.',
 );
-/** What the schema {@link WebhookTest} describes. */
+/** The type of {@link WebhookTest}. */
 export type WebhookTest = Static<typeof WebhookTest>;
 
 /**
- * Which events are sent once more. Without a time: all since the last one that the endpoint took.
+ * The events to send again. Without a time: all events since the last accepted one.
  *
  * @example
  * const body: WebhookReplay = { from: '2026-03-01T00:00:00Z', to: '2026-03-02T00:00:00Z' };
@@ -221,11 +221,11 @@ export const WebhookReplay = closed(
   },
   'Which events are sent once more.',
 );
-/** What the schema {@link WebhookReplay} describes. */
+/** The type of {@link WebhookReplay}. */
 export type WebhookReplay = Static<typeof WebhookReplay>;
 
 /**
- * A replay that was begun, in positions of the feed.
+ * A started replay, in positions of the feed.
  *
  * @example
  * const { afterPosition, toPosition } = (await response.json()) as BegunWebhookReplay;
@@ -238,7 +238,7 @@ export const BegunWebhookReplay = closed(
   },
   'A replay that was begun.',
 );
-/** What the schema {@link BegunWebhookReplay} describes. */
+/** The type of {@link BegunWebhookReplay}. */
 export type BegunWebhookReplay = Static<typeof BegunWebhookReplay>;
 
 const attempt = closed(
@@ -282,17 +282,17 @@ const delivery = {
 };
 
 /**
- * One event on its way to one endpoint.
+ * One delivery of one event to one endpoint.
  *
  * @example
  * const { status, lastAttempt } = (await response.json()) as WebhookDelivery;
  */
 export const WebhookDelivery = closed(delivery, 'One event on its way to one endpoint.');
-/** What the schema {@link WebhookDelivery} describes. */
+/** The type of {@link WebhookDelivery}. */
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
 /**
- * A delivery with its tries.
+ * A delivery with its attempts.
  *
  * @example
  * const failed = log.filter(({ status }) => status === undefined || status >= 300);
@@ -307,11 +307,11 @@ export const WebhookDeliveryDetail = closed(
   },
   'A delivery with its tries.',
 );
-/** What the schema {@link WebhookDeliveryDetail} describes. */
+/** The type of {@link WebhookDeliveryDetail}. */
 export type WebhookDeliveryDetail = Static<typeof WebhookDeliveryDetail>;
 
 /**
- * What the list of deliveries can be narrowed by, beside `limit` and `cursor`.
+ * The filters of the list of deliveries, in addition to `limit` and `cursor`.
  *
  * @example
  * Type.Object({ ...pageQuery, ...webhookDeliveryFilters });

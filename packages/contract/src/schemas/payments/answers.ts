@@ -1,4 +1,4 @@
-/** What the platform answers to card payments. */
+/** The platform's responses to card payments. */
 import { type Static, Type } from 'typebox';
 import { addressChecks } from '../../address-verification.ts';
 import { responseCategories, retryAdvices } from '../../response-codes.ts';
@@ -24,7 +24,7 @@ import {
 } from './words.ts';
 
 /**
- * What the acquirer answered, in the platform's words. `code` is DE39 as it was received.
+ * The acquirer's response in the platform's terms. `code` is the received DE39.
  *
  * @example
  * if (transaction.response?.retry === 'OtherInterface') askToInsertCard();
@@ -41,7 +41,7 @@ export const ResponseSummary = Type.Object({
   ),
   retry: Type.Optional(wordOf(retryAdvices)),
 });
-/** What the schema {@link ResponseSummary} describes. */
+/** The type of {@link ResponseSummary}. */
 export type ResponseSummary = Static<typeof ResponseSummary>;
 
 /**
@@ -72,12 +72,12 @@ export const Operation = Type.Object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 });
-/** What the schema {@link Operation} describes. */
+/** The type of {@link Operation}. */
 export type Operation = Static<typeof Operation>;
 
 /**
- * One copy of a receipt: never an expiry, never a full card number. The cardholder's copy shows
- * the last four digits alone.
+ * One copy of a receipt, without an expiry date or a full card number. The cardholder's copy shows
+ * only the last four digits.
  *
  * @example
  * print(transaction.receipt?.cardholder);
@@ -115,7 +115,7 @@ export const ReceiptCopy = Type.Object({
     }),
   ),
 });
-/** What the schema {@link ReceiptCopy} describes. */
+/** The type of {@link ReceiptCopy}. */
 export type ReceiptCopy = Static<typeof ReceiptCopy>;
 
 const transactionMembers = {
@@ -197,7 +197,7 @@ const transactionMembers = {
 };
 
 /**
- * The answer to a sale and to every operation on it: the transaction as it stands now.
+ * The response to a sale and to every operation on it: the current transaction.
  *
  * @example
  * const transaction = (await response.json()) as Transaction;
@@ -206,11 +206,11 @@ const transactionMembers = {
 export const Transaction = Type.Object(transactionMembers, {
   description: 'A transaction as it stands now.',
 });
-/** What the schema {@link Transaction} describes. */
+/** The type of {@link Transaction}. */
 export type Transaction = Static<typeof Transaction>;
 
 /**
- * The answer to a capture, refund or cancel: the transaction, and the operation that was made.
+ * The response to a capture, refund or cancel: the transaction and the new operation.
  *
  * @example
  * const { operation } = (await response.json()) as OperationAnswer;
@@ -220,7 +220,7 @@ export const OperationAnswer = Type.Object(
   { ...transactionMembers, operation: Type.Optional(Operation) },
   { description: 'The transaction as it stands now, and the operation that was made.' },
 );
-/** What the schema {@link OperationAnswer} describes. */
+/** The type of {@link OperationAnswer}. */
 export type OperationAnswer = Static<typeof OperationAnswer>;
 
 /**
@@ -235,7 +235,7 @@ export const TransactionEvent = Type.Object({
   at: Timestamp,
   data: Type.Record(Type.String(), Type.Unknown(), { additionalProperties: true }),
 });
-/** What the schema {@link TransactionEvent} describes. */
+/** The type of {@link TransactionEvent}. */
 export type TransactionEvent = Static<typeof TransactionEvent>;
 
 /**
@@ -248,11 +248,11 @@ export const TransactionWithEvents = Type.Object(
   { ...transactionMembers, events: Type.Array(TransactionEvent) },
   { description: 'A transaction with all its events.' },
 );
-/** What the schema {@link TransactionWithEvents} describes. */
+/** The type of {@link TransactionWithEvents}. */
 export type TransactionWithEvents = Static<typeof TransactionWithEvents>;
 
 /**
- * What may be allowed: the kinds of operations, and `Confirm` while a sale awaits it.
+ * The possible operations, and `Confirm` while a sale awaits its confirmation.
  *
  * @example
  * const verb: AllowedVerb = 'Confirm';
@@ -262,8 +262,8 @@ export const allowedVerbs = [...operationKinds, 'Confirm'] as const;
 export type AllowedVerb = (typeof allowedVerbs)[number];
 
 /**
- * What one operation on a transaction could do now; `reason` is the code of the refusal. `Confirm`
- * is listed while the sale awaits it.
+ * Whether an operation on a transaction is possible now; `reason` is the code of the refusal.
+ * `Confirm` is listed while the sale awaits its confirmation.
  *
  * @example
  * const capture = allowed.operations.find((entry) => entry.operation === 'Capture');
@@ -275,11 +275,11 @@ export const AllowedOperation = Type.Object({
   currency: Currency,
   reason: Type.Optional(Type.String({ description: 'The error code of the refusal.' })),
 });
-/** What the schema {@link AllowedOperation} describes. */
+/** The type of {@link AllowedOperation}. */
 export type AllowedOperation = Static<typeof AllowedOperation>;
 
 /**
- * `GET …/{transactionId}/allowedoperations`: the first members speak of refund or cancel by web.
+ * `GET …/{transactionId}/allowedoperations`. The first members are about a refund or cancel by web.
  *
  * @example
  * const { allowed, maxAmount } = (await response.json()) as AllowedOperations;
@@ -292,7 +292,7 @@ export const AllowedOperations = Type.Object({
   reason: Type.Optional(Type.String({ description: 'The error code of the refusal.' })),
   operations: Type.Array(AllowedOperation),
 });
-/** What the schema {@link AllowedOperations} describes. */
+/** The type of {@link AllowedOperations}. */
 export type AllowedOperations = Static<typeof AllowedOperations>;
 
 /**
@@ -329,11 +329,12 @@ export const Batch = Type.Object({
   createdAt: Timestamp,
   completedAt: Type.Optional(Timestamp),
 });
-/** What the schema {@link Batch} describes. */
+/** The type of {@link Batch}. */
 export type Batch = Static<typeof Batch>;
 
 /**
- * The answer to a dry run of a capture of all: what would be captured. Nothing is stored.
+ * The response to a dry run of a capture of all: the captures that it would make. Nothing is
+ * stored.
  *
  * @example
  * const plan = (await response.json()) as CapturePlan;
@@ -352,7 +353,7 @@ export const CapturePlan = Type.Object({
     { description: 'The first 200 of `total`.' },
   ),
 });
-/** What the schema {@link CapturePlan} describes. */
+/** The type of {@link CapturePlan}. */
 export type CapturePlan = Static<typeof CapturePlan>;
 
 /**
@@ -366,5 +367,5 @@ export const Availability = Type.Object({
   offlineAdvised: Type.Boolean({ description: 'Whether a device should work offline.' }),
   links: Type.Array(Type.Object({ name: Type.String(), available: Type.Boolean() })),
 });
-/** What the schema {@link Availability} describes. */
+/** The type of {@link Availability}. */
 export type Availability = Static<typeof Availability>;

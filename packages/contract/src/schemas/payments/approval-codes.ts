@@ -5,7 +5,7 @@ import { Amount, Currency, fieldCodes, Timestamp, Uuid, wordOf } from '../values
 const strict = { additionalProperties: false } as const;
 
 /**
- * What makes an approval code stand or not: `Used` is a one-time code that has been used.
+ * The status of an approval code: `Used` is a one-time code that was used.
  *
  * @example
  * approvalCodeStatuses.includes('Revoked'); // true
@@ -15,8 +15,7 @@ export const approvalCodeStatuses = ['Active', 'Used', 'Expired', 'Revoked'] as 
 export type ApprovalCodeStatus = (typeof approvalCodeStatuses)[number];
 
 /**
- * An approval code as it is typed at a terminal. What is no code by its form is refused like one
- * that is wrong.
+ * An approval code as entered at a terminal. A code of the wrong form is refused like a wrong code.
  *
  * @example
  * const request: RefundRequest = { amount: 500, approvalCode: '48213907' };
@@ -46,8 +45,8 @@ const members = {
 };
 
 /**
- * `POST /payment/v1/approval-codes`. `maxAmount` and `currency` come together; a code with neither
- * approves any amount.
+ * `POST /payment/v1/approval-codes`. `maxAmount` and `currency` require each other; a code without
+ * them approves any amount.
  *
  * @example
  * const request: ApprovalCodeInput = { name: 'Shift lead', oneTime: true, maxAmount: 20000, currency: 'EUR' };
@@ -56,7 +55,7 @@ export const ApprovalCodeInput = Type.Object(members, {
   ...strict,
   description: 'A new approval code.',
 });
-/** What the schema {@link ApprovalCodeInput} describes. */
+/** The type of {@link ApprovalCodeInput}. */
 export type ApprovalCodeInput = Static<typeof ApprovalCodeInput>;
 
 const shown = {
@@ -72,17 +71,17 @@ const shown = {
 };
 
 /**
- * An approval code, without the code.
+ * An approval code, without its value.
  *
  * @example
  * if ((await response.json() as ApprovalCode).status === 'Active') tellTheShift();
  */
 export const ApprovalCode = Type.Object(shown, { description: 'An approval code.' });
-/** What the schema {@link ApprovalCode} describes. */
+/** The type of {@link ApprovalCode}. */
 export type ApprovalCode = Static<typeof ApprovalCode>;
 
 /**
- * An approval code with the code itself, which is shown this once.
+ * An approval code with its value, which is shown only once.
  *
  * @example
  * const { code } = (await response.json()) as NewApprovalCode;
@@ -91,5 +90,5 @@ export const NewApprovalCode = Type.Object(
   { ...shown, code: Type.String({ description: 'Shown this once.', examples: ['48213907'] }) },
   { description: 'An approval code with the code itself.' },
 );
-/** What the schema {@link NewApprovalCode} describes. */
+/** The type of {@link NewApprovalCode}. */
 export type NewApprovalCode = Static<typeof NewApprovalCode>;

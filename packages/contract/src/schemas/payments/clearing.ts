@@ -1,12 +1,18 @@
-/** Clearing files: captures that go to an acquirer as lines of a file, and how it acknowledges them. */
+/**
+ * Clearing files: captures that the platform sends as lines of a file, and their acknowledgement.
+ */
 import { type Static, Type } from 'typebox';
 import { AnswerAmount, Currency, SumAmount, Timestamp, Uuid, wordOf } from '../values.ts';
 
 const strict = { additionalProperties: false } as const;
 
 /**
- * What became of a clearing file: `Made` waits for the acquirer, `Acknowledged` is being settled,
- * `Settled` is done, `Rejected` was not taken at all: its lines go into the next one.
+ * The states of a clearing file.
+ *
+ * - `Made`: it waits for the acquirer.
+ * - `Acknowledged`: the settlement is running.
+ * - `Settled`: complete.
+ * - `Rejected`: the acquirer refused the whole file; its lines go into the next one.
  *
  * @example
  * clearingFileStates.includes('Settled'); // true
@@ -16,7 +22,7 @@ export const clearingFileStates = ['Made', 'Acknowledged', 'Settled', 'Rejected'
 export type ClearingFileState = (typeof clearingFileStates)[number];
 
 /**
- * What became of a line of a clearing file.
+ * The statuses of a line of a clearing file.
  *
  * @example
  * clearingLineStatuses.includes('Rejected'); // true
@@ -43,7 +49,7 @@ export const ClearingFileRequest = Type.Object(
   },
   { ...strict, description: 'Which captures go into a file.' },
 );
-/** What the schema {@link ClearingFileRequest} describes. */
+/** The type of {@link ClearingFileRequest}. */
 export type ClearingFileRequest = Static<typeof ClearingFileRequest>;
 
 /**
@@ -70,7 +76,7 @@ export const ClearingFile = Type.Object(
   },
   { description: 'A clearing file.' },
 );
-/** What the schema {@link ClearingFile} describes. */
+/** The type of {@link ClearingFile}. */
 export type ClearingFile = Static<typeof ClearingFile>;
 
 /**
@@ -92,11 +98,11 @@ export const ClearingFileLine = Type.Object(
   },
   { description: 'One capture of a clearing file.' },
 );
-/** What the schema {@link ClearingFileLine} describes. */
+/** The type of {@link ClearingFileLine}. */
 export type ClearingFileLine = Static<typeof ClearingFileLine>;
 
 /**
- * `PUT …/acknowledgement`: the text of the acquirer's acknowledgement, here or as `text/plain`.
+ * `PUT …/acknowledgement`: the text of the acquirer's acknowledgement, as JSON or as `text/plain`.
  *
  * @example
  * const request: ClearingAcknowledgementInput = { acknowledgement: text };
@@ -111,5 +117,5 @@ export const ClearingAcknowledgementInput = Type.Object(
   },
   { ...strict, description: 'What the acquirer says of a clearing file.' },
 );
-/** What the schema {@link ClearingAcknowledgementInput} describes. */
+/** The type of {@link ClearingAcknowledgementInput}. */
 export type ClearingAcknowledgementInput = Static<typeof ClearingAcknowledgementInput>;

@@ -1,4 +1,7 @@
-/** What a card sale is paid with: a typed card, a token, chip data, a track, or any of it encrypted. */
+/**
+ * The instrument of a card sale: an entered card, a token, chip data or a track, clear or
+ * encrypted.
+ */
 import { type Static, Type } from 'typebox';
 import { fieldCodes, wordOf } from '../values.ts';
 import { dukptSchemes, encryptedKinds } from './words.ts';
@@ -6,7 +9,7 @@ import { dukptSchemes, encryptedKinds } from './words.ts';
 const strict = { additionalProperties: false } as const;
 
 /**
- * Objects of a chip.
+ * Data objects of a chip.
  *
  * @example
  * const emvData: ChipObjects = '9F2701809F2608584FD385FA234BCC';
@@ -24,12 +27,12 @@ export const ChipObjects = Type.String({
     pattern: 'emv_data_invalid',
   }),
 });
-/** What the schema {@link ChipObjects} describes. */
+/** The type of {@link ChipObjects}. */
 export type ChipObjects = Static<typeof ChipObjects>;
 
 /**
- * A key serial number of DUKPT: 20 hexadecimal digits of TDES (16 where the leading FFFF is left
- * away), 24 of AES.
+ * A DUKPT key serial number: 20 hexadecimal digits for TDES (16 without the leading FFFF), 24 for
+ * AES.
  *
  * @example
  * const ksn: KeySerial = 'FFFF9876543210E00001';
@@ -40,12 +43,12 @@ export const KeySerial = Type.String({
     'The key serial number of the device: 20 hexadecimal digits of TDES DUKPT (ANSI X9.24-1), 24 of AES DUKPT (ANSI X9.24-3).',
   examples: ['FFFF9876543210E00001'],
 });
-/** What the schema {@link KeySerial} describes. */
+/** The type of {@link KeySerial}. */
 export type KeySerial = Static<typeof KeySerial>;
 
 /**
- * Card data that the device encrypted, in place of clear data. What it holds decides the entry
- * modes: `Track2` the modes of the stripe, `Emv` those of the chip, `Card` Keyed.
+ * Card data that the device encrypted. Its kind decides the possible entry modes: `Track2` the
+ * modes of the stripe, `Emv` the modes of the chip, `Card` Keyed.
  *
  * @example
  * const encrypted: EncryptedCardData = {
@@ -83,11 +86,11 @@ export const EncryptedCardData = Type.Object(
   },
   { ...strict, description: 'Card data that the device encrypted (DUKPT).' },
 );
-/** What the schema {@link EncryptedCardData} describes. */
+/** The type of {@link EncryptedCardData}. */
 export type EncryptedCardData = Static<typeof EncryptedCardData>;
 
 /**
- * Card data as it is typed in.
+ * Manually entered card data.
  *
  * @example
  * const card: Card = { number: '4111111111111111', expiryMonth: 3, expiryYear: 2030 };
@@ -125,12 +128,12 @@ export const Card = Type.Object(
   },
   { ...strict, description: 'Card data as it is typed in.' },
 );
-/** What the schema {@link Card} describes. */
+/** The type of {@link Card}. */
 export type Card = Static<typeof Card>;
 
 /**
- * How a cardholder is reached who orders by mail or telephone: an e-mail address, a telephone
- * number, or both.
+ * The contact of a cardholder for a mail or telephone order: an email address, a telephone number,
+ * or both.
  *
  * @example
  * const address: ContactAddress = { phone: '+33123456789' };
@@ -155,13 +158,13 @@ export const ContactAddress = Type.Object(
     ...fieldCodes({ minProperties: 'moto_contact_required' }),
   },
 );
-/** What the schema {@link ContactAddress} describes. */
+/** The type of {@link ContactAddress}. */
 export type ContactAddress = Static<typeof ContactAddress>;
 
 /**
- * What is paid with: exactly one of `card`, `token` (both with Keyed), `emvData` (with the chip
- * modes), `track2` (with the modes of the stripe) and `encrypted` in place of any of them. `address`
- * may stand beside it.
+ * The payment instrument. It contains exactly one of `card`, `token` (both with Keyed), `emvData`
+ * (with the chip modes), `track2` (with the stripe modes) and `encrypted`, which can replace each
+ * of them. `address` is an additional member.
  *
  * @example
  * const instrument: Instrument = { token: 'tok_5R2…' };
@@ -203,5 +206,5 @@ export const Instrument = Type.Object(
     ...fieldCodes({ minProperties: 'instrument_invalid' }),
   },
 );
-/** What the schema {@link Instrument} describes. */
+/** The type of {@link Instrument}. */
 export type Instrument = Static<typeof Instrument>;

@@ -1,11 +1,11 @@
-/** Offline sales: what a terminal tells of a sale that it approved alone, and the gaps in its count. */
+/** Offline sales: the data of a sale that a terminal approved alone, and gaps in its numbers. */
 import { type Static, Type } from 'typebox';
 import { serialNumberForm, Timestamp, Uuid, wordOf } from '../values.ts';
 
 const strict = { additionalProperties: false } as const;
 
 /**
- * Why a sale was made without the platform.
+ * Why a sale was made offline.
  *
  * @example
  * const reason: OfflineReason = 'NoConnection';
@@ -27,7 +27,7 @@ const serialNumber = Type.String({
 });
 
 /**
- * The greatest count of a terminal, as tag 9F41 can hold it.
+ * The highest terminal sequence number, limited by tag 9F41.
  *
  * @example
  * const next = terminalSequence === terminalSequenceMax ? 1 : terminalSequence + 1;
@@ -35,7 +35,7 @@ const serialNumber = Type.String({
 export const terminalSequenceMax = 99_999_999;
 
 /**
- * What a terminal tells of a sale that it approved without the platform.
+ * The data of a sale that the terminal approved without the platform.
  *
  * @example
  * const offlineData: OfflineData = {
@@ -63,11 +63,11 @@ export const OfflineData = Type.Object(
   },
   { ...strict, description: 'How, when and why a sale was approved without the platform.' },
 );
-/** What the schema {@link OfflineData} describes. */
+/** The type of {@link OfflineData}. */
 export type OfflineData = Static<typeof OfflineData>;
 
 /**
- * Numbers that a terminal has counted and not uploaded: sales that may still lie in it.
+ * Terminal sequence numbers that were not uploaded: the terminal may still store these sales.
  *
  * @example
  * for (const { firstMissing, lastMissing } of page.items) ask(terminal, firstMissing, lastMissing);
@@ -89,5 +89,5 @@ export const OfflineGap = Type.Object(
   },
   { description: 'Offline sales of a terminal that were counted and never uploaded.' },
 );
-/** What the schema {@link OfflineGap} describes. */
+/** The type of {@link OfflineGap}. */
 export type OfflineGap = Static<typeof OfflineGap>;

@@ -1,4 +1,4 @@
-/** What clients send for card payments. */
+/** The requests of card payments. */
 import { amountMax } from '@switchyard/money';
 import { type Static, Type } from 'typebox';
 import {
@@ -22,7 +22,7 @@ export * from './instrument.ts';
 const strict = { additionalProperties: false } as const;
 
 /**
- * Parts of the amount of a sale, in its minor units.
+ * Parts of the amount of a sale, in minor units of its currency.
  *
  * @example
  * const amounts: AmountParts = { tip: 200 };
@@ -36,11 +36,11 @@ export const AmountParts = Type.Object(
       'Parts of amount, which holds them: a tip, and cash that is handed out. Of a chip sale, cashback is tag 9F03.',
   },
 );
-/** What the schema {@link AmountParts} describes. */
+/** The type of {@link AmountParts}. */
 export type AmountParts = Static<typeof AmountParts>;
 
 /**
- * The order that is paid.
+ * The order that the customer pays.
  *
  * @example
  * const order: Order = { orderId: '4711', orderDescription: 'Table 12' };
@@ -56,14 +56,14 @@ export const Order = Type.Object(
   },
   { ...strict, description: 'The order that is paid.' },
 );
-/** What the schema {@link Order} describes. */
+/** The type of {@link Order}. */
 export type Order = Static<typeof Order>;
 
-/** The shortest and the longest time that a sale may await its confirmation, seconds. */
+/** The shortest and longest confirmation time of a sale, in seconds. */
 const confirmWithinMin = 5;
 const confirmWithinMax = 120;
 
-/** Zero belongs to a verification of the card alone; the rest of the rule is not the schema's. */
+/** Zero is only valid for a card verification; the server checks the rest of this rule. */
 const SaleAmount = Type.Integer({
   minimum: 0,
   maximum: amountMax,
@@ -186,11 +186,11 @@ export const ProcessRequest = Type.Object(
   },
   { ...strict, description: 'A card sale.' },
 );
-/** What the schema {@link ProcessRequest} describes, with the identifier that names the sale. */
+/** The type of {@link ProcessRequest}, with the identifier of the sale. */
 export type ProcessRequest = Static<typeof ProcessRequest> & { clientTransactionId: string };
 
 /**
- * `POST …/{transactionId}/confirm`: the till has heard of the approval and goes on.
+ * `POST …/{transactionId}/confirm`: the till received the approval and completes the sale.
  *
  * @example
  * const request: ConfirmRequest = {};
@@ -199,7 +199,7 @@ export const ConfirmRequest = Type.Object(
   {},
   { ...strict, description: 'A confirmation of a sale that awaits one; it has no members.' },
 );
-/** What the schema {@link ConfirmRequest} describes. */
+/** The type of {@link ConfirmRequest}. */
 export type ConfirmRequest = Static<typeof ConfirmRequest>;
 
 const operationMembers = {
@@ -210,7 +210,7 @@ const operationMembers = {
 };
 
 /**
- * `POST …/{transaction_id}/capture`; without `amount` all that is left.
+ * `POST …/{transaction_id}/capture`; without `amount` the whole remaining amount.
  *
  * @example
  * const request: CaptureRequest = { amount: 500, final: true };
@@ -224,11 +224,11 @@ export const CaptureRequest = Type.Object(
   },
   { ...strict, description: 'A capture; without amount all that is left.' },
 );
-/** What the schema {@link CaptureRequest} describes. */
+/** The type of {@link CaptureRequest}. */
 export type CaptureRequest = Static<typeof CaptureRequest>;
 
 /**
- * `POST …/{transaction_id}/refund`; without `amount` all that is left.
+ * `POST …/{transaction_id}/refund`; without `amount` the whole remaining amount.
  *
  * @example
  * const request: RefundRequest = { amount: 500, clientOperationId: 'refund-1' };
@@ -237,7 +237,7 @@ export const RefundRequest = Type.Object(operationMembers, {
   ...strict,
   description: 'A refund; without amount all that is left.',
 });
-/** What the schema {@link RefundRequest} describes. */
+/** The type of {@link RefundRequest}. */
 export type RefundRequest = Static<typeof RefundRequest>;
 
 /**
@@ -261,12 +261,11 @@ export const CancelRequest = Type.Object(
   },
   { ...strict, description: 'A void or a reversal.' },
 );
-/** What the schema {@link CancelRequest} describes. */
+/** The type of {@link CancelRequest}. */
 export type CancelRequest = Static<typeof CancelRequest>;
 
 /**
- * `POST …/{transactionId}/refundbyweb`: refund where something captured is left to refund, else
- * cancel.
+ * `POST …/{transactionId}/refundbyweb`: a refund if a captured amount remains, otherwise a cancel.
  *
  * @example
  * const request: RefundByWebRequest = { amount: 500 };
@@ -275,11 +274,11 @@ export const RefundByWebRequest = Type.Object(
   { amount: Type.Optional(Amount), clientOperationId: Type.Optional(ClientIdentifier) },
   { ...strict, description: 'A refund or cancel by web; the platform chooses which.' },
 );
-/** What the schema {@link RefundByWebRequest} describes. */
+/** The type of {@link RefundByWebRequest}. */
 export type RefundByWebRequest = Static<typeof RefundByWebRequest>;
 
 /**
- * The most items that one capture of all names.
+ * The limit of items in one capture of all.
  *
  * @example
  * if (items.length > captureAllItemsMax) split(items);
@@ -287,9 +286,9 @@ export type RefundByWebRequest = Static<typeof RefundByWebRequest>;
 export const captureAllItemsMax = 5_000;
 
 /**
- * `POST /payment/v1/transactions/captureall`. With `items` it captures those, else every
- * authorised transaction that the other members select and of which something is open. What is named
- * has to be selected, too.
+ * `POST /payment/v1/transactions/captureall`. With `items` it captures those. Without them it
+ * captures every authorized transaction that matches the other members and has an open amount.
+ * Items must also match the other members.
  *
  * @example
  * const request: CaptureAllRequest = { currency: 'EUR', dryRun: true };
@@ -321,5 +320,5 @@ export const CaptureAllRequest = Type.Object(
   },
   { ...strict, description: 'A capture of all, or of many, authorised transactions.' },
 );
-/** What the schema {@link CaptureAllRequest} describes. */
+/** The type of {@link CaptureAllRequest}. */
 export type CaptureAllRequest = Static<typeof CaptureAllRequest>;

@@ -1,9 +1,10 @@
-/** The end of an operation that no acquirer will answer, as somebody decides it. */
+/** The manual end of an operation that the acquirer will not answer. */
 import { type Static, Type } from 'typebox';
 import { fieldCodes, wordOf } from '../values.ts';
 
 /**
- * `POST /payment/v1/transactions/{transactionId}/operations/{number}/resolve`: ends an operation by hand.
+ * `POST /payment/v1/transactions/{transactionId}/operations/{number}/resolve`: ends an operation
+ * manually.
  *
  * @example
  * const request: OperationResolveRequest = { outcome: 'Failed', note: 'Not in their books of 21 November.' };
@@ -25,5 +26,5 @@ export const OperationResolveRequest = Type.Object(
   },
   { additionalProperties: false, description: 'What became of an operation that has no answer.' },
 );
-/** What the schema {@link OperationResolveRequest} describes. */
+/** The type of {@link OperationResolveRequest}. */
 export type OperationResolveRequest = Static<typeof OperationResolveRequest>;

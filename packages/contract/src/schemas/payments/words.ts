@@ -1,8 +1,8 @@
-/** The words of card payments: states, kinds, modes and event types. */
+/** The enumerations of card payments: states, kinds, modes and event types. */
 
 /**
- * The states of a transaction. Where conditions overlap, the platform names the first that holds
- * of: Reversing, Reversed, Declined, Failed, Stored, Received, Expired, Cancelled, Refunded,
+ * The states of a transaction. If several conditions hold, the state is the first of this list:
+ * Reversing, Reversed, Declined, Failed, Stored, Received, Expired, Cancelled, Refunded,
  * PartiallyRefunded, Captured, PartiallyCaptured, Authorized.
  *
  * @example
@@ -33,8 +33,8 @@ export const transactionStates = [
 export type TransactionState = (typeof transactionStates)[number];
 
 /**
- * The kinds of operations on a transaction. `Cancel` is a void (cancelReason Functional),
- * `Reversal` takes the whole sale back (cancelReason Technical, or the platform itself).
+ * The kinds of operations on a transaction. `Cancel` is a void (cancelReason Functional).
+ * `Reversal` reverses the whole sale (cancelReason Technical, or by the platform itself).
  *
  * @example
  * const kind: OperationKind = 'Capture';
@@ -87,7 +87,7 @@ export const transactionEventTypes = [
 export type TransactionEventType = (typeof transactionEventTypes)[number];
 
 /**
- * How the card was read. `FallbackMagStripe` is the stripe of a card whose chip could not be read.
+ * How the card was read. `FallbackMagStripe` is the stripe of a card with an unreadable chip.
  *
  * @example
  * const entryMode: EntryMode = 'ContactlessChip';
@@ -104,7 +104,7 @@ export const entryModes = [
 export type EntryMode = (typeof entryModes)[number];
 
 /**
- * How an order came that was not made in the shop.
+ * How a customer placed an order outside the store.
  *
  * @example
  * const orderChannel: OrderChannel = 'TelephoneOrder';
@@ -124,7 +124,7 @@ export const captureModes = ['Immediate', 'Deferred'] as const;
 export type CaptureMode = (typeof captureModes)[number];
 
 /**
- * What a sale of no amount is for: a look at the card.
+ * The purpose of a sale with amount 0: a card verification.
  *
  * @example
  * const purpose: SalePurpose = 'AccountVerification';
@@ -155,7 +155,7 @@ export const dukptSchemes = ['DukptTdes', 'DukptAes'] as const;
 export type DukptSchemeName = (typeof dukptSchemes)[number];
 
 /**
- * What encrypted card data holds.
+ * The kinds of encrypted card data.
  *
  * @example
  * const of: EncryptedKind = 'Track2';
