@@ -1,4 +1,4 @@
-// Tells people what no rule can settle: by the log and by metrics, never with what was paid with.
+// Reports QR payments that need manual review, in the log and in metrics, without payment data.
 import type { Database, Log, Metrics } from '../platform/index.ts';
 import type { QrKey } from './model.ts';
 
@@ -11,7 +11,7 @@ export type AlarmReason =
 
 export type Alarms = {
   raise(reason: AlarmReason, of: QrKey): void;
-  /** A payment came to an end, or was refused at the beginning. */
+  /** Counts a payment that has reached a final status. */
   count(outcome: string): void;
 };
 

@@ -1,4 +1,4 @@
-// Has a provider asked how the refunds stand that it has never answered: its word counts, as any other.
+// Asks the provider for the status of refunds that it has not answered, and stores the answer.
 import { refuse } from '@switchyard/contract';
 import { refOf } from './ask.ts';
 import type { QrDeps } from './deps.ts';
@@ -7,10 +7,10 @@ import { settleRefund } from './refund-end.ts';
 import { unansweredRefunds } from './refund-unanswered.ts';
 import { settle } from './settle.ts';
 
-/** Calls at once; whoever has more of them asks again. */
+/** The maximum number of status calls in one request; the operator repeats it for the rest. */
 const askedMax = 8;
 
-/** @returns whether the provider has said anything about it */
+/** @returns whether the provider gave a usable answer about the refund */
 async function askOne(
   deps: QrDeps,
   found: LoadedQr,
@@ -44,9 +44,9 @@ async function askOne(
 }
 
 /**
- * The payment as it stands then: held as before where the provider says that it knows of none.
+ * Returns the payment after the answers. It stays on hold if the provider does not know the refund.
  *
- * @throws Refusal provider_timeout where it says nothing at all
+ * @throws Refusal provider_timeout if the provider gives no usable answer
  */
 export async function askHeldRefunds(
   deps: QrDeps,

@@ -1,4 +1,4 @@
-// Asks a provider about what is open of a payment, and makes what it says durable.
+// Sends the open requests of a payment to its provider and stores the answers.
 import { type CancelReason, defined } from '@switchyard/contract';
 import { answerMs, cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
@@ -15,7 +15,7 @@ import { settle, settleReport } from './settle.ts';
 import { endAlone, isLive } from './state.ts';
 import { ended, isOpen, leaseMs, openCancels, pauseMs, type Step } from './step.ts';
 
-/** Questions in a row without an answer from which on somebody is told. */
+/** The server raises an alarm after each series of this many polls without an answer. */
 const alarmAfter = 8;
 
 export function refOf({ row }: LoadedQr): ProviderPaymentRef {
@@ -42,7 +42,7 @@ export function toldBy(answer: PaymentAnswer): Told {
   };
 }
 
-/** Nothing was said: the next question waits longer, and a payment does not wait for ever. */
+/** Handles a missing answer: the next poll waits longer, and a payment ends at a fixed time. */
 async function unanswered(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   const now = deps.clock.now();
   const { row, operations } = loaded;
@@ -65,7 +65,7 @@ async function unanswered(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   return loaded;
 }
 
-/** By when a payment that is to end has ended, whether or not its provider says so. */
+/** The time at which a payment with an open cancel ends, even without the provider's answer. */
 function endBy({ row, operations }: LoadedQr): number {
   const begun = operations.filter((each) => each.kind === 'Cancel' && isOpen(each));
   const last = Math.max(row.expiresAt, ...begun.map((each) => Date.parse(each.createdAt)));
@@ -78,7 +78,7 @@ function lastDue(loaded: LoadedQr, now: number): number {
   return end > now ? end : Number.POSITIVE_INFINITY;
 }
 
-/** The terminal is told that it is over, while the provider goes on being asked. */
+/** Ends the payment for the terminal, while the server continues to poll the provider. */
 function endStep(standing: LoadedQr, at: number): Step | undefined {
   const { position } = standing.row;
   if (!isLive(position) || position.ending === null) return undefined;
@@ -111,8 +111,8 @@ async function giveUp(
 }
 
 /**
- * The provider does not cancel, and the consumer may go on: nothing was ended. Only while the first
- * caller waits for it: whoever was told later that it is on its way counts on it.
+ * Declines the open cancels after the provider refused them; the consumer may still pay. After
+ * `answerMs` this is not possible: the client already has the answer that the cancel is pending.
  */
 function refuseStep(
   standing: LoadedQr,
@@ -128,7 +128,7 @@ function refuseStep(
   return { at, type: 'qr.cancel_failed', changes: { ending: null }, data: failure, operations };
 }
 
-/** A second call behind the first one: nobody else is to begin with it meanwhile. */
+/** Sends a second call after the first one, under a lease that keeps other processes away. */
 async function askBehind<Answer>(
   deps: QrDeps,
   { row }: LoadedQr,
@@ -141,7 +141,7 @@ async function askBehind<Answer>(
 const statusBehind = (deps: QrDeps, loaded: LoadedQr) =>
   askBehind(deps, loaded, () => deps.providers.status(refOf(loaded)));
 
-/** What a cancel was answered: how the payment stands then. */
+/** Applies the answer to a cancel and returns the payment after it. */
 async function cancelled(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -153,7 +153,7 @@ async function cancelled(
   if (!isPaid || standing.row.position.paid > 0) {
     return settleReport(deps, standing, { said: status, failure, providerTransactionId });
   }
-  // How much was paid is not said here, and nobody takes it for what was asked.
+  // The answer to a cancel has no paid amount, and the server does not assume the requested amount.
   const state = await statusBehind(deps, standing);
   const isSaid = state.outcome === 'Answered' && isEnd(state.status);
   return isSaid ? settleReport(deps, standing, toldBy(state)) : unanswered(deps, standing);
@@ -165,10 +165,10 @@ function reasonOf(loaded: LoadedQr): CancelReason {
   return causes.includes('Unknown') ? 'Unknown' : 'Expired';
 }
 
-/** Of a first call whose caller waits for its answer: nobody was told anything yet. */
+/** Set for the first call, while the client still waits for its answer. */
 export type AskOptions = { readonly isFirst?: true };
 
-/** Asks for the open cancel of a payment. */
+/** Sends the open cancel of a payment to its provider. */
 export async function askCancel(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -180,7 +180,7 @@ export async function askCancel(
     case 'Answered':
       return cancelled(deps, loaded, answer);
     case 'NotFound':
-      // It never came there, and the cancel is remembered.
+      // The payment never reached the provider, and the provider remembers the cancel.
       return settleReport(deps, loaded, { said: 'Cancelled' });
     case 'Refused': {
       if (answer.reason === 'signature') return unanswered(deps, loaded);
@@ -200,7 +200,7 @@ export async function askCancel(
   }
 }
 
-/** Nobody has said what becomes of a refund: it is asked for again, and one day by nobody any more. */
+/** Handles a refund without a decision: the server retries it, up to a time limit. */
 async function refundUnanswered(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -217,7 +217,7 @@ async function refundUnanswered(
 
 type RefundAnswer = Awaited<ReturnType<Providers['refund']>>;
 
-/** What becomes of a refund by what its provider says. */
+/** Applies the provider's answer to a refund. */
 async function refundAnswered(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -239,7 +239,7 @@ async function refundAnswered(
       return settleRefund(deps, loaded, operationId, { said: status, failure, providerRefundId });
     }
     case 'Refused': {
-      // Who was asked how it stands has refused the question, and not the refund.
+      // The provider refused the status call or the signature, and not the refund.
       const isOfQuestion = details.acknowledged === true || answer.reason === 'signature';
       if (isOfQuestion) return refundUnanswered(deps, loaded, operation);
       const failure = { code: answer.code ?? 'refused', ...(answer.text && { text: answer.text }) };
@@ -249,7 +249,8 @@ async function refundAnswered(
       if (details.acknowledged === true) {
         const { acknowledged: _was, ...rest } = details;
         const forgotten = { ...operation, details: rest };
-        // One that is taken in and forgotten again and again would be asked for without end.
+        // Without this limit the server would retry forever if the provider always forgets the
+        // refund.
         if (isStale(forgotten, deps.clock.now())) return refundUnanswered(deps, loaded, forgotten);
         return settleRefund(deps, loaded, operationId, { said: 'Forgotten' });
       }
@@ -262,7 +263,7 @@ async function refundAnswered(
   }
 }
 
-/** Asks for one open refund, or how it stands where the provider works on it. */
+/** Requests one open refund, or its status if the provider has acknowledged it. */
 export async function askRefund(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -284,14 +285,15 @@ export async function askRefund(
   if (!isRefused || isAcknowledged || isFirst === true) {
     return refundAnswered(deps, loaded, operation, answer);
   }
-  // It may have been made when it was asked for before, and its answer lost: the repetition was refused.
+  // The provider may refuse a repetition because an earlier call made the refund and its answer was
+  // lost.
   const state = await askBehind(deps, loaded, ask);
   if (state.outcome === 'NotFound') return refundAnswered(deps, loaded, operation, answer);
   if (state.outcome === 'Answered') return refundAnswered(deps, loaded, operation, state);
   return refundUnanswered(deps, loaded, operation);
 }
 
-/** Whoever tells its picture with every answer tells nothing new by it. */
+/** Removes a display that the terminal already shows, so that it does not count as a change. */
 async function withNews(
   { store }: QrDeps,
   { row }: LoadedQr,
@@ -304,7 +306,7 @@ async function withNews(
   return type === display.type && data === display.data ? rest : answer;
 }
 
-/** Asks how a payment stands that nothing was heard of. */
+/** Asks the provider for the status of a payment. */
 export async function askStatus(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   const answer = await deps.providers.status(refOf(loaded));
   if (answer.outcome === 'Answered') {
@@ -312,7 +314,7 @@ export async function askStatus(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
     return standing === loaded ? unchanged(deps, loaded, answer) : standing;
   }
   if (answer.outcome === 'NotFound') {
-    // It never came there, and may still come: a cancel is remembered there, and ends it.
+    // The payment may still reach the provider; the provider remembers the cancel and ends it then.
     const how = { at: deps.clock.now(), newId: deps.ids.uuid, cause: 'Unknown' as const };
     const standing = await settle(deps, loaded, (each) => endingStep(each, how));
     return openCancels(standing).length > 0 ? askCancel(deps, standing) : standing;
@@ -320,7 +322,7 @@ export async function askStatus(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
   return unanswered(deps, loaded);
 }
 
-/** It stands as it stood: the provider says when to ask again, or its events tell, until the expiry. */
+/** Schedules the next poll of an unchanged payment, at the latest at its expiry. */
 async function unchanged(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -336,7 +338,7 @@ async function unchanged(
 
 const endReasons = { Expiry: 'Expired', Unknown: 'NotFound' } as const;
 
-/** Nobody is to pay any more: the provider is told, and has the last word for a while. */
+/** Begins a cancel because the time to pay is over or the provider does not know the payment. */
 export function endingStep(
   standing: LoadedQr,
   { at, newId, cause }: { at: number; newId: () => string; cause: 'Expiry' | 'Unknown' },

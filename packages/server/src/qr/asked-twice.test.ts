@@ -1,4 +1,4 @@
-// What whoever asks is told where the database goes away behind the intent, and who waits for the first answer.
+// Tests replays when the database fails after the intent, and while the first call still runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type QrRequest, Refusal } from '@switchyard/contract';
@@ -26,13 +26,13 @@ const request: QrRequest = {
   paymentAmount: { amount: 500, currency: 'EUR' },
 };
 
-/** As where no connection is to be had: nothing of this statement was done. */
+/** The error of a missing database connection: the statement had no effect. */
 const lost = () =>
   new Refusal('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
   });
 
-/** One payment at most, in memory, and a database that takes so many commits. */
+/** A payment in memory, and a database that accepts a limited number of commits. */
 function world(commitsLeft = Number.POSITIVE_INFINITY) {
   let now = startedAt;
   let left = commitsLeft;
@@ -92,7 +92,7 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     assert.ok(loaded !== undefined);
     return loaded;
   }
-  /** What another process does to the payment. */
+  /** Simulates a change of the payment by another process. */
   function elsewhere({ type, data }: Pick<StoredEvent, 'type' | 'data'>, paid = 0): void {
     const { row, operations } = payment();
     const { status } = data;
@@ -110,7 +110,7 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
       now += ms;
     },
     looks: () => looks,
-    /** The first request runs in another process, whose provider takes its time. */
+    /** Starts the first request in another process, where the provider does not answer yet. */
     async asksElsewhere() {
       const reached = Promise.withResolvers<void>();
       const create = () => new Promise(() => reached.resolve());

@@ -1,4 +1,4 @@
-// What a refusal for the state of a payment carries: how it stands, and what it still allows. Pure.
+// Builds the problem members of a refusal: the transaction and its allowed operations. Pure.
 import type { AllowedOperation } from '@switchyard/contract';
 import { operationsMax } from './deps.ts';
 import type { LoadedQr, QrRow } from './model.ts';
@@ -17,24 +17,24 @@ function allowedOf({ position, operationCount }: QrRow, operation: Verb): Allowe
   });
   const verdict = judgeVerb(position, operation);
   if (!verdict.allowed) return refused(verdict.reason);
-  // It would succeed and change nothing.
+  // A cancel would succeed and change nothing.
   if (verdict.mode === 'Nothing') return refused('already_cancelled');
   if (operationCount >= operationsMax) return refused('event_limit_reached');
-  // All of it, whatever the provider makes of it.
+  // A cancel is always for the full amount.
   if (verdict.mode === 'Send') return { operation, allowed: true, maxAmount: amount, currency };
   const { maxAmount } = verdict;
   if (maxAmount === 0) return refused('already_refunded');
   return { operation, allowed: true, maxAmount, currency };
 }
 
-/** The transaction of a problem. */
+/** The `transaction` member of a problem. */
 export const transactionOf = ({ row }: LoadedQr) => ({
   transactionId: row.transactionId,
   clientTransactionId: row.clientTransactionId,
   state: row.status,
 });
 
-/** The members of a problem whose reason is the state of the payment. */
+/** The members of a problem that the state of the payment causes. */
 export const conflictOf = (loaded: LoadedQr) => ({
   transaction: transactionOf(loaded),
   allowedOperations: verbs.map((verb) => allowedOf(loaded.row, verb)),

@@ -1,4 +1,4 @@
-// The story of a QR payment's beginning: who and where, the intent, the provider, its answer.
+// Creates a QR payment: stores the intent, calls the provider and stores its answer.
 import { defined, type QrRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime, withUnknownOutcome } from '../platform/index.ts';
@@ -33,7 +33,7 @@ function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal 
 }
 
 /**
- * Begins a QR payment, or tells the one again that has the identifier.
+ * Creates a QR payment, or returns the payment that already has the identifier.
  *
  * @throws Refusal of the fields, the configuration or the identifier; provider_unavailable
  */
@@ -68,7 +68,7 @@ export async function createPayment(
   return { loaded, replayed: taken };
 }
 
-/** Whatever would refuse it now: who has the identifier already is told again. */
+/** A replay returns the stored payment, even if the server would refuse a new payment now. */
 async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   const { facts, terminal } = wanted;
   let at: { service: PickedService; place: Place };
@@ -104,7 +104,11 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   return { loaded, replayed: false };
 }
 
-/** One identifier must never lead to two payments. @throws Refusal client_id_invalid */
+/**
+ * Refuses a client identifier that is the server's identifier of another payment.
+ *
+ * @throws Refusal client_id_invalid
+ */
 async function refuseServerId(deps: QrDeps, key: Key): Promise<void> {
   const { organizationId, clientTransactionId } = key;
   if (!maybeServerId(clientTransactionId)) return;
@@ -186,7 +190,7 @@ function intentOf(
     providerEvents: 0,
     looks: 0,
     expiresAt: now + deps.payWithinMs,
-    // Whoever dies before the answer leaves it to the next look.
+    // If the process crashes before the answer, the next poll continues the payment.
     dueAt: now + answerMs + graceMs,
     facts,
     createdAt: iso,
@@ -194,10 +198,10 @@ function intentOf(
   };
 }
 
-/** Shorter ones could be any word. */
+/** Shorter codes could match ordinary words in the text. */
 const scannedCharsLeast = 6;
 
-/** What was scanned is kept nowhere, also where the provider says it again. */
+/** Masks the scanned code in the provider's answer, because the server must not store it. */
 function hidden<Words extends object>(words: Words, scanned: string): Words {
   if (scanned.length < scannedCharsLeast) return words;
   const clean = Object.entries(words).map(([name, value]: [string, unknown]) => {
@@ -207,7 +211,7 @@ function hidden<Words extends object>(words: Words, scanned: string): Words {
   return Object.fromEntries(clean) as Words;
 }
 
-/** Asks the provider for the payment whose intent is durable, and makes the answer durable. */
+/** Creates the payment at the provider after the intent is durable, and stores the answer. */
 async function ask(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -217,7 +221,7 @@ async function ask(
   const { row } = loaded;
   const { scannedPaymentId } = request;
   const { amount, currency } = row.position;
-  // A process that was stopped in between must not begin what others have ended.
+  // A process that was paused must not create a payment that another process has ended.
   const isLate = deps.clock.now() > Date.parse(row.createdAt) + graceMs;
   const answer = isLate
     ? ({ outcome: 'NotSent', reason: 'timed_out' } as const)
@@ -247,7 +251,7 @@ async function ask(
     case 'Refused': {
       const { code = 'refused', text, reason, status } = answer;
       const failure = withoutScanned({ code, ...defined({ text }) });
-      // Not the payment was refused there, but whoever asks, or the address.
+      // The provider refused the signature or the address, and not the payment.
       const isOurs = reason === 'signature' || nobodysStatuses.has(status);
       const said = isOurs ? 'Failed' : 'Declined';
       return settleReport(deps, loaded, { said, failure }, { answered });
@@ -261,12 +265,12 @@ async function ask(
   }
 }
 
-/** It may stand at the provider: it is asked how it stands, from now on. */
+/** The payment may exist at the provider, so the server polls its status from now on. */
 function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   return settle(deps, loaded, ({ row, operations }) => {
     const at = deps.clock.now();
     const soon = at + 1000;
-    // Its events were faster, or it is to end: somebody else is asking already.
+    // After a provider event or a cancel, the next poll is already scheduled.
     const isMoved = row.position.phase !== 'Created' || operations.some(isOpen);
     return {
       at,
@@ -278,7 +282,7 @@ function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   });
 }
 
-/** Whether whoever asked first still waits: nothing was answered, and there is time left for it. */
+/** Whether the first caller still waits: it has no answer, and its time is not over. */
 async function isAsked({ store, dueClock }: QrDeps, { row, news }: LoadedQr): Promise<boolean> {
   const createdAt = Date.parse(row.createdAt);
   if (dueClock.hasPassed(createdAt + answerMs + graceMs, createdAt)) return false;
@@ -286,8 +290,8 @@ async function isAsked({ store, dueClock }: QrDeps, { row, news }: LoadedQr): Pr
 }
 
 /**
- * Waits while the first request with the identifier still runs, here or in another process, at
- * most the provider's time and two seconds; then tells the payment as it stands.
+ * Waits for the first request with the identifier, in this or another process, and returns the
+ * payment. The limit is the provider's answer time plus two seconds.
  */
 async function replay(
   deps: QrDeps,
@@ -305,7 +309,7 @@ async function replay(
     );
     return found;
   };
-  // The first one's refusal is not the duplicate's: it looks for itself then.
+  // If the first request fails, the duplicate reads the database itself.
   let loaded = (await running?.catch(() => undefined)) ?? (await find());
   if (loaded === undefined) return undefined;
   refuseReuse(loaded.row.facts.request, fingerprint, 'clientTransactionId');

@@ -1,4 +1,4 @@
-// What the QR room is built from; each operation takes these as its first argument.
+// Defines the dependencies and limits of the QR payments module.
 import type { Kysely } from 'kysely';
 import type { Caller } from '../http/index.ts';
 import type {
@@ -15,10 +15,10 @@ import type { Providers } from './providers/index.ts';
 import type { Running } from './running.ts';
 import type { QrStore } from './store.ts';
 
-/** Who asks, and by which request. */
+/** The caller of a request, and the identifier of the request. */
 export type Asked = { readonly caller: Caller; readonly id: string };
 
-/** What the audit hears of decisions. */
+/** Writes a decision to the audit log, in the transaction of the change. */
 export type Tell = (
   trx: Kysely<unknown>,
   change: {
@@ -38,9 +38,9 @@ export type QrDeps = {
   live: Pick<ChangeNotifier, 'publish' | 'subscribe'>;
   alarms: Alarms;
   tell: Tell;
-  /** Something is due now: do not wait for the next look. */
+  /** Starts the next poll at once, because a payment is due. */
   poke: () => void;
-  /** A keyed mark of what must not be kept in clear. */
+  /** A keyed digest (HMAC) of text that the server must not store in clear. */
   markOf: (text: string) => string;
   clock: Clock;
   dueClock: DueClock;
@@ -48,32 +48,32 @@ export type QrDeps = {
   log: Log;
   failPoints: FailPoints;
   numbering: Pick<Numbering, 'requireAvailable' | 'isRecoveryRequired'>;
-  /** How long a consumer has to pay, where the provider does not say less. */
+  /** The time in which a consumer can pay, unless the provider sets a shorter one. */
   payWithinMs: number;
 };
 
-/** How long a provider may take to answer, ms: after that the outcome is unknown. */
+/** The maximum answer time of a provider, ms; after it the outcome is unknown. */
 export const answerMs = 10_000;
-/** Time that a process gets beyond that to make the answer durable, ms. */
+/** Additional time in which a process makes the answer durable, ms. */
 export const graceMs = 5000;
-/** How long a duplicate waits for the first one's answer beyond the provider's time, ms. */
+/** Additional time in which a duplicate waits for the first answer, ms. */
 export const duplicateWaitMs = 2000;
-/** How long after its expiry a payment may still be told of by a provider, before it ends without it, ms. */
+/** How long a provider can report on an expired payment before the server ends it, ms. */
 export const endGraceMs = 60_000;
-/** How long a provider is told that a payment which has ended is not to be made, ms. */
+/** How long the server repeats the cancel of an ended payment to its provider, ms. */
 export const cancelForMs = 86_400_000;
-/** How long a refund is asked for that nobody answers, before somebody has to look at it, ms. */
+/** How long the server retries an unanswered refund before an operator must decide, ms. */
 export const refundForMs = 86_400_000;
-/** The same of one that the provider says it works on: some pay back with the next files of their banks, ms. */
+/** The same limit for an acknowledged refund, ms. Some providers refund with the next bank file. */
 export const refundWorkForMs = 14 * 86_400_000;
-/** Events of a provider that are kept of one payment. */
+/** The maximum number of provider events that the server stores for one payment. */
 export const providerEventsMax = 200;
 /**
- * Events of one payment among which pictures are kept: a code that changes every few seconds for as long
- * as a consumer has is well within, and a provider that sends nothing but pictures fills no table.
+ * The server stores displays only among the first events of a payment. The limit allows a code that
+ * changes every few seconds, and stops a provider that sends displays without end.
  */
 export const displayEventsMax = 32;
-/** Cancels and refunds of one payment, those that were declined too. */
+/** The maximum number of cancels and refunds of one payment, including declined ones. */
 export const operationsMax = 200;
-/** Somebody else changed the payment in the middle of it: how often it is judged anew. */
+/** How often the server repeats a step after a concurrent change of the payment. */
 export const rivalsMax = 50;

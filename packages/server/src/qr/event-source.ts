@@ -1,10 +1,10 @@
-// What is published of QR payments: which of their events, and with which facts.
+// Selects the QR payment events for publication and reads their facts.
 import { defined, type QrEventType } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { OutboxEventData, OutboxEventMapper } from '../platform/index.ts';
 import type { EventData, QrFacts } from './model.ts';
 
-/** In the list of a payment alone: the intent, pictures, and what changes nothing. */
+/** These types appear only in the event list of the payment and are not published. */
 const unpublished: ReadonlySet<QrEventType> = new Set<QrEventType>([
   'qr.created',
   'qr.display',
@@ -39,7 +39,7 @@ const text = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.m
   JOIN qr_events e ON e.organization_id = r.organization_id
     AND e.transaction_id = r.transaction_id AND e.sequence = r.sequence`;
 
-/** What the consumer has paid by the word of the provider; the amount of a refund is told as that. */
+/** The amount that the consumer paid; a refund event has `refundAmount` in its place. */
 function paidBy({ amount, currency, changes }: EventData) {
   if (amount === undefined || changes.paid === undefined) return {};
   return { paidAmount: amount, ...defined({ paidCurrency: currency }) };
@@ -70,7 +70,7 @@ function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): OutboxE
   };
 }
 
-/** Reads the facts of a batch by one query. */
+/** Reads the facts of a batch with one query. */
 export const qrEventSource: OutboxEventMapper = {
   prefix: 'qr.',
   async read(rows, trx) {

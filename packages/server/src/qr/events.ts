@@ -1,4 +1,4 @@
-// What a terminal follows: the events of its payment, from where it has heard last.
+// Reads the events of a payment for the event stream of its terminal.
 import type { Caller, ReadPage, StreamPage } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { findPayment } from './find.ts';
@@ -8,16 +8,16 @@ import { isOpen } from './step.ts';
 import { viewEvent } from './view.ts';
 
 const pageMax = 64;
-/** All that a payment can have: its own, its operations', and those of its provider. */
+/** An upper limit for all events: of the payment, its operations and its provider. */
 const eventsMax = 2000;
 
-/** Nothing follows by itself any more. */
+/** Whether no further event can follow without a new request. */
 export const isOver = ({ row, operations }: LoadedQr): boolean =>
   !isLive(row.position) && row.position.hold === null && !operations.some(isOpen);
 
 /**
- * What is shown is the newest picture: those before it are shown to nobody any more, and a list of all
- * of them would be megabytes. Pure.
+ * Keeps only the newest display. A terminal does not show the older ones, and all of them together
+ * can take megabytes. Pure.
  */
 export function withNewestDisplay(events: readonly StoredEvent[]): StoredEvent[] {
   const newest = events.findLastIndex(({ data }) => data.display !== undefined);
@@ -35,7 +35,7 @@ export async function wholeOf(
   return withNewestDisplay(await deps.store.eventsAfter(row, 0, eventsMax));
 }
 
-/** The row was read first: what came between is left to the next page, which knows whether it is the last. */
+/** Leaves out events that are newer than the row; the next page returns them. */
 function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number): StreamPage {
   const { version } = loaded.row;
   const events = withNewestDisplay(found.filter(({ sequence }) => sequence <= version));
@@ -51,7 +51,7 @@ function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number):
   };
 }
 
-/** Reads pages for a stream, within what the caller may see. */
+/** Reads pages for a stream, within the caller's scope. */
 export function pagesOf(
   deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,

@@ -1,4 +1,4 @@
-// Finds a payment by the server's identifier or the client's, within what the caller may see.
+// Finds a payment in the caller's scope by the server's or the client's identifier.
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
@@ -9,7 +9,7 @@ const serverForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 export const maybeServerId = (name: string): boolean => serverForm.test(name);
 
-/** @throws Refusal entity_out_of_scope where the token is good for another merchant */
+/** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
 export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
   if (caller.merchantId === undefined) return asked?.toLowerCase();
   if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
@@ -22,7 +22,10 @@ function refuseUnknown(): never {
   return refuse('transaction_not_found', 'There is no QR payment with this identifier.');
 }
 
-/** @throws Refusal transaction_not_found, also for transactions of another tenant; transaction_ambiguous; recovery_required */
+/**
+ * @throws Refusal transaction_not_found, also for transactions of another tenant;
+ * transaction_ambiguous; recovery_required
+ */
 export async function findPayment(
   deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,
@@ -44,7 +47,7 @@ export async function findPayment(
   const matches = all.filter(mayBeSeen);
   const [match, another] = matches;
   if (match === undefined) {
-    // The database may lack the payment.
+    // During recovery the database may not contain the payment.
     if (deps.numbering.isRecoveryRequired()) deps.numbering.requireAvailable();
     return refuseUnknown();
   }

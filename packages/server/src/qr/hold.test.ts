@@ -1,4 +1,4 @@
-// Holds against a model of random words, answers, refunds and decisions: no money of a consumer is kept without a word for it.
+// Tests holds against a model with random events, answers, refunds and decisions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
@@ -82,7 +82,7 @@ function taken(played: Played, step: Step | undefined): Played {
   return { ...played, loaded, changes: [...played.changes, step.changes] };
 }
 
-/** Numbers grow as at a provider that sends in order, or are those of before. */
+/** Sequence numbers grow as from an ordered provider, or repeat earlier ones. */
 type Act =
   | { act: 'Event'; said: Said; amount?: number; currency?: string; isOld: boolean }
   | { act: 'Answer'; said: Said; amount?: number }
@@ -232,7 +232,7 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   }
   if (isLive(position)) assert.equal(paid, 0, 'what is paid is completed, or held');
   else if (phase === 'Completed') assert.ok(accepted || paid === 1000);
-  // The rule of this room: what was paid for a payment that has ended has a name, all of it.
+  // The full amount that was paid for an ended payment is refunded, reserved or settled.
   else assert.equal(leftOf(position), 0, `${phase} keeps ${leftOf(position)}`);
 }
 
@@ -278,7 +278,7 @@ test('a provider that takes its completion back ends a payment that is held', ()
       { at, newId, payWithinMs, provider: providerOf(4) },
     );
     assert.deepEqual([told?.step.data?.reason, told?.alarm], ['Retracted', 'contradiction']);
-    // An answer may be older than the event: it is shown to whoever decides.
+    // An answer may be older than the event, so the operator decides.
     const answer = reportStep(held, { said }, { at, newId, payWithinMs });
     assert.deepEqual([answer?.step.data?.reason, answer?.alarm], ['Contradicts', 'contradiction']);
     assert.deepEqual(answer?.step.changes, {});

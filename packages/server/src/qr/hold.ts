@@ -1,18 +1,17 @@
-// Ends a hold: which decisions a position allows, and what becomes of the money by each of them. Pure.
+// Defines the decisions for a payment on hold and their effect on its amounts. Pure.
 import { type Changes, type HoldReason, isLive, leftOf, type Position } from './state.ts';
 
 /**
- * `Accept` takes what was paid as it is, `Refund` gives it back, `Settle` says that the matter was
- * ended outside of the platform. Of a refund without an answer: `Ask` has the provider asked how it
- * stands, and `Retry` asks for it again.
+ * `Accept` keeps the paid amount, `Refund` refunds it, `Settle` records a settlement outside the
+ * platform. For an unanswered refund, `Ask` requests its status and `Retry` requests it again.
  */
 export type Resolution = 'Accept' | 'Refund' | 'Settle' | 'Ask' | 'Retry';
 
 const ofRefund: readonly Resolution[] = ['Ask', 'Retry', 'Settle'];
 
 /**
- * What may be decided. Only a payment whose terminal still waits is accepted: behind its end nobody
- * expects a sale, and money in another currency is no amount of ours.
+ * The allowed decisions. `Accept` needs a terminal that still waits, because no sale follows an
+ * ended payment. An amount in another currency cannot be accepted.
  */
 export const resolutionTable: Readonly<
   Record<HoldReason, Readonly<Record<'Live' | 'Ended', readonly Resolution[]>>>
@@ -23,15 +22,15 @@ export const resolutionTable: Readonly<
   RefundUnanswered: { Live: ofRefund, Ended: ofRefund },
 };
 
-/** @returns nothing where nothing waits for a decision */
+/** @returns an empty list if the payment is not on hold */
 export function resolutionsOf(position: Position): readonly Resolution[] {
   if (position.hold === null) return [];
   return resolutionTable[position.hold][isLive(position) ? 'Live' : 'Ended'];
 }
 
 /**
- * What a decision changes. A payment that is not accepted ends as Cancelled, or keeps its end; all
- * that was paid is then refunded, about to be, or settled: nothing is kept without a word for it.
+ * The changes of a decision. A payment that is not accepted becomes Cancelled, or keeps its final
+ * status. The server refunds the whole paid amount, or records it as settled.
  */
 export function resolved(
   position: Position,

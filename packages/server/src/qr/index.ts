@@ -1,4 +1,4 @@
-// The door to the QR payments: begun by terminals, made by providers of the catalogue, followed by both.
+// Creates the QR payments module with its routes, its polling and its store.
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../http/index.ts';
@@ -30,11 +30,11 @@ export * from './reported.ts';
 
 export type Qr = {
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** Begins to look at what crashed processes left, and at what is due. */
+  /** Starts to poll due payments, including those that crashed processes left. */
   start(): void;
-  /** How full the queues of writes are, 0 to 1. */
+  /** The fill level of the write queues, from 0 to 1. */
   pressure(): number;
-  /** Ends the looks and waits for what runs, so that outcomes are durable. */
+  /** Stops polling and waits for running work, so that its outcomes are durable. */
   stop(): Promise<void>;
 };
 
@@ -54,7 +54,7 @@ export type QrRoomDeps = {
   numbering: Numbering;
 };
 
-/** Of thousands of payments that nothing happens to the question is written once, and asked again and again. */
+/** Caches the encoded query parameters, because the server polls the same lists many times. */
 function questions() {
   const namedBy = new WeakMap<
     readonly string[],
@@ -77,7 +77,7 @@ function questions() {
   };
 }
 
-/** What other processes have changed is known by a look at versions. */
+/** Finds the changes of other processes by comparing versions. */
 function watch(live: ChangeNotifier, store: QrStore): void {
   const askedFor = questions();
   live.addSource('qr', async (keys, seen) => {

@@ -1,4 +1,4 @@
-// Takes in events of providers: each once, durable before it is acknowledged, whatever it says.
+// Stores each provider event once, before the server acknowledges it.
 import {
   defined,
   displayFault,
@@ -85,7 +85,7 @@ function toldBy(event: ProviderEvent, said: Told['said']): Told {
   };
 }
 
-/** Of a refund: what it says about it, unless it tells of another amount. */
+/** Builds the step of a refund event; an event with another amount changes nothing. */
 function refundReported(
   standing: LoadedQr,
   event: ProviderEvent,
@@ -112,7 +112,7 @@ function refundReported(
   return { step, ...(contradicts ? { alarm: 'contradiction' as const } : {}) };
 }
 
-/** The step that an event is: every one is kept. Pure. */
+/** Builds the step of an event; the server stores every event. Pure. */
 export function eventStep(
   standing: LoadedQr,
   event: ProviderEvent,
@@ -121,7 +121,8 @@ export function eventStep(
   const { type } = event;
   const provider = providerOf(event);
   if (!isProviderEventType(type)) {
-    // It makes nothing older either: what comes behind it may have been sent before.
+    // An unknown type does not advance the sequence, so a delayed event of a known type still
+    // counts.
     const data = { provider, reason: 'UnknownType' };
     return { step: { at: of.at, type: 'qr.noted', changes: {}, data } };
   }
@@ -135,7 +136,9 @@ export function eventStep(
   return reported;
 }
 
-/** What an event did: a note changes nothing, unless it names the payment for the first time. */
+/**
+ * The result for the provider. A note counts as stored only if it sets the provider's identifier.
+ */
 function resultOf(
   { row }: LoadedQr,
   { step, alarm }: { readonly step: Step; readonly alarm: Reported['alarm'] },
@@ -153,8 +156,7 @@ function receipt({ row }: LoadedQr, event: ProviderEvent, result: QrEventReceipt
 }
 
 /**
- * Makes an event durable. To anybody but the organisation that provides the service there is no such
- * payment.
+ * Stores an event. Only the organisation that provides the service can find the payment.
  *
  * @throws Refusal transaction_not_found, of the fields, event_limit_reached
  */
@@ -168,7 +170,7 @@ export function takeEvent(
   if (merchantId !== undefined) {
     refuse('permission_denied', 'Only the organisation that provides the service tells events.');
   }
-  // Events of one payment in their order, so that a flood of them does not fight with itself.
+  // Handles the events of one payment in sequence, so that their commits do not conflict.
   return deps.running.inTurn({ organizationId, transactionId }, () =>
     takeInTurn(deps, caller, transactionId, event),
   );
@@ -200,7 +202,7 @@ async function isCommitted(deps: QrDeps, found: LoadedQr, step: Reported['step']
   try {
     return (await commit(deps, found, step)) !== undefined;
   } catch (error) {
-    // The same event by another process: it is known once it is read again.
+    // Another process stored the same event; the next read finds it as a duplicate.
     if (error instanceof OperationIdTaken) return false;
     throw error;
   }

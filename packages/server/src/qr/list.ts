@@ -1,4 +1,4 @@
-// The payments of an organisation, a merchant or a store, the newest first, a page at a time.
+// Lists the payments of an organisation, a merchant or a store by page, newest first.
 import { defined, type QrTransaction } from '@switchyard/contract';
 import { type Caller, type Page, pageResponse, readPageRequest } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';

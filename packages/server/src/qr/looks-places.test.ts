@@ -1,4 +1,4 @@
-// Whose payments are looked at while a provider takes its time: nobody waits for another one's.
+// Tests that a slow provider does not delay the polls of other providers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../test/support/wait-for-condition.ts';

@@ -1,4 +1,4 @@
-// What becomes of a payment whose provider says nothing: asked for with growing pauses, and ended all the same.
+// Tests payments whose provider does not answer: growing pauses, then an end without it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueClockOf } from '../../test/support/movable-clock.ts';
@@ -17,7 +17,7 @@ const notSent = { outcome: 'NotSent', reason: 'circuit_open' } as const;
 
 type Answers = Partial<Record<'status' | 'cancel' | 'refund' | 'refundStatus', unknown>>;
 
-/** One payment in memory, a clock that goes on from look to look, and a provider of few words. */
+/** A payment in memory, a clock that advances from poll to poll, and a scripted provider. */
 function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<LoadedQr> = {}) {
   let now = Date.parse('2026-03-01T12:00:00.000Z');
   const at = isoTime(now);
@@ -107,7 +107,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     alarms,
     now: () => now,
     payment: () => loaded,
-    /** Looks whenever something is due, for so long. */
+    /** Polls at each due time for the given duration. */
     async goOn(forMs: number) {
       const end = now + forMs;
       for (let looks = 0; looks < 2000; looks += 1) {
@@ -180,7 +180,7 @@ test('what a cancel finds paid is as much as the provider says, and nothing befo
   assert.deepEqual([position.paid, position.hold], [250, 'AmountDiffers']);
   assert.deepEqual(held.alarms, ['amount_differs']);
 
-  // Whoever has cancelled gives no goods: what was paid goes back, and no more than that.
+  // After a cancel the merchant gives no goods, so the server refunds exactly the paid amount.
   const template = world({}).payment();
   const cancel = newOperation(template, 'Cancel', {
     at: Date.parse(template.row.createdAt),
@@ -225,7 +225,7 @@ test('a create that the provider never heard of is cancelled there first, and en
   await gone.goOn(1000);
   assert.deepEqual(gone.asked, ['status', 'cancel']);
   assert.deepEqual(gone.types, ['qr.cancel_pending', 'qr.failed']);
-  // It came late: the cancel found it, and whoever has paid has paid.
+  // The payment reached the provider late; the cancel finds it paid, so it completes.
   const late = world(
     {
       status: (count: number) =>
@@ -236,7 +236,7 @@ test('a create that the provider never heard of is cancelled there first, and en
   );
   await late.goOn(1000);
   assert.deepEqual(late.types, ['qr.cancel_pending', 'qr.completed']);
-  // Without an answer to the cancel it is asked for until the time is over.
+  // Without an answer to the cancel, the server retries it until the time limit.
   const unheard = world({ status: notFound }, { dueAt: start });
   await unheard.goOn(payWithinMs);
   assert.deepEqual(unheard.types, ['qr.cancel_pending']);
@@ -271,7 +271,7 @@ test('a refund without an answer is asked for until there is one, and somebody i
   assert.equal(one.payment().row.dueAt, undefined);
 });
 
-/** A paid payment with a refund that was asked for a moment ago. */
+/** A paid payment with a refund that was requested a moment ago. */
 function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Merchant') {
   const template = world({});
   const { row } = template.payment();

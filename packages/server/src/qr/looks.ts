@@ -1,4 +1,4 @@
-// Looks at payments that something is left to do with: unanswered, to be asked for, over their time.
+// Polls due payments: unanswered calls, open operations and payments after their time to pay.
 import { createPoller, type Poller } from '../platform/index.ts';
 import { askCancel, askRefund, askStatus, endingStep } from './ask.ts';
 import type { QrDeps } from './deps.ts';
@@ -9,22 +9,22 @@ import { isOpen, openCancels } from './step.ts';
 import type { DueKey } from './store.ts';
 
 const lookEveryMs = 250;
-/** Looks under way at once; a provider that is silent keeps each of its own for ten seconds. */
+/** The maximum number of parallel polls; each call to a silent provider takes ten seconds. */
 const placesMax = 128;
 /**
- * A provider with so many under way is left out of the next claim, which takes as many at most: it
- * keeps less than twice of them, however many services it has.
+ * A provider with this number of running polls is excluded from the next claim. A claim takes this
+ * number at most, so one provider has fewer than twice as many polls for all its services.
  */
 const placesPerProvider = 8;
 /**
- * How long what was claimed is left to whoever claimed it, ms. A look asks one question, and whatever
- * is asked behind its first call has a lease of its own.
+ * How long a claimed payment belongs to the process that claimed it, ms. A poll sends one call, and
+ * a second call after it has its own lease.
  */
 const claimMs = 60_000;
 
 type Question = (loaded: LoadedQr) => Promise<LoadedQr>;
 
-/** What there is to ask about a payment: its cancel or how it stands, and each refund that is open. */
+/** The possible calls for a payment: its cancel or its status, and each open refund. */
 function questionsOf(deps: QrDeps, loaded: LoadedQr): Question[] {
   const { position, expiresAt, createdAt } = loaded.row;
   const refunds = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
@@ -39,7 +39,7 @@ function questionsOf(deps: QrDeps, loaded: LoadedQr): Question[] {
   return [(each) => (isOver ? expire(deps, each) : askStatus(deps, each)), ...questions];
 }
 
-/** One question about one payment, another one each time: what it brings says when the next one is due. */
+/** Sends one call for a payment and alternates between calls; the answer sets the next due time. */
 export async function lookAt(deps: QrDeps, key: QrKey): Promise<void> {
   const loaded = await deps.store.find(key);
   if (loaded === undefined) return;
@@ -47,7 +47,7 @@ export async function lookAt(deps: QrDeps, key: QrKey): Promise<void> {
   await questions[loaded.row.looks % questions.length]?.(loaded);
 }
 
-/** The time to pay is over: the answer to the cancel says whether somebody has paid. */
+/** The time to pay is over: the answer to the cancel shows whether the consumer has paid. */
 async function expire(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   const how = { at: deps.clock.now(), newId: deps.ids.uuid, cause: 'Expiry' as const };
   const standing = await settle(deps, loaded, (each) => endingStep(each, how));
@@ -66,7 +66,7 @@ export function createLooks(deps: QrDeps): Looks {
     try {
       await lookAt(deps, key);
     } catch (error) {
-      // It stays claimed for a while, and is looked at again then.
+      // The claim expires later, and then the server polls the payment again.
       deps.log.warn({ err: error, transactionId }, 'a QR payment could not be looked at');
     } finally {
       const left = (busy.get(providerId) ?? 1) - 1;
@@ -82,7 +82,7 @@ export function createLooks(deps: QrDeps): Looks {
     const names = full.map(([providerId]) => providerId);
     const keys = await deps.store.claim(claimMs, free, names);
     for (const key of keys) {
-      // Due again by what was heard meanwhile: whoever asks already says when to ask next.
+      // The payment became due again during its poll; the running poll sets the next due time.
       if (running.has(key.transactionId)) continue;
       busy.set(key.providerId, (busy.get(key.providerId) ?? 0) + 1);
       const work = look(key);

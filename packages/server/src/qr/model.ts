@@ -1,17 +1,20 @@
-// The records of the QR room as the code holds them: plain data, no behaviour.
+// Defines the records of the QR payments module as plain data.
 import type { QrDisplay, QrEventType } from '@switchyard/contract';
 import type { Changes, Position, Status } from './state.ts';
 
 export type Scenario = 'consumerscan' | 'merchantscan';
 
-/** What the platform must know of a payment to go on with it; written once, with the intent. */
+/** Facts that the platform needs to continue a payment; it stores them once, with the intent. */
 export type QrFacts = {
   paymentType: string;
-  /** As the terminal wrote it. */
+  /** The value from the terminal's request, unchanged. */
   paymentScenario: string;
   scenario: Scenario;
   order?: { orderId?: string; orderDescription?: string };
-  /** What tells this request from another one under the same identifier; no member in clear. */
+  /**
+   * The fingerprint that detects another request with the same identifier. It contains the scanned
+   * code only as a keyed digest.
+   */
   request: Record<string, unknown>;
 };
 
@@ -29,16 +32,18 @@ export type QrRow = {
   providerTransactionId: string | undefined;
   position: Position;
   status: Status;
-  /** The number of events so far; every change adds one and names the version it was made on. */
+  /**
+   * The number of events; each change adds one and is guarded by the version that it is based on.
+   */
   version: number;
   operationCount: number;
-  /** Events of the provider that were taken. */
+  /** The number of stored provider events. */
   providerEvents: number;
-  /** Questions in a row that brought nothing. */
+  /** The number of consecutive polls without a result. */
   looks: number;
-  /** Epoch ms after which nobody can pay any more. */
+  /** Epoch ms after which the consumer can no longer pay. */
   expiresAt: number;
-  /** Epoch ms of the next look at it; undefined where nothing is left to do. */
+  /** Epoch ms of the next poll; undefined if nothing is left to do. */
   dueAt: number | undefined;
   facts: QrFacts;
   /** RFC 3339 with milliseconds. */
@@ -51,7 +56,7 @@ export type Failure = { code?: string; text?: string };
 export type EventData = {
   status: Status;
   changes: Changes;
-  /** What the terminal shows from now on. */
+  /** The display for the terminal from now on. */
   display?: QrDisplay;
   expiresAt?: string;
   failure?: Failure;
@@ -61,11 +66,11 @@ export type EventData = {
   currency?: string;
   reason?: string;
   actor?: string;
-  /** What whoever ended a hold has to say about it. */
+  /** The operator's note on the decision about a hold. */
   note?: string;
-  /** The first caller was told so. */
+  /** The server answered the first caller with this status. */
   answered?: true;
-  /** Of an event that the provider sent: its own words. */
+  /** Only for events from the provider: the provider's own values. */
   provider?: {
     eventId: string;
     type: string;
@@ -88,26 +93,29 @@ export type StoredEvent = { sequence: number; type: QrEventType; at: string; dat
 export type OperationKind = 'Cancel' | 'Refund';
 
 /**
- * `Pending` may have been asked for or not: it is asked for again, with the same name. `Unanswered` is
- * a refund that nobody is asked for any more, and whose outcome is not known.
+ * The server repeats a `Pending` operation with the same identifier. `Unanswered` is a refund with
+ * an unknown outcome that the server no longer retries.
  */
 export type OperationStatus = 'Pending' | 'Unanswered' | 'Succeeded' | 'Declined' | 'Failed';
 
-/** Who wanted it: somebody, the clock, a provider that never heard of the payment, or the rule that late money goes back. */
+/**
+ * `Unknown`: the provider does not know the payment. `LateCompletion`: the consumer paid after the
+ * end, and the server refunds it. `Resolution`: an operator ended a hold.
+ */
 export type OperationCause = 'Merchant' | 'Expiry' | 'Unknown' | 'LateCompletion' | 'Resolution';
 
 export type OperationDetails = {
   cause: OperationCause;
-  /** What the client sent, for telling a replay from another request. */
+  /** The client's request, to distinguish a replay from another request. */
   request: Record<string, unknown>;
   actor?: string;
   failure?: Failure;
   providerRefundId?: string;
-  /** The provider works on it: it is asked how it stands, and not for it again. */
+  /** The provider processes it: the server polls its status and does not request it again. */
   acknowledged?: true;
-  /** Whoever asked first was told that it waits, and is told so again, whatever has become of it. */
+  /** The server answered the first caller with 202 and answers each replay with 202. */
   awaited?: true;
-  /** Of a refund that somebody had asked for again: since when, RFC 3339. */
+  /** For a refund that became pending again: since when, RFC 3339. */
   askedSince?: string;
 };
 
@@ -116,7 +124,7 @@ export type StoredOperation = {
   operationId: string;
   kind: OperationKind;
   status: OperationStatus;
-  /** Minor units; 0 of a cancel. */
+  /** Minor units; 0 for a cancel. */
   amount: number;
   clientOperationId: string | undefined;
   details: OperationDetails;
@@ -124,15 +132,15 @@ export type StoredOperation = {
   updatedAt: string;
 };
 
-/** A payment with its operations: all that is needed to judge. */
+/** A payment with its operations: the input of every decision. */
 export type LoadedQr = {
   row: QrRow;
   operations: StoredOperation[];
-  /** The events since its intent, where all of them were made here: they need not be read. */
+  /** All events after the intent, if this process made them; saves a database read. */
   news?: readonly StoredEvent[];
 };
 
-/** One step of a payment: one event, perhaps operations: one commit, guarded by the version. */
+/** One step of a payment: one event and its operations in one commit, guarded by the version. */
 export type Change = {
   before: QrRow;
   after: QrRow;

@@ -1,4 +1,4 @@
-// The routes that do something with a payment: cancel, refund, and the end of a hold.
+// Registers the routes that change a payment: cancel, refund and resolve.
 import {
   defined,
   QrCancelRequest,

@@ -1,4 +1,4 @@
-// Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
+// Cancels and refunds a payment: reserves by one guarded statement, then calls the provider.
 import { defined, refuse } from '@switchyard/contract';
 import { withUnknownOutcome } from '../platform/index.ts';
 import { askCancel, askRefund } from './ask.ts';
@@ -32,7 +32,7 @@ const requestOf = ({ amount, currency }: OperationCall): Record<string, unknown>
 const withNumber = ({ operations }: LoadedQr, number: number | undefined) =>
   operations.find((each) => each.number === number);
 
-/** An operation that another call has begun, once that is answered or its time is up. */
+/** Waits for an operation that another call began, until its answer or the time limit. */
 async function begunBefore(
   deps: QrDeps,
   row: LoadedQr['row'],
@@ -53,7 +53,7 @@ async function begunBefore(
   }
 }
 
-/** The operation that has the client's identifier, once it is answered or time is up. */
+/** Returns the operation with the client's identifier, after its answer or the time limit. */
 async function replay(
   deps: QrDeps,
   { row }: LoadedQr,
@@ -75,19 +75,23 @@ async function replay(
   refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
   const { loaded, operation: found } = await begunBefore(deps, row, known.number);
   if (!isUndecided(found)) return { loaded, operation: found, replayed: true };
-  // Of a call that a crash has cut off, this is the first answer.
+  // After a crash during the first call, this is the first answer to the client.
   const standing = await toldToWait(deps, loaded, known.number);
   return { loaded: standing, operation: withNumber(standing, known.number), replayed: true };
 }
 
-/** Of those that were declined there is no end otherwise. @throws Refusal where there is no place for one more */
+/**
+ * Limits the operations of a payment, because declined ones have no other limit.
+ *
+ * @throws Refusal event_limit_reached
+ */
 function refuseTooMany(loaded: LoadedQr): void {
   if (loaded.row.operationCount < operationsMax) return;
   const detail = `More than ${operationsMax} operations are not taken.`;
   refuse('event_limit_reached', detail, { extensions: conflictOf(loaded) });
 }
 
-/** The amount that a refund takes. @throws Refusal of the amount */
+/** The amount of a refund. @throws Refusal of the amount */
 function amountOf(loaded: LoadedQr, { amount, currency }: OperationCall, maxAmount: number) {
   const { position } = loaded.row;
   const extensions = conflictOf(loaded);
@@ -133,10 +137,10 @@ function firstStep(
 }
 
 /**
- * Whoever came a moment earlier has the identifier now: what is left to do behind that is no matter of this
- * request.
+ * Checks the identifier again in the exclusive section. If a concurrent request has used it, this
+ * request becomes a replay.
  *
- * @throws OperationIdTaken where the same was done between the first look and this turn
+ * @throws OperationIdTaken if the operation was added after the first check
  */
 function demandNewIdentifier({ operations }: LoadedQr, verb: Verb, call: OperationCall): void {
   const { clientOperationId } = call;
@@ -148,7 +152,7 @@ function demandNewIdentifier({ operations }: LoadedQr, verb: Verb, call: Operati
 
 type Reserved = { done: OperationDone; send: boolean };
 
-/** One after another here, and guarded by the version against other processes. */
+/** Runs in sequence in this process; the version guards against other processes. */
 function reserve(
   deps: QrDeps,
   found: LoadedQr,
@@ -183,7 +187,10 @@ function reserve(
   });
 }
 
-/** That it waits is durable before it is told, so that the same again is told so too. */
+/**
+ * Stores that the operation is pending before the server answers 202, so that a replay also gets
+ * 202.
+ */
 function toldToWait(deps: QrDeps, loaded: LoadedQr, number: number): Promise<LoadedQr> {
   return settle(deps, loaded, (standing) => {
     const operation = withNumber(standing, number);
@@ -203,7 +210,7 @@ function toldToWait(deps: QrDeps, loaded: LoadedQr, number: number): Promise<Loa
   });
 }
 
-/** Asks for what is reserved, and makes durable what whoever asked is told. */
+/** Calls the provider for the reserved operation and stores the answer for the client. */
 async function finish(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -239,7 +246,7 @@ export async function operate(
     const { done, send } = await reserve(deps, found, verb, call);
     const { loaded, operation } = done;
     if (operation === undefined) return done;
-    // Who cancels a second time is told what the first one is: it may be refused still.
+    // A second cancel gets the result of the first one, which the provider may still refuse.
     if (!send)
       return { ...(await begunBefore(deps, loaded.row, operation.number)), replayed: true };
     return await withUnknownOutcome(() => finish(deps, loaded, operation));

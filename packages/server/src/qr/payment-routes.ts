@@ -1,4 +1,4 @@
-// The route by which a terminal begins a QR payment.
+// Registers the route with which a terminal creates a QR payment.
 import { defined, QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import {
@@ -84,7 +84,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       const events = loaded.news ?? (await withUnknownOutcome(shown));
       const view = viewPayment(loaded, events);
       const { status, failure, answeredStatus } = view;
-      // Nothing has left: the till may go on under another identifier.
+      // The provider did not begin the payment: the till may retry under another identifier.
       if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
         refuse('provider_unavailable', 'Nothing was sent: begin again under a new identifier.', {
           extensions: { transaction: transactionOf(loaded) },

@@ -1,4 +1,4 @@
-// The QR payments of a provider's own services: what it was told itself, and how they stand.
+// Lists the QR payments of a provider's own services with their status.
 import { type ProviderQrPayment, ProviderQrPaymentList, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';

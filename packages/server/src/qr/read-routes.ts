@@ -1,4 +1,4 @@
-// The routes that only tell: one payment, the list, and what its terminal follows.
+// Registers the routes that read QR payments: one payment, the list and the events.
 import {
   type QrEvent,
   QrEventList,
@@ -30,7 +30,7 @@ import {
 import { topicOf } from './running.ts';
 import { viewWithEvents } from './view.ts';
 
-/** No payment has as many events. */
+/** The maximum of a PostgreSQL integer; no payment has so many events. */
 const sequenceMax = 2_147_483_647;
 
 const EventsQuery = Type.Object(

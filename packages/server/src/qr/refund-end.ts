@@ -1,4 +1,4 @@
-// Makes what a provider says about a refund durable: by answer or by event, once.
+// Applies the provider's report on a refund once, from an answer or an event.
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
@@ -9,7 +9,7 @@ import { type Changes, leftOf } from './state.ts';
 import { ended, isOpen, type Step } from './step.ts';
 
 export type RefundSaid = {
-  /** `Forgotten`: the provider does not know it any more, and is asked for it again. */
+  /** `Forgotten`: the provider no longer knows the refund, and the server requests it again. */
   said: 'Pending' | 'Completed' | 'Declined' | 'Forgotten';
   failure?: Failure | undefined;
   providerRefundId?: string | undefined;
@@ -19,11 +19,11 @@ type Context = {
   at: number;
   sequence?: number;
   provider?: NonNullable<EventData['provider']>;
-  /** Who had the provider asked, where it was a person. */
+  /** The operator that requested the status, if there was one. */
   actor?: string;
 };
 
-/** Late money has to go back: one that does not is for people to settle. */
+/** The server must refund late money: if the refund is declined, an operator must decide. */
 const isOwed = ({ details }: StoredOperation): boolean => details.cause !== 'Merchant';
 
 const noted = ({ at, provider }: Context, changes: Changes, reason: string): Step | undefined =>
@@ -36,15 +36,15 @@ const ends: Readonly<Record<string, StoredOperation['status']>> = {
   Declined: 'Declined',
 };
 
-/** Whether a refund that has ended is told to have ended in another way. Pure. */
+/** Whether the provider reports another end for a refund that has ended. Pure. */
 export function isContradicted(operation: StoredOperation, said: RefundSaid['said']): boolean {
   const told = ends[said];
   return !isUndecided(operation) && told !== undefined && told !== operation.status;
 }
 
 /**
- * Of a refund that has ended. One that was declined and is made all the same has taken its money: it
- * counts, unless that has gone back by another one meanwhile, or was settled: it stands in the books by that.
+ * Handles a report on an ended refund. A declined refund that the provider made after all counts,
+ * unless another refund or a settlement already covers its amount.
  */
 function afterEnd(
   { row: { position } }: LoadedQr,
@@ -75,13 +75,13 @@ function afterEnd(
 
 type Undecided = {
   operation: StoredOperation;
-  /** What stands in the operation from now on, and in the event. */
+  /** Members to add to the operation; `data` goes into the event. */
   details: Partial<StoredOperation['details']>;
   data: NonNullable<Step['data']>;
   numbered: Changes;
 };
 
-/** The provider works on it, or has never heard of it: it goes on, also where nobody asked any more. */
+/** Keeps a refund undecided: the provider still processes it, or does not know it. */
 function goesOn(
   standing: LoadedQr,
   { operation, details, data, numbered }: Undecided,
@@ -114,7 +114,7 @@ function goesOn(
   };
 }
 
-/** The step that it is; nothing where an answer says what is known. Pure. */
+/** The step for the report, or undefined if an answer brings nothing new. Pure. */
 export function refundStep(
   standing: LoadedQr,
   operationId: string,

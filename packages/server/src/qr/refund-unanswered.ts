@@ -1,4 +1,4 @@
-// Ends the asking for a refund that nobody answers: it is held for somebody, who asks, retries or settles (ADR 0044).
+// Puts a refund without an answer on hold for a decision by an operator (ADR 0044).
 import { isoTime } from '../platform/index.ts';
 import { refundForMs, refundWorkForMs } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
@@ -8,24 +8,27 @@ import { ended, isOpen, type Step } from './step.ts';
 const isUnanswered = ({ kind, status }: StoredOperation): boolean =>
   kind === 'Refund' && status === 'Unanswered';
 
-/** Nobody has said yet what became of it, whether or not it is still asked for. */
+/** Whether the outcome is unknown; the server may or may not still retry the refund. */
 export const isUndecided = (operation: StoredOperation): boolean =>
   isOpen(operation) || isUnanswered(operation);
 
 export const unansweredRefunds = ({ operations }: Pick<LoadedQr, 'operations'>) =>
   operations.filter(isUnanswered);
 
-/** Minor units whose whereabouts nobody knows: a part of what is reserved. */
+/** The sum of the unanswered refunds in minor units: a part of the reserved amount. */
 export const unansweredSum = (loaded: Pick<LoadedQr, 'operations'>): number =>
   unansweredRefunds(loaded).reduce((sum, { amount }) => sum + amount, 0);
 
-/** Whether it was asked for long enough: longer where the provider has said that it works on it. */
+/** Whether the retry time is over; it is longer for a refund that the provider acknowledged. */
 export function isStale({ createdAt, details }: StoredOperation, now: number): boolean {
   const since = Date.parse(details.askedSince ?? createdAt);
   return now >= since + (details.acknowledged === true ? refundWorkForMs : refundForMs);
 }
 
-/** Its amount stays reserved: it may have been paid back. Nothing where it has ended meanwhile. Pure. */
+/**
+ * The amount stays reserved, because the provider may have refunded it. Returns undefined if the
+ * refund has ended. Pure.
+ */
 export function unansweredStep(
   standing: LoadedQr,
   operationId: string,
@@ -43,18 +46,18 @@ export function unansweredStep(
   };
 }
 
-/** What becomes of the hold once this refund is decided: the last one of them ends it. Pure. */
+/** Ends the hold when the last unanswered refund is decided. Pure. */
 export function releasedBy({ row, operations }: LoadedQr, decided: StoredOperation): Changes {
   if (row.position.hold !== 'RefundUnanswered') return {};
   const others = operations.filter((each) => isUnanswered(each) && each.number !== decided.number);
   return others.length === 0 ? { hold: null } : {};
 }
 
-/** Each of them is asked for again, under the name by which the provider may know it. Pure. */
+/** Retries each refund under its identifier, because the provider may know it. Pure. */
 export const retried = (loaded: LoadedQr, at: number): StoredOperation[] =>
   unansweredRefunds(loaded).map((each) => ended(each, 'Pending', at, { askedSince: isoTime(at) }));
 
-/** What was to go back was settled elsewhere: nobody asks for it any more. Pure. */
+/** Records a settlement outside the platform; the server no longer retries the refunds. Pure. */
 export function settledElsewhere(
   loaded: LoadedQr,
   at: number,

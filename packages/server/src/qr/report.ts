@@ -1,4 +1,4 @@
-// Makes a step of what a provider says about a payment: by event, by answer, in whatever order. Pure.
+// Builds the step for a provider's report on a payment, from an event or an answer. Pure.
 import { defined, type QrDisplay, type QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { displayEventsMax } from './deps.ts';
@@ -14,7 +14,7 @@ import {
 } from './state.ts';
 import { ended, openCancels, type Step } from './step.ts';
 
-/** What else came with the word. */
+/** A report with its additional members. */
 export type Told = Report & {
   providerTransactionId?: string | undefined;
   display?: QrDisplay | undefined;
@@ -28,11 +28,11 @@ export type Told = Report & {
 export type Context = {
   at: number;
   newId: () => string;
-  /** How long the consumer has from the beginning, at the most. */
+  /** The maximum time to pay, from the creation of the payment. */
   payWithinMs: number;
-  /** Of an event: it is kept, whatever it says. */
+  /** Set for an event: the server stores every event. */
   provider?: NonNullable<EventData['provider']>;
-  /** The first caller waits for this answer: it is kept too. */
+  /** The first caller waits for this answer, so the server stores it. */
   answered?: true;
 };
 
@@ -43,7 +43,7 @@ const overWords: ReadonlySet<Said> = new Set<Said>([
   ...(['PartiallyRefunded', 'Refunded'] as const),
 ]);
 
-/** Whether a word says that nobody can pay any more. */
+/** Whether the status means that the consumer can no longer pay. */
 export const isEnd = (said: Said): boolean => overWords.has(said);
 
 export function newOperation(
@@ -78,7 +78,7 @@ export function newOperation(
   };
 }
 
-/** What is open of cancels once the payment has ended: only one that was paid for all that has failed. */
+/** Ends the open cancels: as declined if the payment is paid or on hold, otherwise as succeeded. */
 function closedCancels(loaded: LoadedQr, changes: Changes, at: number): StoredOperation[] {
   const { phase, hold } = apply(loaded.row.position, changes);
   const status = phase === 'Completed' || hold !== null ? 'Declined' : 'Succeeded';
@@ -117,14 +117,14 @@ function alarmOf(verdict: Verdict): Pick<Reported, 'alarm'> {
   return contradicts ? { alarm: 'contradiction' } : {};
 }
 
-/** A payment that has ended here, and that its provider still offers: it is cancelled there again. */
+/** Whether the provider still offers an ended payment; then the server cancels it again. */
 function isStillOffered(loaded: LoadedQr, verdict: Verdict, told: Told): boolean {
   const { position } = loaded.row;
   return (
     verdict.kind === 'Nothing' &&
     verdict.why === 'AfterEnd' &&
     position.phase !== 'Completed' &&
-    // What is paid is offered no more: the answer is older than the completion.
+    // A paid payment is no longer offered: the answer is older than the completion.
     position.paid === 0 &&
     told.sequence === undefined &&
     !isEnd(told.said) &&
@@ -154,7 +154,7 @@ function operationsOf(
   return [newOperation(loaded, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' })];
 }
 
-/** No later than was asked for at the beginning, whoever says so, and no moment of before it. */
+/** Limits the provider's expiry: not after the requested one, and not before the creation. */
 function expiryOf(
   { row }: LoadedQr,
   { expiresAt }: Told,
@@ -165,14 +165,14 @@ function expiryOf(
   return Math.min(begun + payWithinMs, Math.max(begun, expiresAt));
 }
 
-/** A picture is only for whoever can still be shown it, once, and not one after another without end. */
+/** The new display, only while the consumer can pay and within the limit of stored displays. */
 function newDisplay(loaded: LoadedQr, verdict: Verdict, told: Told): QrDisplay | undefined {
   if (verdict.kind === 'Nothing' && verdict.why !== 'Known') return undefined;
   if (loaded.row.version >= displayEventsMax) return undefined;
   return isLive(apply(loaded.row.position, verdict.changes)) ? told.display : undefined;
 }
 
-/** The first type that says what was new about it. */
+/** Replaces `qr.noted` by a more specific type if the step has a display or ends a cancel. */
 function finalType(type: QrEventType, display: unknown, operations: StoredOperation[]) {
   if (type !== 'qr.noted') return type;
   if (display !== undefined) return 'qr.display';
@@ -181,8 +181,7 @@ function finalType(type: QrEventType, display: unknown, operations: StoredOperat
 }
 
 /**
- * The step that a provider's word is. An event becomes one always, an answer only where it says
- * something new: then there is nothing to commit.
+ * The step of a report. An event always gives a step, an answer only if it brings something new.
  */
 export function reportStep(loaded: LoadedQr, told: Told, context: Context): Reported | undefined {
   const { position, providerTransactionId } = loaded.row;

@@ -1,4 +1,4 @@
-// What reports read of QR payments: whole payments by their keys, also in processes that take none.
+// Reads whole QR payments for reports, also in processes that accept no payments.
 import type { QrTransactionWithEvents } from '@switchyard/contract';
 import { encodeSimpleArray, isoTime } from '../platform/index.ts';
 import type { LoadedQr, StoredEvent } from './model.ts';
@@ -7,17 +7,17 @@ import { viewWithEvents } from './view.ts';
 
 type RunQuery = <Of extends object>(text: string, values: readonly unknown[]) => Promise<Of[]>;
 
-/** With its events, and the time zone of its store, or of its merchant where the store has none. */
+/** A payment with its events and the time zone of its store, or else of its merchant. */
 export type ReportedQr = {
   readonly loaded: LoadedQr;
   readonly events: readonly StoredEvent[];
   readonly timeZone: string;
 };
 
-/** All that a payment can have: its own, its operations', and those of its provider. */
+/** An upper limit for all events: of the payment, its operations and its provider. */
 const eventsMax = 2000;
 
-/** Pictures are for those alone who look at one payment. */
+/** Only the view of a single payment needs the displays. */
 const textOf = (data: string) => `SELECT ${loadedColumns},
     (SELECT coalesce(s.time_zone, m.time_zone) FROM merchants m
       LEFT JOIN stores s ON s.organization_id = m.organization_id AND s.store_id = t.store_id
@@ -36,7 +36,7 @@ const readWholeText = textOf('e.data');
 type EventJson = Omit<StoredEvent, 'at'> & { at: string };
 type Row = LoadedRow & { time_zone: string | null; events: EventJson[] | null };
 
-/** In no order; what is not there is left out. */
+/** Returns the payments in no defined order, and leaves out unknown identifiers. */
 export async function readQrPayments(
   run: RunQuery,
   organizationId: string,
@@ -59,7 +59,7 @@ export async function readQrPayments(
 export const walkQrText = `SELECT transaction_id FROM qr_transactions
   WHERE organization_id = $1 AND transaction_id > $2 ORDER BY transaction_id LIMIT $3`;
 
-/** Identifiers in their order, which is that of time, behind one of them. */
+/** Returns identifiers after a given one, in order of time. */
 export async function walkQrPayments(
   run: RunQuery,
   organizationId: string,
@@ -72,7 +72,7 @@ export async function walkQrPayments(
 
 const matchesMax = 20;
 
-/** By the client's name or by ours; $3 is null where the name cannot be one of ours. */
+/** Finds by the client's identifier or the server's; $3 is null if it cannot be the server's. */
 export const namedQrText = `(SELECT transaction_id, created_at FROM qr_transactions
     WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${matchesMax})
   UNION ALL
@@ -81,7 +81,9 @@ export const namedQrText = `(SELECT transaction_id, created_at FROM qr_transacti
 
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Those that a name may mean: the client has given one at most for each merchant, and we one at most. */
+/**
+ * The payments that an identifier can mean: one per merchant by the client's, one by the server's.
+ */
 export async function namedQrPayments(
   run: RunQuery,
   organizationId: string,

@@ -1,4 +1,4 @@
-// Ends a hold: somebody has looked at what was paid, and decides what becomes of it.
+// Ends the hold of a payment by the decision of an operator.
 import { defined, refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { askHeldRefunds } from './ask-held.ts';
@@ -15,14 +15,18 @@ import { viewPayment } from './view.ts';
 
 export type Decision = {
   resolution: Resolution;
-  /** What whoever decides was shown to be held. */
+  /** The amount on hold that the operator saw. */
   amount?: number | undefined;
   note?: string | undefined;
 };
 
 type Of = { at: number; newId: () => string; actor: string };
 
-/** What was settled elsewhere stands nowhere but in the note. @throws Refusal of the fields */
+/**
+ * Demands a note for `Settle`, because only the note describes the settlement.
+ *
+ * @throws Refusal of the fields
+ */
 function checkNote({ resolution, note }: Decision): void {
   if (note === undefined) {
     if (resolution !== 'Settle') return;
@@ -55,7 +59,11 @@ function refuseUnseen(standing: LoadedQr): never {
   });
 }
 
-/** Nobody decides about another sum than the one that was shown. @throws Refusal concurrent_modification */
+/**
+ * Refuses a decision about an amount that has changed since the operator saw it.
+ *
+ * @throws Refusal concurrent_modification
+ */
 async function demandSeen({ store }: QrDeps, found: LoadedQr, { amount }: Decision) {
   if (amount === undefined) return;
   const { hold } = viewPayment(found, await store.shownEvents(found.row));
@@ -64,7 +72,7 @@ async function demandSeen({ store }: QrDeps, found: LoadedQr, { amount }: Decisi
 
 type Outcome = { changes: Changes; operations: StoredOperation[] };
 
-/** What becomes of the money that was paid. @throws Refusal event_limit_reached */
+/** The effect of the decision on the paid money. @throws Refusal event_limit_reached */
 function outcomeOf(
   standing: LoadedQr,
   resolution: Exclude<Resolution, 'Ask' | 'Retry'>,
@@ -105,17 +113,18 @@ export function resolveStep(
   };
 }
 
-/** For the audit: how it stood, what was decided, and how it stands. */
+/** The state of the payment for the audit log. */
 function shown({ status, position }: QrRow) {
   const { hold, refunded, refundReserved, settled } = position;
   return { status, hold, refunded, refundReserved, settled };
 }
 
 /**
- * Ends a hold, with a record of who did so; or asks the provider first, which may end it by its answer.
+ * Ends a hold and records the operator. `Ask` requests the status from the provider, and its answer
+ * may end the hold.
  *
- * @throws Refusal of the fields, payment_not_held, resolution_not_possible, concurrent_modification,
- * event_limit_reached, provider_timeout
+ * @throws Refusal of the fields, payment_not_held, resolution_not_possible,
+ * concurrent_modification, event_limit_reached, provider_timeout
  */
 export async function resolveHold(
   deps: QrDeps,

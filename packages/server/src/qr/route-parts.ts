@@ -1,4 +1,4 @@
-// What the routes of QR payments share: addresses, parameters, codes, replies.
+// Defines what the QR payment routes share: base path, parameters, error codes and location.
 import type { ErrorCode } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { resolveClientIdentifier } from '../http/index.ts';

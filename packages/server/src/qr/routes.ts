@@ -1,4 +1,4 @@
-// Every route of the QR payments.
+// Registers every route of the QR payments.
 import { ProviderEvent, QrEventReceipt } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';

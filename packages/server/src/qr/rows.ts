@@ -89,7 +89,7 @@ const columns = [
   'updated_at',
 ];
 
-/** Of a row `t` with its operations. */
+/** The columns of a row `t`, and its operations. */
 export const loadedColumns = `${columns.map((name) => `t.${name}`).join(', ')},
     (SELECT jsonb_agg(to_jsonb(o) - 'organization_id' - 'transaction_id' - 'merchant_id' ORDER BY o.number)
       FROM qr_operations o WHERE o.organization_id = t.organization_id
@@ -146,7 +146,7 @@ function toRow(row: LoadedRow, fromDue: (dueAt: number) => number): QrRow {
   };
 }
 
-/** @param fromDue where it matters when the next look is due: the time by the process clock */
+/** @param fromDue converts the due time to the process clock, if the caller needs it */
 export function toLoaded(
   row: LoadedRow,
   fromDue: (dueAt: number) => number = (dueAt) => dueAt,

@@ -1,4 +1,4 @@
-// Judges a request before anything is done: members that depend on each other, and replays. Pure.
+// Validates a request before it has an effect, and compares it with the first one. Pure.
 import { defined, type ErrorCode, type QrRequest, refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
@@ -8,7 +8,11 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
 });
 
-/** What was scanned says who scans, whatever the name. @throws Refusal field_required */
+/**
+ * A scanned code always means `merchantscan`, even if the request names another scenario.
+ *
+ * @throws Refusal field_required
+ */
 export function scenarioOf({
   paymentScenario,
   scannedPaymentId,
@@ -21,9 +25,9 @@ export function scenarioOf({
 }
 
 /**
- * Of a request that makes a payment: one that was right yesterday is told again of the payment that it made.
+ * Only for new payments: a replay still succeeds after the currency has ended.
  *
- * @throws Refusal currency_unknown; `time` decides whether a currency is still one
+ * @throws Refusal currency_unknown; `time` decides whether a currency is active
  */
 export function checkCurrency({ paymentAmount }: QrRequest, time: number): void {
   if (isActiveCurrency(paymentAmount.currency, time)) return;
@@ -32,10 +36,10 @@ export function checkCurrency({ paymentAmount }: QrRequest, time: number): void 
   });
 }
 
-/** What is a fault whenever it is sent. @throws Refusal of the fields */
+/** Checks that do not depend on the time. @throws Refusal of the fields */
 export function checkRequest(request: QrRequest): void {
   const { clientTransactionId, order } = request;
-  // Whether it still is one is asked where a payment begins.
+  // Only a new payment needs a currency that is still active, and `create.ts` checks it.
   checkCurrency(request, 0);
   checkIdentifier(clientTransactionId, '/clientTransactionId');
   if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
@@ -44,7 +48,7 @@ export function checkRequest(request: QrRequest): void {
   });
 }
 
-/** It is kept and shown as it came. @throws Refusal client_id_invalid */
+/** The server stores and shows the identifier unchanged. @throws Refusal client_id_invalid */
 export function checkIdentifier(id: string | undefined, pointer: string): void {
   if (id === undefined || !holdsCardNumber(id)) return;
   refuse('client_id_invalid', 'The identifier contains text that looks like a card number.', {
@@ -52,10 +56,7 @@ export function checkIdentifier(id: string | undefined, pointer: string): void {
   });
 }
 
-/**
- * What tells one request from another. Which name the scenario has does not matter where what was
- * scanned decides; that itself enters by its mark.
- */
+/** The fingerprint of a request. It contains the scanned code only as a keyed digest. */
 export function fingerprintOf(
   request: QrRequest,
   deviceId: string,
@@ -80,7 +81,7 @@ const pointers: Readonly<Record<string, string>> = {
   orderDescription: '/order/orderDescription',
 };
 
-/** @throws Refusal client_id_reused, naming members and never values */
+/** @throws Refusal client_id_reused, which names members and never values */
 export function refuseReuse(
   first: Record<string, unknown>,
   second: Record<string, unknown>,

@@ -1,4 +1,4 @@
-// Knows what runs in this process: duplicates wait for it, and rivals for one payment come one by one.
+// Runs the work on one payment in sequence, and lets duplicates wait for the first request.
 import {
   type ChangeNotifier,
   createKeyedTasks,
@@ -8,7 +8,7 @@ import {
 import type { LoadedQr, QrKey } from './model.ts';
 
 export type Running = Omit<KeyedTasks<LoadedQr>, 'runExclusive'> & {
-  /** One after another for the same payment, so that rivals do not spin. */
+  /** Runs work on the same payment in sequence, so that concurrent requests do not conflict. */
   inTurn<T>(key: QrKey, work: () => Promise<T>): Promise<T>;
 };
 
@@ -22,7 +22,7 @@ export function createRunning(): Running {
   return { ...works, inTurn: (of, work) => works.runExclusive(keyOf(of), work) };
 }
 
-/** Ends once the payment has gone beyond a version, or after the time. */
+/** Resolves after a change beyond the version, or after the time limit. */
 export async function nextChange(
   live: Pick<ChangeNotifier, 'subscribe'>,
   of: QrKey,

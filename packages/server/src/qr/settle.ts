@@ -1,4 +1,4 @@
-// Makes a step durable whatever else happens to the payment meanwhile, and tells whoever waits.
+// Commits a step despite concurrent changes of the payment, and notifies subscribers.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type QrDeps, rivalsMax } from './deps.ts';
@@ -8,7 +8,7 @@ import { topicOf } from './running.ts';
 import { isLive } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 
-/** After the commit: the streams, the counters, and the sweep where something is due at once. */
+/** After the commit: notifies streams, counts final statuses and starts a poll that is due. */
 export function announce(deps: QrDeps, change: Change): void {
   const { before, after: row } = change;
   deps.live.publish(topicOf(row), row.version);
@@ -16,10 +16,10 @@ export function announce(deps: QrDeps, change: Change): void {
   if (row.dueAt !== undefined && row.dueAt <= deps.clock.now()) deps.poke();
 }
 
-/** What else is durable with a change, or not at all: the record of who decided it. */
+/** Work in the same transaction as the change: the audit record of the decision. */
 export type Beside = (trx: Kysely<unknown>, change: Change) => Promise<void>;
 
-/** Commits one step on what was read. @returns undefined where somebody was faster */
+/** Commits one step on the state that was read. @returns undefined after a concurrent change */
 export async function commit(
   deps: QrDeps,
   loaded: LoadedQr,
@@ -38,8 +38,8 @@ export async function commit(
 }
 
 /**
- * Judges, commits, and judges anew as long as somebody else is faster. `make` gives the step, or
- * nothing where none is left to do; `beside` goes with it into one transaction.
+ * Commits the step that `make` returns, and repeats both after a concurrent change. If `make`
+ * returns undefined, nothing is left to do. `beside` runs in the same transaction.
  */
 export async function settle(
   deps: QrDeps,
@@ -60,7 +60,7 @@ export async function settle(
   return refuse('concurrent_modification', 'Too many work on this payment; try again.');
 }
 
-/** Takes in what a provider says about a payment. */
+/** Applies a provider's report on a payment. */
 export async function settleReport(
   deps: QrDeps,
   loaded: LoadedQr,

@@ -1,4 +1,4 @@
-// The table against a model of random words in random order: whatever comes, the money adds up.
+// Tests the state tables against a model with random reports: the amounts always add up.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
@@ -70,7 +70,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
   { maxLength: 40 },
 );
 
-/** What the outside has really seen: nothing of it is taken from the table. */
+/** The observed facts, independent of the tables under test. */
 type World = { takenBack: number; accepted: boolean; wasTold: string[] };
 
 function step(position: Position, world: World, one: Act): Position {
@@ -135,9 +135,9 @@ test('whatever a provider says in whatever order, money is never lost nor given 
         const before = position;
         position = step(position, world, one);
         checkMoney(position);
-        // Once it has ended for the terminal, it keeps its name.
+        // After its end for the terminal, the payment keeps its phase.
         if (isEnd(before)) assert.equal(position.phase, before.phase, JSON.stringify(one));
-        // What was cancelled is not completed behind its back, unless somebody accepts it.
+        // A cancelled payment does not complete later, unless an operator accepts it.
         if (before.ending === 'Merchant' && before.hold === null && position.hold === null) {
           assert.notEqual(position.phase, 'Completed');
         }

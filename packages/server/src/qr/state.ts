@@ -1,7 +1,7 @@
-// What a QR payment is and what becomes of it: one table that enforces, answers and documents.
+// Defines the states of a QR payment and their transitions as tables.
 import { defined } from '@switchyard/contract';
 
-/** How far the payment itself has come; what was refunded of a paid one is told by its amounts. */
+/** The progress of the payment itself; refunds change the amounts and not the phase. */
 export type Phase =
   | 'Created'
   | 'Pending'
@@ -15,17 +15,17 @@ export type Phase =
 
 export type Status = Phase | 'PartiallyRefunded' | 'Refunded';
 
-/** Who wants the payment to end: somebody at the till, the clock, or a provider that never heard of it. */
+/** Why a payment ends: a cancel at the till, the expiry, or a provider that does not know it. */
 export type EndCause = 'Merchant' | 'Expiry' | 'Unknown';
 
-/** How a payment is called that was to end and did. */
+/** The final phase for each cause. */
 const endNames: Readonly<Record<EndCause, Phase>> = {
   Merchant: 'Cancelled',
   Expiry: 'Expired',
   Unknown: 'Failed',
 };
 
-/** Why somebody has to look at a payment before it goes on. */
+/** Why a payment needs a decision by an operator. */
 export type HoldReason =
   | 'AmountDiffers'
   | 'CurrencyDiffers'
@@ -34,24 +34,24 @@ export type HoldReason =
 
 export type Position = {
   phase: Phase;
-  /** What was asked for, minor units of `currency`. */
+  /** The requested amount in minor units of `currency`. */
   amount: number;
   currency: string;
-  /** What the consumer has paid, as far as is known. */
+  /** The amount that the consumer has paid, as far as the server knows. */
   paid: number;
   refunded: number;
-  /** Of refunds that await an answer, also in vain: nobody knows whether they were made. */
+  /** The sum of refunds without a final answer; the provider may have made them. */
   refundReserved: number;
-  /** Of money that was to go back: what became of it outside of the platform, as somebody says. */
+  /** The amount that an operator settled outside the platform in place of a refund. */
   settled: number;
-  /** A cancel that is durable and not answered yet. */
+  /** The cause of a stored cancel that has no answer yet. */
   ending: EndCause | null;
   hold: HoldReason | null;
-  /** The provider's number of the newest event that was judged. */
+  /** The sequence number of the newest judged provider event. */
   sequence: number;
 };
 
-/** What an event does to a position: new words, or amounts added and taken away. */
+/** The changes of an event: new values, and differences to add to the amounts. */
 export type Changes = {
   phase?: Phase;
   paid?: number;
@@ -63,7 +63,7 @@ export type Changes = {
   sequence?: number;
 };
 
-/** Adds an event's changes; replaying all events of a payment gives its stored position. */
+/** Applies an event's changes; replaying all events of a payment gives its stored position. */
 export function apply(position: Position, changes: Changes): Position {
   const { paid = 0, refunded = 0, refundReserved = 0, settled = 0, ...words } = changes;
   return {
@@ -76,11 +76,11 @@ export function apply(position: Position, changes: Changes): Position {
   };
 }
 
-/** What was paid, and neither went back nor is about to. */
+/** The paid amount less the refunded, reserved and settled amounts. */
 export const leftOf = ({ paid, refunded, refundReserved, settled }: Position): number =>
   paid - refunded - refundReserved - settled;
 
-/** The name of a position. An ended payment keeps its name, whatever comes of money that was late. */
+/** The status of a position. An ended payment keeps its status when late money arrives. */
 export function statusOf({ phase, paid, refunded }: Position): Status {
   if (phase !== 'Completed' || refunded === 0) return phase;
   return refunded === paid ? 'Refunded' : 'PartiallyRefunded';
@@ -91,13 +91,13 @@ const livePhases: ReadonlySet<Phase> = new Set(['Created', 'Pending', 'Scanned',
 /** Whether the consumer may still pay. */
 export const isLive = ({ phase }: Pick<Position, 'phase'>): boolean => livePhases.has(phase);
 
-/** What a provider can say about a payment. */
+/** The statuses that a provider can report. */
 export type Said = Phase | 'PartiallyRefunded' | 'Refunded';
 
 /**
- * What becomes of a payment when its provider says something. `Go` takes it there, `Stay` is known,
- * `TakeBack` is money for a payment that has ended: it is refunded. `Ignore` comes after the end,
- * and `Contradict` too: it cannot be so, and somebody is told.
+ * The effect of a provider's report. `Go` changes the phase, and `Stay` is already known.
+ * `TakeBack` refunds money for an ended payment. `Ignore` comes after the end. `Contradict` is
+ * impossible and raises an alarm.
  */
 export type Move = 'Go' | 'Stay' | 'TakeBack' | 'Ignore' | 'Contradict';
 
@@ -164,10 +164,10 @@ export const moveTable: Readonly<Record<Phase, Readonly<Record<Phase, Move>>>> =
   Failed: over,
 };
 
-/** A provider's word for how a payment stands, with what it was told with. */
+/** A provider's report on the status of a payment. */
 export type Report = {
   said: Said;
-  /** The number of an event; an answer to a call has none. */
+  /** The sequence number of an event; an answer to a call has none. */
   sequence?: number;
   amount?: number;
   currency?: string;
@@ -180,14 +180,16 @@ export type Verdict =
       changes: Changes;
     }
   | { kind: 'Move'; changes: Changes }
-  /** Money that is not what was asked for. */
+  /** The paid amount or currency differs from the requested one. */
   | { kind: 'Hold'; changes: Changes }
-  /** Nothing was paid after all: the hold is over. */
+  /** The provider reports that nothing was paid, and the hold ends. */
   | { kind: 'Retract'; changes: Changes }
-  /** The money goes back by itself: what is refunded stands reserved in the changes. */
+  /** The server refunds the money; the changes reserve the amount. */
   | { kind: 'TakeBack'; changes: Changes; amount: number };
 
-/** What was given back by the provider itself counts as never paid, unless we hold it for paid. */
+/**
+ * A full refund by the provider itself means that nothing was paid, unless the phase is Completed.
+ */
 function meantBy(said: Said, { phase }: Position): Phase {
   if (said === 'PartiallyRefunded') return 'Completed';
   if (said !== 'Refunded') return said;
@@ -197,8 +199,8 @@ function meantBy(said: Said, { phase }: Position): Phase {
 type Paid = { paid: number; fits: boolean; reason: HoldReason };
 
 /**
- * What the consumer has paid: a provider that names no amount means the one that was asked for. In
- * another currency it is not known in ours, and stands for all of it.
+ * The paid amount. A report without an amount means the requested one. An amount in another
+ * currency is unknown in ours, so the requested one replaces it.
  */
 function paidBy(position: Position, { amount, currency }: Report): Paid {
   const sameCurrency = currency === undefined || currency === position.currency;
@@ -207,14 +209,14 @@ function paidBy(position: Position, { amount, currency }: Report): Paid {
   return { paid, fits: sameCurrency && paid === position.amount, reason };
 }
 
-/** Paid already, and now of another amount. */
+/** Whether the report names another amount for a payment that is already paid. */
 function isOtherSum(position: Position, { amount, currency }: Report): boolean {
   if (position.paid === 0 || amount === undefined) return false;
   return amount !== position.paid || (currency ?? position.currency) !== position.currency;
 }
 
 function takenBack(position: Position, report: Report, changes: Changes): Verdict {
-  // Told twice, in events of their own: it is on its way back already, if it is the same money.
+  // The provider repeats its report: the server already refunds the same money.
   if (position.paid > 0) {
     const why = isOtherSum(position, report) ? 'Contradicts' : 'AfterEnd';
     return { kind: 'Nothing', why, changes };
@@ -226,7 +228,7 @@ function takenBack(position: Position, report: Report, changes: Changes): Verdic
 }
 
 function completed(position: Position, report: Report, changes: Changes): Verdict {
-  // Whoever has cancelled gives no goods: what is paid now goes back.
+  // The merchant has cancelled and gives no goods, so the server refunds the payment.
   if (position.ending === 'Merchant') {
     return takenBack(position, report, { ...changes, phase: 'Cancelled' });
   }
@@ -235,16 +237,16 @@ function completed(position: Position, report: Report, changes: Changes): Verdic
   return { kind: 'Move', changes: { ...changes, phase: 'Completed', paid, ending: null } };
 }
 
-/** Where a payment ends that was to end: the provider's word counts where it is a refusal. */
+/** The final phase of a payment with an open cancel; a decline or a failure takes priority. */
 function endOf(phase: Phase, { ending }: Position): Phase {
   if (phase === 'Declined' || phase === 'Failed' || ending === null) return phase;
   return endNames[ending];
 }
 
 /**
- * What a newer event does to a payment that is held. `Keep` changes nothing, `Sum` is what was paid
- * by its newest word, `Retract` says that nothing was paid: it ends, and needs nobody any more.
- * `Contradict` is told to people: whoever has refused to give money back says that there is none.
+ * The effect of a newer report on a payment on hold. `Keep` changes nothing, and `Sum` takes the
+ * newest amount. `Retract` means that nothing was paid, and ends the hold. `Contradict` raises an
+ * alarm: the provider did not make a refund and now reports no payment.
  */
 export type HeldMove = 'Keep' | 'Sum' | 'Retract' | 'Contradict';
 
@@ -274,7 +276,7 @@ export const heldTable: Readonly<Record<HoldReason, Readonly<Record<Phase, HeldM
   RefundUnanswered: paidFor,
 };
 
-/** While somebody decides, the provider's events still count; an answer may be older than they are. */
+/** During a hold the provider's events still count; an answer may be older than they are. */
 function judgeHeld(
   position: Position & { hold: HoldReason },
   report: Report,
@@ -303,7 +305,7 @@ function judgeHeld(
   return { kind: 'Hold', changes: { ...changes, paid: sum, hold: told.reason } };
 }
 
-/** What a provider's word does to a payment. Pure, and the only way by which one moves. */
+/** Judges a provider's report on a payment. Pure. */
 export function judgeReport(position: Position, report: Report): Verdict {
   const { sequence } = report;
   if (sequence !== undefined && sequence <= position.sequence) {
@@ -330,7 +332,7 @@ export function judgeReport(position: Position, report: Report): Verdict {
   }
   if (meant === 'Completed') return completed(position, report, changes);
   if (meant === 'Authorized' && !paidBy(position, report).fits) {
-    // Nothing is paid yet: the completion names its amount again, and is judged then.
+    // Nothing is paid yet; the completion has its own amount, and the server judges it then.
     return { kind: 'Nothing', why: 'Contradicts', changes };
   }
   if (livePhases.has(meant)) return { kind: 'Move', changes: { ...changes, phase: meant } };
@@ -348,8 +350,8 @@ export type RefusalCode =
   | 'transaction_in_progress';
 
 /**
- * What a verb meets in a status: `Send` asks the provider, `Refundable` names the limit, `Nothing`
- * is done already and succeeds; the rest are refusal codes.
+ * The effect of a verb in a status. `Send` calls the provider, `Refundable` allows amounts up to a
+ * limit, and `Nothing` succeeds without a change. All others are refusal codes.
  */
 export type Rule = 'Send' | 'Refundable' | 'Nothing' | RefusalCode;
 
@@ -367,7 +369,7 @@ export const verbTable: Readonly<Record<Status, Readonly<Record<Verb, Rule>>>> =
   Failed: { Cancel: 'Nothing', Refund: 'not_completed' },
 };
 
-/** In place of the row of its status while somebody has to look at it. */
+/** Replaces the row of the status while the payment is on hold. */
 export const heldRules: Readonly<Record<Verb, Rule>> = {
   Cancel: 'payment_held',
   Refund: 'payment_held',
@@ -382,7 +384,7 @@ export function rulesOf(position: Position): Readonly<Record<Verb, Rule>> {
   return position.hold === null ? verbTable[statusOf(position)] : heldRules;
 }
 
-/** Whether a verb may be done now, and up to which amount. */
+/** Whether a verb is allowed now, and up to which amount. */
 export function judgeVerb(position: Position, verb: Verb): VerbVerdict {
   const rule = rulesOf(position)[verb];
   if (rule === 'Send' || rule === 'Nothing') return { allowed: true, mode: rule, maxAmount: 0 };
@@ -390,7 +392,7 @@ export function judgeVerb(position: Position, verb: Verb): VerbVerdict {
   return { allowed: true, mode: 'Refundable', maxAmount: leftOf(position) };
 }
 
-/** The local end of a payment whose provider does not answer: money that comes later goes back. */
+/** Ends a payment whose provider does not answer; the server refunds money that comes later. */
 export function endAlone({ ending }: Position): Changes {
   return { phase: endNames[ending ?? 'Expiry'], ending: null };
 }

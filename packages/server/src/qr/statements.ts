@@ -1,9 +1,9 @@
-// The hot statements of the QR room as text, and the JSON rows that feed them.
+// Defines the SQL of the frequent QR payment statements, and their JSON input rows.
 import { isoTime } from '../platform/index.ts';
 import type { Change, QrRow, StoredEvent } from './model.ts';
 import { loadedColumns } from './rows.ts';
 
-/** Intents: a row that is already there is left alone and not returned. */
+/** Inserts intents; an existing row stays unchanged and is not returned. */
 export const begin = {
   name: 'qr-begin',
   text: `WITH r AS MATERIALIZED (
@@ -56,8 +56,8 @@ export function beginRow(
 }
 
 /**
- * What belongs to a change is read from what was changed: whatever came too late leaves nothing. The amounts
- * that a refund takes are in the same guarded row, so two of them cannot both pass.
+ * Inserts events and operations only for updated rows, so a late change leaves nothing. The refund
+ * amounts are in the same guarded row, so two refunds cannot reserve the same money.
  */
 export const commit = {
   name: 'qr-commit',
@@ -147,7 +147,7 @@ export function commitRow(
   };
 }
 
-/** Each row names the server's identifier, or the client's with its merchant. */
+/** Each row has the server's identifier, or the client's identifier with its merchant. */
 export const find = {
   name: 'qr-find',
   text: `SELECT r.i, ${loadedColumns}
@@ -165,7 +165,7 @@ export const findByClientId = {
     WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
 };
 
-/** As its provider: whose it is stands in the row; with whether an event of it is here already. */
+/** Finds a payment by its provider, with whether the event is already stored. */
 export const findForProvider = {
   name: 'qr-find-for-provider',
   text: `SELECT ${loadedColumns}, EXISTS (SELECT 1 FROM qr_events e
@@ -187,7 +187,7 @@ export const eventsAfter = {
     ORDER BY sequence LIMIT $4`,
 };
 
-/** The last picture, and what the first caller was told. */
+/** Events with a display, the first answer, a failure, a payer or a hold. */
 export const shownEvents = {
   name: 'qr-shown-events',
   text: `SELECT sequence, type, at, data FROM qr_events
@@ -198,8 +198,8 @@ export const shownEvents = {
 };
 
 /**
- * What is due is claimed for a while: whoever dies with it leaves it to the next one. One row for each place
- * that is free, of providers that are not asked too often at this moment.
+ * Claims due payments for a limited time; after a crash another process claims them. It leaves out
+ * the providers in $4, which have enough running polls.
  */
 export const claim = {
   name: 'qr-claim',
@@ -213,7 +213,7 @@ export const claim = {
     RETURNING t.organization_id, t.transaction_id, t.provider_id`,
 };
 
-/** A look that changed nothing: only the next one is set, unless somebody was faster. */
+/** Sets the next poll after a poll without changes, unless the version has changed. */
 export const postpone = {
   name: 'qr-postpone',
   text: `UPDATE qr_transactions SET due_at = $4, looks = $5
@@ -223,7 +223,10 @@ export const postpone = {
 const last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const heldTexts = { any: '', held: 'AND t.hold IS NOT NULL', free: 'AND t.hold IS NULL' } as const;
 
-/** The newest first, behind $2. A statement for each index: $4 the store, $5 the merchant. */
+/**
+ * Newest first, after the cursor $2, with one statement per index. $4 is the store, $5 the
+ * merchant.
+ */
 export function listOf(held: keyof typeof heldTexts, ofMerchant: boolean) {
   const merchant = ofMerchant ? 't.merchant_id = $5 AND t.amount > 0' : '$5::uuid IS NULL';
   return {
@@ -235,7 +238,7 @@ export function listOf(held: keyof typeof heldTexts, ofMerchant: boolean) {
   };
 }
 
-/** As shownEvents of many, without the pictures. */
+/** Like `shownEvents` for many payments, without displays. */
 export const shownEventsOf = {
   name: 'qr-shown-events-of',
   text: `SELECT transaction_id, sequence, type, at, data - 'display' AS data FROM qr_events
@@ -244,7 +247,7 @@ export const shownEventsOf = {
     ORDER BY sequence`,
 };
 
-/** How far payments have come, for whoever waits for them. */
+/** The versions that are newer than the given ones, for requests that wait. */
 export const versions = {
   name: 'qr-versions',
   text: `SELECT t.organization_id, t.transaction_id, t.version

@@ -1,4 +1,4 @@
-// Makes the next step of a payment: its changes, the event that says so, and when to look again.
+// Builds the change for a step: the new row, its event and the time of the next poll.
 import { defined, type QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { answerMs, graceMs } from './deps.ts';
@@ -11,21 +11,21 @@ export type Step = {
   type: QrEventType;
   changes: Changes;
   data?: Omit<EventData, 'status' | 'changes'>;
-  /** New ones and changed ones; the first is shown with the event. */
+  /** New and changed operations; the event shows the first one. */
   operations?: StoredOperation[];
   providerTransactionId?: string | undefined;
-  /** When nobody can pay any more, where it has changed. */
+  /** The new time after which the consumer cannot pay, if it has changed. */
   expiresAt?: number | undefined;
-  /** Sooner than the expiry: when the provider wants to be asked. */
+  /** A time for the next poll before the expiry. */
   askAt?: number | undefined;
-  /** A question brought nothing: the next pause is longer. */
+  /** The poll had no result, so the next pause is longer. */
   unanswered?: true;
 };
 
-/** Waits between questions that bring nothing, ms; the last one goes on for ever. */
+/** Pauses between polls without a result, ms; the last one repeats. */
 const pausesMs = [1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000, 900_000] as const;
 
-/** How long whoever asks a provider something has, before it is asked by others too: one call. */
+/** How long one provider call has before other processes may poll the payment too, ms. */
 export const leaseMs = answerMs + graceMs;
 
 export const pauseMs = (looks: number): number =>
@@ -36,7 +36,7 @@ export const isOpen = ({ status }: StoredOperation): boolean => status === 'Pend
 export const openCancels = ({ operations }: Pick<LoadedQr, 'operations'>): StoredOperation[] =>
   operations.filter((each) => each.kind === 'Cancel' && isOpen(each));
 
-/** When somebody has to look next; undefined where nothing is left to do. Pure. */
+/** The time of the next poll; undefined if nothing is left to do. Pure. */
 export function dueAfter(
   row: Pick<QrRow, 'position' | 'expiresAt' | 'looks'>,
   operations: readonly StoredOperation[],
@@ -47,7 +47,7 @@ export function dueAfter(
   return Math.min(row.expiresAt, askAt ?? row.expiresAt);
 }
 
-/** The operations of a payment with those of a step in their places. */
+/** Adds the changed operations and replaces those with the same number. */
 export function merged(
   before: readonly StoredOperation[],
   changed: readonly StoredOperation[],
@@ -62,7 +62,7 @@ function seen({ operationId, number, kind, status, amount }: StoredOperation) {
   return { operationId, number, kind, status, amount };
 }
 
-/** The change that a step is, guarded by the version it was judged on. Pure. */
+/** Builds the change of a step, guarded by the version that it is based on. Pure. */
 export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
   const position = apply(row.position, step.changes);
   const status = statusOf(position);
@@ -71,7 +71,7 @@ export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
   const [first] = changed;
   const data: EventData = { status, changes: step.changes, ...step.data };
   if (first !== undefined) data.operation = seen(first);
-  // What a provider tells by itself does not call off whoever is asking it at this moment.
+  // A provider event does not end the lease of a call that runs at this moment.
   const isTold = data.provider !== undefined;
   const looks = step.unanswered === true ? row.looks + 1 : isTold ? row.looks : 0;
   const isHeld = isTold && row.dueAt !== undefined && row.dueAt > step.at;
@@ -99,7 +99,7 @@ export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
   };
 }
 
-/** The payment as it stands once a change is durable, without reading it again. */
+/** The payment after a durable change, without another read. */
 export function after(loaded: LoadedQr, change: Change): LoadedQr {
   const operations = merged(loaded.operations, change.operations);
   const { news } = loaded;
@@ -110,7 +110,7 @@ export function after(loaded: LoadedQr, change: Change): LoadedQr {
   };
 }
 
-/** An operation as it ends. */
+/** Returns the operation with a new status. */
 export function ended(
   operation: StoredOperation,
   status: StoredOperation['status'],

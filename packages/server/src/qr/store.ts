@@ -1,4 +1,4 @@
-// The SQL of the QR room: each write is one guarded statement, batched with its neighbours.
+// Stores QR payments: each write is one guarded statement in a batch.
 import { CompiledQuery, type Kysely } from 'kysely';
 import {
   createGroupCommit,
@@ -16,20 +16,20 @@ import * as statements from './statements.ts';
 export type DueKey = QrKey & { providerId: string };
 
 export type QrStore = {
-  /** Makes the intent durable. False where the client's identifier is taken. */
+  /** Stores the intent. Returns false if the client's identifier is taken. */
   begin(row: QrRow, event: StoredEvent): Promise<boolean>;
-  /** Makes one change durable. False where somebody was faster. @throws OperationIdTaken */
+  /** Stores one change. Returns false after a concurrent change. @throws OperationIdTaken */
   commit(change: Change): Promise<boolean>;
-  /** The same in a transaction of its own, with what has to be durable beside it. */
+  /** Stores the change and runs `beside` in one transaction. */
   commitBeside(change: Change, beside: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean>;
   find(key: QrKey): Promise<LoadedQr | undefined>;
-  /** At most a few: one client identifier may stand once for each merchant. */
+  /** Returns a few payments at most: each merchant can use a client identifier once. */
   findByClientId(
     organizationId: string,
     clientTransactionId: string,
     merchantId?: string,
   ): Promise<LoadedQr[]>;
-  /** As the organisation that provides its service, with whether it has sent an event before. */
+  /** Finds a payment by its provider, with whether the event is already stored. */
   findForProvider(
     providerId: string,
     transactionId: string,
@@ -42,26 +42,26 @@ export type QrStore = {
     clientOperationId: string;
   }): Promise<{ transactionId: string; number: number } | undefined>;
   eventsAfter(key: QrKey, after: number, limit: number): Promise<StoredEvent[]>;
-  /** Those that the view of a payment is made of. */
+  /** The events that the view of a payment needs. */
   shownEvents(key: QrKey): Promise<StoredEvent[]>;
   list(query: ListQuery, page: { limit: number; after?: string }): Promise<LoadedQr[]>;
-  /** The same of many, without pictures. */
+  /** The same for many payments, without displays. */
   shownEventsOf(
     organizationId: string,
     transactionIds: readonly string[],
   ): Promise<ReadonlyMap<string, StoredEvent[]>>;
-  /** Of those that have gone beyond the version that is named. */
+  /** The versions that are newer than the given ones. */
   versions(asked: VersionsAsked): Promise<(QrKey & { version: number })[]>;
-  /** Takes what is due until `until`; `busy` are providers that are left out. */
+  /** Claims due payments for `forMs`; `busy` are the excluded providers. */
   claim(forMs: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
-  /** Sets the next look at an unchanged payment. */
+  /** Sets the next poll of an unchanged payment. */
   postpone(row: QrRow, dueAt: number, looks: number): Promise<void>;
-  /** Writes that wait for a lane, as a share of what may wait. */
+  /** The waiting writes as a share of the queue limit. */
   pressure(): number;
   drain(): Promise<void>;
 };
 
-/** Arrays as the database reads them, of one length: what is asked about, and what is known of it. */
+/** Encoded PostgreSQL arrays of the same length: the keys of payments and their known versions. */
 export type VersionsAsked = { organizations: string; payments: string; versions: string };
 
 export type ListQuery = {
@@ -71,7 +71,7 @@ export type ListQuery = {
   held?: boolean | undefined;
 };
 
-/** A second operation with the client's identifier of a first. */
+/** Another operation or event already has the identifier. */
 export class OperationIdTaken extends Error {}
 
 type Wanted = {
@@ -105,7 +105,7 @@ export function createQrStore({
   ids: Ids;
   numbering: Numbering;
 }): QrStore {
-  /** One row of a statement stands for all: they are committed together. */
+  /** One row represents the whole statement, because all rows commit together. */
   function acknowledge(
     onCommitted: ReturnType<Numbering['beginWrite']>,
     row: QrRow | undefined,
@@ -115,7 +115,7 @@ export function createQrStore({
     onCommitted({ table: 'qr_transactions', organizationId, transactionId, version });
   }
 
-  /** Rows hold times by the process clock, the table those by the clock that they are compared with. */
+  /** Rows use the process clock; the table uses the clock of the due comparison. */
   const dueText = ({ dueAt }: QrRow): string | null =>
     dueAt === undefined ? null : isoTime(dueClock.toDue(dueAt));
   const loadedOf = (row: LoadedRow): LoadedQr => toLoaded(row, dueClock.fromDue);

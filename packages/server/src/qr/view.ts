@@ -1,4 +1,4 @@
-// Shows a payment, its operations and its events in the words of the contract.
+// Converts a payment, its operations and its events to the types of the contract.
 import {
   defined,
   type QrEvent,
@@ -17,7 +17,7 @@ const last = <Name extends keyof StoredEvent['data']>(
 ): StoredEvent['data'][Name] | undefined =>
   events.findLast(({ data }) => data[name] !== undefined)?.data[name];
 
-/** The provider's words come whole or not at all: a code is what machines read. */
+/** Leaves out a failure without a code, because clients read the code. */
 function failureOf(failure: StoredEvent['data']['failure']) {
   if (failure?.code === undefined) return {};
   const { code, text } = failure;
@@ -57,16 +57,16 @@ function holdOf({ row, operations }: LoadedQr, events: readonly StoredEvent[]) {
 const firstAnswer = (events: readonly StoredEvent[]): StoredEvent | undefined =>
   events.find(({ data }) => data.answered === true);
 
-/** Whether the first caller was told anything: not while the provider is asked, nor where the process has died. */
+/** Whether the first caller has an answer; false during the provider call and after a crash. */
 export const isAnswered = (events: readonly StoredEvent[]): boolean =>
   firstAnswer(events) !== undefined;
 
-/** What the first caller was told: nothing was, where the platform still waits for the provider. */
+/** The status in the first answer; Created while the server still waits for the provider. */
 function answeredOf(row: LoadedQr['row'], events: readonly StoredEvent[]): Status {
   return firstAnswer(events)?.data.status ?? (row.version === 1 ? row.status : 'Created');
 }
 
-/** @param events those that hold a picture, a failure, a payer, a hold or the first answer */
+/** @param events those with a display, a failure, a payer, a hold or the first answer */
 export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): QrTransaction {
   const { row, operations } = loaded;
   const { amount, currency, paid, refunded, settled } = row.position;
@@ -99,7 +99,7 @@ export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): Q
   };
 }
 
-/** An event as its terminal gets it; what only replaying needs stays here. */
+/** An event for its terminal, without the internal changes. */
 export function viewEvent({ sequence, type, at, data }: StoredEvent): QrEvent {
   const { display, expiresAt, payer, amount, currency, reason, actor, note } = data;
   const { operation, provider } = data;

@@ -1,4 +1,4 @@
-// Turns what a provider answered into an outcome: tolerant of members, strict about money and names.
+// Converts a provider's response to an outcome, with strict checks of amounts and identifiers.
 import { defined } from '@switchyard/contract';
 import type { CallResult } from '../../platform/index.ts';
 import * as read from './reading.ts';
@@ -14,11 +14,11 @@ import type {
   Unknown,
 } from './types.ts';
 
-/** What the question was about: an answer to another one contradicts. */
+/** The identifiers in the call; a response with other ones is a contradiction. */
 export type Asked = {
   readonly providerTransactionId?: string;
   readonly refundId?: string;
-  /** Of a payment that begins. */
+  /** Set for a call that creates a payment. */
   readonly begins?: { readonly expiresAt: Date };
 };
 
@@ -51,17 +51,17 @@ const contradicts = unknown('answer_contradicts');
 
 const isFine = (status: number) => status >= 200 && status <= 202;
 
-/** Seconds or a date (RFC 9110), within an hour. */
+/** Retry-After as seconds or a date (RFC 9110), at most one hour. */
 function retryAfter(header: unknown, now: number): { retryAfterMs?: number } {
   if (typeof header !== 'string') return {};
   const ms = /^\d{1,5}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isFinite(ms) ? { retryAfterMs: Math.min(hourMs, Math.max(0, ms)) } : {};
 }
 
-/** A call that got no answer at all. */
+/** The outcome of a call without a response. */
 export function faultOf(result: Extract<CallResult, { fault: string }>): Unknown | NotSent {
   const { fault, possiblySent } = result;
-  // Sent, and refused to be sent again: its name leads elsewhere by now.
+  // The call was sent, but a retry was refused because the host name now resolves elsewhere.
   if (fault === 'address_refused') {
     return possiblySent ? unknown('unreachable') : { outcome: 'NotSent', reason: fault };
   }
@@ -75,9 +75,9 @@ function refusedFor(status: number): Refused['reason'] {
   return status === 400 || status === 422 ? 'invalid' : 'refused';
 }
 
-/** Codes with which a provider says that it never heard of something; a 404 alone may be anybody's. */
+/** Codes for an unknown payment or refund; a 404 alone may come from another server. */
 const missing = new Set(['payment_not_found', 'refund_not_found']);
-/** What stands between us and the provider says these as well: it may have been done. */
+/** A proxy can send these statuses too, so the provider may have processed the call. */
 const uncertain = new Set([408, 425, 499]);
 
 function problemOf(
@@ -102,13 +102,13 @@ function problemOf(
   };
 }
 
-/** A 404 without the provider's own word for it says nothing about a payment that may stand. */
+/** A 404 without the provider's code does not prove that the payment does not exist. */
 function settled(problem: NotFound | Failed): NotFound | Failed {
   const isNobody = problem.outcome === 'Refused' && [404, 405, 410].includes(problem.status);
   return isNobody ? unreadable : problem;
 }
 
-/** Only an address that differs contradicts; one that is left out is one that was not told. */
+/** Only a different identifier contradicts; a missing one does not. */
 const differs = (told: string | undefined, known: string | undefined) =>
   told !== undefined && known !== undefined && told !== known;
 
@@ -127,7 +127,7 @@ function expiry(members: read.Members, begins: Asked['begins']): { expiresAt?: D
   return { expiresAt: isLater ? begins.expiresAt : at };
 }
 
-/** Members of an answer that were told and could be read. */
+/** The members that are present and readable. */
 function told<Values extends Record<string, unknown>>(values: Values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Name in keyof Values]?: Exclude<Values[Name], undefined>;
@@ -145,7 +145,7 @@ function paymentIn(body: string, asked: Asked): PaymentAnswer | Unknown {
   if (differs(providerTransactionId, asked.providerTransactionId)) return contradicts;
   if (asked.begins !== undefined && neverAtFirst.has(status)) return contradicts;
   const display = shown(members, status);
-  // A code that cannot be shown is found out at once, not when the consumer stands there.
+  // A display that the terminal cannot show fails at creation, before the consumer waits for it.
   if (display === 'refused' && asked.begins !== undefined) return unknown('display_refused');
   return {
     outcome: 'Answered',
@@ -165,11 +165,11 @@ function paymentIn(body: string, asked: Asked): PaymentAnswer | Unknown {
 
 type Heard = Extract<CallResult, { status: number }>;
 
-/** The answer to a payment that begins. */
+/** The outcome of a call that creates a payment. */
 export function createdOf(heard: Heard, asked: Asked, now: number): PaymentAnswer | Failed {
   if (isFine(heard.status)) return paymentIn(heard.body, asked);
   const problem = problemOf(heard, now);
-  // Nothing is missing where something begins: it was taken to the wrong address.
+  // A new payment cannot be missing, so the address of the provider is wrong.
   return problem.outcome === 'NotFound'
     ? { outcome: 'Refused', reason: 'refused', status: heard.status }
     : problem;
@@ -192,7 +192,7 @@ function cancelIn(members: read.Members, asked: Asked, member: string): CancelAn
   };
 }
 
-/** With 409 the provider says how the payment stands in place of cancelling it: that is an answer. */
+/** A 409 with `paymentStatus` gives the status in place of a cancel, so it is an answer. */
 export function cancelOf(
   heard: Heard,
   asked: Asked,
@@ -233,7 +233,7 @@ export function refundOf(
   };
 }
 
-/** Whoever answers at all is there; one that has no such address is asked for payments. */
+/** A refusal also shows that the provider runs; it may have no health endpoint. */
 export function healthOf(heard: Heard, now: number): HealthAnswered | Failed {
   const problem = isFine(heard.status) ? undefined : problemOf(heard, now);
   if (problem === undefined) {

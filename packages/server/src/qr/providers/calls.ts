@@ -1,4 +1,4 @@
-// Sends one signed call to the provider of a service, unless its circuit is open or it is busy enough.
+// Sends one signed call to a provider, unless its circuit is open or it has too many calls.
 import {
   defined,
   providerAnswerMaxBytes,
@@ -27,7 +27,7 @@ export type CallsDeps = {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Pick<Log, 'warn'>;
   readonly metrics: Metrics;
-  /** Hears of each call that was made, for the provider to see. */
+  /** Receives each finished call, so that the provider can see it. */
   readonly onCall?: (call: NotedCall) => void;
 };
 
@@ -37,33 +37,36 @@ export type ProviderCall<Outcome> = {
   readonly name: CallName;
   readonly serviceId: string;
   readonly path: string;
-  /** Left out, it is a GET. */
+  /** Without a message the call is a GET. */
   readonly message?: object;
   readonly timeoutMs?: number;
   read(heard: Extract<CallResult, { status: number }>, now: number): Outcome;
 };
 
-/** A provider that hangs must not hold all connections: what ends payments keeps some of them. */
+/**
+ * Limits the running calls of a service. Creates have a lower limit, so that calls that end
+ * payments still get a connection.
+ */
 const underWayMax = 256;
 const createsMax = 192;
 const busyRetryMs = 1000;
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A declared address may end with a slash and carry a query; what is called lies below its path. */
+/** The declared URL may end with a slash and have a query; the call's path follows its path. */
 export function addressOf(spiUrl: string, path: string): string {
   const url = new URL(spiUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`;
   return url.href;
 }
 
-/** What the provider's doing says about whether it is to be called: a refusal is an answer. */
+/** Whether the outcome counts as success for the circuit; a refusal does. */
 function isGood({ outcome, ...rest }: { outcome: string; status?: unknown; reason?: unknown }) {
   if (outcome === 'Unknown' || rest.status === 'Down') return false;
   if (outcome === 'NotSent') return rest.reason === 'too_many_requests';
   return true;
 }
 
-/** In words of ours: what the provider said itself is not repeated. */
+/** The platform's own name for the fault, without text from the provider. */
 function faultNameOf(outcome: object): string {
   const { reason, fault, status } = outcome as Record<string, unknown>;
   if (typeof reason === 'string') return reason;

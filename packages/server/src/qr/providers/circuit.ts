@@ -1,7 +1,7 @@
-// Decides whether a provider that fails is still called: closed, open for a while, half open for one trial.
+// Decides whether the server calls a failing provider: closed, open or half open for one trial.
 import type { CircuitState } from './types.ts';
 
-/** The last calls, as far as they are of the last minute, say how a provider does. */
+/** The circuit judges the last calls within one minute. */
 const remembered = 20;
 const rememberedMs = 60_000;
 const failuresLeast = 5;
@@ -13,19 +13,19 @@ export type CircuitLimits = { readonly pauseFirstMs?: number; readonly pauseMaxM
 
 type Call = { readonly at: number; readonly isGood: boolean };
 
-/** A place in the queue to a provider, or how long nobody gets one. */
+/** A permitted call, or the time until the next permitted call. */
 export type Entry =
   | { readonly isOpen: false; end(isGood: boolean): void }
   | { readonly isOpen: true; readonly retryAfterMs: number };
 
 export type Circuit = {
-  /** A real call. */
+  /** A call for a payment. */
   enter(now: number): Entry;
-  /** A look at the health; good ones end the pause, and only a real call closes the circuit. */
+  /** A health check. Success ends the pause, but only a payment call closes the circuit. */
   look(now: number): Entry;
   state(now: number): CircuitState;
   failures(): number;
-  /** Until the next look or trial. */
+  /** The time until the next health check or trial call. */
   retryAfterMs(now: number): number;
 };
 
@@ -42,7 +42,7 @@ export function createCircuit(deps: {
   let pauses = 0;
   let openUntil: number | undefined;
   let isTrying = false;
-  /** Answers to calls of before it opened say nothing about now. */
+  /** Counts the state changes, so that the circuit ignores answers to earlier calls. */
   let round = 0;
 
   function open(now: number): void {

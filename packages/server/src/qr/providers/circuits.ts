@@ -1,4 +1,4 @@
-// The circuits of all services that are called from this process, and the looks that close them again.
+// Holds the circuits of all called services and schedules their health checks.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type Clock, type Log, lruCacheOptions, type Metrics } from '../../platform/index.ts';
@@ -6,7 +6,7 @@ import { type Circuit, type CircuitLimits, createCircuit, type Entry } from './c
 import type { CircuitState, ProviderHealth } from './types.ts';
 
 const circuitsMax = 10_000;
-/** In a scrape, the troubled ones alone: the catalogue has no end. */
+/** A scrape shows only open and half-open circuits, because the number of services is unlimited. */
 const shownMax = 100;
 const levels: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 0.5, open: 1 };
 
@@ -20,7 +20,7 @@ type Deps = {
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly metrics: Metrics;
-  /** Asks for the health of a service; never throws. */
+  /** Checks the health of a service; never throws. */
   readonly look: (serviceId: string) => Promise<unknown>;
   readonly limits?: CircuitLimits;
 };
@@ -39,7 +39,7 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
     timers.delete(serviceId);
   }
 
-  /** A look at the end of the pause, so that no payment of a consumer has to find out. */
+  /** Checks the health after the pause, so that a consumer's payment is not the first trial. */
   function lookLater(serviceId: string, circuit: Circuit): void {
     endLook(serviceId);
     if (isStopped) return;

@@ -1,4 +1,4 @@
-// Whatever a provider answers, by mistake or on purpose: an outcome comes out, within its bounds, and no card number.
+// Tests that hostile provider answers give a bounded outcome without card numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -100,7 +100,8 @@ function demandBounded(outcome: Readonly<Record<string, unknown>>): void {
   assert.ok(outcomes.has(String(outcome['outcome'])));
   const texts: string[] = [];
   const told = JSON.stringify(outcome, (name, value: unknown) => {
-    // A provider's own name for a payment may be any long number that is not a card's; what is shown is judged whole.
+    // A provider's identifier may be a long number that is no card number; the test checks other
+    // text whole.
     const isId = /^provider(?:Transaction|Refund)Id$/.test(name);
     texts.push(name, ...(typeof value === 'string' && !isId ? [value] : []));
     const isKept = typeof value === 'string' && name !== 'data';

@@ -1,4 +1,4 @@
-// The client against a server of this process: what it sends, and what it makes of faults.
+// Tests the provider client against a local server: its requests and its handling of faults.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// The door to providers of QR payments: signed calls to whatever service the catalogue names, no code for any of them.
+// Calls the provider of any service in the catalogue with signed requests.
 import {
   type CancelQrPayment,
   type CreateQrPayment,
@@ -34,16 +34,16 @@ export type ProvidersDeps = {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Where providers send their events. */
+  /** The base URL to which providers send their events. */
   readonly baseUrl: string;
   readonly circuitLimits?: CircuitLimits;
-  /** Hears of each call that was made, for the provider to see. */
+  /** Receives each finished call, so that the provider can see it. */
   readonly onCall?: (call: NotedCall) => void;
 };
 
 const healthTimeoutMs = 5_000;
 
-/** Where the events of a payment are taken. */
+/** The URL for the events of a payment. */
 export const eventsUrlOf = (baseUrl: string, transactionId: string): string =>
   `${baseUrl}/qrcode-payment/v1/transactions/${transactionId}/events`;
 
@@ -95,7 +95,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       read: healthOf,
     });
 
-  /** The database may be away as well: then it is looked at again after another pause. */
+  /** If the database fails too, the server repeats the health check after another pause. */
   const look = (serviceId: string) =>
     health(serviceId).catch((error: unknown) =>
       log.warn({ err: error, serviceId }, 'the health of a provider was not asked for'),

@@ -1,17 +1,17 @@
-// Picks the service that takes a payment, out of those that are active at the terminal.
+// Selects the service for a payment from those that are active at the terminal.
 import type { CreateQrPayment } from '@switchyard/contract';
 import type { ActiveService } from '../../catalog/index.ts';
 import type { PickedService } from './types.ts';
 
 const scenarios = ['consumerscan', 'merchantscan'];
 
-/** A service that names scenarios among its methods takes these alone; one that names none takes both. */
+/** A service with scenarios among its methods takes only these; without scenarios it takes both. */
 function takes({ methods }: ActiveService, scenario: string): boolean {
   const named = methods.map((method) => method.toLowerCase());
   return !named.some((method) => scenarios.includes(method)) || named.includes(scenario);
 }
 
-/** Where two have the same code, the one that was declared first has it. */
+/** If several services have the payment type, the one that was declared first takes the payment. */
 export function pickService(
   services: readonly ActiveService[],
   paymentType: string,

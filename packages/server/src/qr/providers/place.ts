@@ -1,4 +1,4 @@
-// What the platform knows about a terminal and adds to its request: merchant, acquirer, store, place.
+// Reads the merchant, acquirer and store of a terminal for the request to the provider.
 import { defined } from '@switchyard/contract';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { Place } from './types.ts';

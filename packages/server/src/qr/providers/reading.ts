@@ -1,4 +1,4 @@
-// Reads members of an answer that anybody may have written: what does not fit is left out, or is a fault.
+// Reads untrusted members of a provider's answer, and omits or rejects invalid ones.
 import {
   defined,
   displayFault,
@@ -25,7 +25,7 @@ const pollMostMs = 60_000;
 const amountMost = 999_999_999_999;
 const codePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** An object, or nothing. */
+/** A JSON object, or undefined. */
 export function parsed(body: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(body);
@@ -39,10 +39,12 @@ export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a text is kept and shown as it came. */
+/** Whether redaction leaves the text unchanged. */
 const isClean = (text: string) => redactText(text) === text && hideCardNumbers(text) === text;
 
-/** What was put in place of a secret is there whole or not at all: half of it would read as a secret. */
+/**
+ * Removes a redaction placeholder that the cut has split, because half of it looks like a secret.
+ */
 function cutTo(maxChars: number, text: string): string {
   const cut = text.slice(0, maxChars).toWellFormed();
   const last = cut.lastIndexOf('[');
@@ -51,7 +53,7 @@ function cutTo(maxChars: number, text: string): string {
   return (isTorn ? cut.slice(0, last) : cut).trimEnd();
 }
 
-/** One line that the database can hold, without card data. */
+/** One line of text that the database can store, without card data. */
 export function line(value: unknown, maxChars = textMaxChars): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value
@@ -64,12 +66,12 @@ export function line(value: unknown, maxChars = textMaxChars): string | undefine
   return clean === '' ? undefined : clean;
 }
 
-/** What a provider calls something, as it is kept, compared and shown. */
+/** A provider's identifier in the form that the server stores, compares and shows. */
 export function identifier(value: unknown): string | undefined {
   return isProviderId(value) ? hideCardNumbers(value) : undefined;
 }
 
-/** The name of a reason or of a type: nothing where it is not one, or holds a card number. */
+/** A reason or type code; undefined if it is malformed or contains a card number. */
 export function code(value: unknown): string | undefined {
   return typeof value === 'string' && codePattern.test(value) && isClean(value) ? value : undefined;
 }
@@ -82,7 +84,7 @@ export function refundStatus(value: unknown): ProviderRefundStatus | undefined {
   return Check(ProviderRefundStatus, value) ? value : undefined;
 }
 
-/** Money that cannot be read is a fault of the whole answer: it is never guessed. */
+/** An unreadable amount makes the whole answer unreadable; the server never guesses an amount. */
 export function amount(value: unknown): ProviderAmount | 'unreadable' | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isMembers(value)) return 'unreadable';
@@ -93,7 +95,7 @@ export function amount(value: unknown): ProviderAmount | 'unreadable' | undefine
   return { amount: minor, currency };
 }
 
-/** What may be shown on a terminal; `refused` where it is told and may not be. */
+/** A display for the terminal; `refused` if it is present and not allowed. */
 export function display(value: unknown): QrDisplay | 'refused' | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Check(QrDisplay, value)) return 'refused';
@@ -110,7 +112,9 @@ export function failure(value: unknown): ProviderFailure | undefined {
   };
 }
 
-/** What a receipt may show; a number that looks whole is masked here, whatever was promised. */
+/**
+ * The payer for a receipt. The server masks long numbers, even if the provider promised to do so.
+ */
 export function payer(value: unknown): ProviderPayer | undefined {
   if (!isMembers(value)) return undefined;
   const text = line(value['maskedId'], payerMaxChars);
@@ -122,7 +126,7 @@ export function payer(value: unknown): ProviderPayer | undefined {
   };
 }
 
-/** Of a run of nine digits and more, the last four are shown. */
+/** Masks a digit in a run of nine or more digits; the last four stay visible. */
 function masked(text: string, digit: string, at: number): string {
   const before = /(?:\d[\s-]?)*$/.exec(text.slice(0, at))?.[0] ?? '';
   const after = /^(?:[\s-]?\d)*/.exec(text.slice(at + 1))?.[0] ?? '';
@@ -130,7 +134,7 @@ function masked(text: string, digit: string, at: number): string {
   return digits >= 9 ? '*' : digit;
 }
 
-/** Bounds, not wishes: a provider must neither be hammered nor forgotten. */
+/** Limits the interval, so that the server polls neither too often nor too rarely. */
 export function pollAfter(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   return Math.min(pollMostMs, Math.max(pollLeastMs, Math.round(value)));
@@ -158,7 +162,7 @@ function kept(value: unknown, depth: number): unknown {
   return isMembers(value) ? keptMembers(value, [], depth + 1) : null;
 }
 
-/** A name can be card data as well as a value. */
+/** A member name can contain card data, as a value can. */
 const isHarmless = (name: string) => code(name) !== undefined && !isSecretMember(name);
 
 function keptMembers(members: Members, known: readonly string[], depth: number): Members {
@@ -171,7 +175,7 @@ function keptMembers(members: Members, known: readonly string[], depth: number):
 
 const moreMaxChars = 4096;
 
-/** Members that nobody here knows: kept within limits and without card data, and never acted upon. */
+/** Unknown members, stored within limits and without card data, and never used. */
 export function moreOf(members: Members, known: readonly string[]): { more?: Members } {
   const more = keptMembers(members, known, 0);
   if (Object.keys(more).length === 0 || JSON.stringify(more).length > moreMaxChars) return {};

@@ -1,4 +1,4 @@
-// What the room asks of providers, and what it is told: every outcome of the outside world is a value.
+// Defines the calls to QR payment providers, and every outcome as a value.
 import type {
   CancelReason,
   CreateQrPayment,
@@ -15,13 +15,13 @@ import type {
 export type ProviderPaymentRef = {
   readonly organizationId: string;
   readonly serviceId: string;
-  /** Ours: it names the payment on both sides. */
+  /** The server's identifier, which both sides use for the payment. */
   readonly transactionId: string;
-  /** Theirs, where it is known: an answer that names another one contradicts. */
+  /** The provider's identifier, if it is known; an answer with another one contradicts. */
   readonly providerTransactionId?: string;
 };
 
-/** What a payment begins with, beside its place. */
+/** The values of a new payment, without its merchant and store. */
 export type NewProviderPayment = {
   readonly organizationId: string;
   readonly serviceId: string;
@@ -29,7 +29,7 @@ export type NewProviderPayment = {
   readonly clientTransactionId: string;
   readonly paymentType: string;
   readonly paymentScenario: CreateQrPayment['paymentScenario'];
-  /** May hold a card number or a cryptogram: it goes to the provider and nowhere else. */
+  /** May contain a card number or a cryptogram; the server sends it only to the provider. */
   readonly scannedPaymentId?: string;
   readonly amount: number;
   readonly currency: string;
@@ -45,17 +45,19 @@ export type NewProviderRefund = {
   readonly reason?: 'Merchant' | 'CompletedAfterCancel';
 };
 
-/** The provider said no, and understood what it was asked. */
+/** The provider understood the call and refused it. */
 export type Refused = {
   readonly outcome: 'Refused';
-  /** `signature`: nothing of ours is taken there; somebody has to look at the secret. */
+  /**
+   * `signature`: the provider rejects the server's calls; an operator must check the shared secret.
+   */
   readonly reason: 'invalid' | 'signature' | 'conflict' | 'refused';
   readonly status: number;
   readonly code?: string;
   readonly text?: string;
 };
 
-/** It may have been done, or not. */
+/** The provider may or may not have processed the call. */
 export type Unknown = {
   readonly outcome: 'Unknown';
   readonly fault:
@@ -71,7 +73,7 @@ export type Unknown = {
   readonly retryAfterMs?: number;
 };
 
-/** Nothing has reached the provider: nothing was done. */
+/** The provider did not process the call. */
 export type NotSent = {
   readonly outcome: 'NotSent';
   readonly reason:
@@ -87,23 +89,23 @@ export type NotSent = {
   readonly retryAfterMs?: number;
 };
 
-/** The provider never heard of it. */
+/** The provider does not know the payment or the refund. */
 export type NotFound = { readonly outcome: 'NotFound' };
 
 export type Failed = Refused | Unknown | NotSent;
 
-/** What else stood in an answer: kept, and never acted upon. */
+/** Unknown members of an answer: stored, and never used. */
 type More = { readonly more?: Readonly<Record<string, unknown>> };
 
 export type PaymentAnswer = More & {
   readonly outcome: 'Answered';
   readonly providerTransactionId: string;
   readonly status: ProviderPaymentStatus;
-  /** Where it was told; whether it is the right one is for the caller to judge. */
+  /** The reported amount; the caller checks it. */
   readonly amount?: number;
   readonly currency?: string;
   readonly display?: QrDisplay;
-  /** Never later than was asked for. */
+  /** For a new payment, never later than the requested expiry. */
   readonly expiresAt?: Date;
   readonly pollAfterMs?: number;
   readonly payer?: ProviderPayer;
@@ -127,13 +129,13 @@ export type RefundAnswered = More & {
 
 export type HealthAnswered = { readonly outcome: 'Answered'; readonly status: 'Up' | 'Down' };
 
-/** Where a payment is made, as providers are told. */
+/** The merchant and store of a payment, for the provider. */
 export type Place = ProviderMerchant;
 
 /** The service that takes a payment of a device. */
 export type PickedService = {
   readonly serviceId: string;
-  /** The organisation that provides it, and alone may send its events. */
+  /** The organisation that provides the service; only it may send the events. */
   readonly providerId: string;
   readonly release: number;
   readonly name: string;
@@ -149,7 +151,7 @@ export type ProviderHealth = {
 };
 
 export type Providers = {
-  /** The service of a payment type that is active at a device; undefined where none is. */
+  /** The active service for a payment type at a device, or undefined. */
   pick(
     organizationId: string,
     asked: {
@@ -158,7 +160,7 @@ export type Providers = {
       readonly scenario: CreateQrPayment['paymentScenario'];
     },
   ): Promise<PickedService | undefined>;
-  /** Who sells and where; refuses what is unknown or disabled. */
+  /** The merchant and store of the payment; refuses unknown or disabled ones. */
   place(
     organizationId: string,
     asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
@@ -176,8 +178,8 @@ export type Providers = {
   ): Promise<RefundAnswered | NotFound | Failed>;
   /** Asks the provider of a service whether it takes payments. */
   health(serviceId: string): Promise<HealthAnswered | Failed>;
-  /** How the circuits of this process stand, the troubled ones alone. */
+  /** The open and half-open circuits of this process. */
   troubled(): readonly ProviderHealth[];
-  /** Ends the looks at providers that are away. */
+  /** Stops the scheduled health checks. */
   stop(): void;
 };
