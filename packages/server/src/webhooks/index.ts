@@ -1,4 +1,4 @@
-// The door of events: what has happened is published in a feed, and sent to whoever asked for it.
+// Creates the webhooks module: publishes events in a feed and delivers them to endpoints.
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../http/index.ts';
 import type {
@@ -32,7 +32,7 @@ export type WebhooksDeps = {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** One for each prefix of kinds of the outbox. */
+  /** One mapper for each prefix of outbox kinds. */
   sources: readonly OutboxEventMapper[];
   retentionDays: number;
   deliveries: Deliveries;
@@ -40,7 +40,7 @@ export type WebhooksDeps = {
 
 export type Webhooks = {
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** Begins what one process of many does: in those with the role `jobs`. */
+  /** Starts retention and deliveries, in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
 };

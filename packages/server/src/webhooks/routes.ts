@@ -1,4 +1,4 @@
-// The addresses of webhooks, version 1: endpoints, their keys, and what became of each event.
+// Registers the routes of webhooks, version 1: endpoints, their keys and their deliveries.
 import {
   BegunWebhookReplay,
   CreatedWebhookEndpoint,
@@ -41,7 +41,7 @@ const ofDelivery = Type.Object({
   deliveryId: Type.String({ maxLength: 64, description: 'The delivery.' }),
 });
 
-/** An organisation manages all endpoints, a merchant those that it has created. */
+/** An organisation manages all endpoints; a merchant manages those that it created. */
 function scopeOf(caller: Caller): Omit<By, 'author'> {
   if (caller.storeId !== undefined) {
     refuse(

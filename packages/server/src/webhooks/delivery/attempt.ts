@@ -1,4 +1,4 @@
-// One try: signed anew over the same bytes, sent, and turned into what is written down of it.
+// Makes one delivery attempt: signs the stored body again, sends it and builds the log entry.
 import { hideCardNumbers } from '@switchyard/emv';
 import {
   type CallResult,
@@ -22,11 +22,11 @@ export type AttemptDeps = {
   readonly dueClock: DueClock;
   readonly timeoutMs: number;
   readonly retryDelaysMs: readonly number[];
-  /** A part of a time, by chance. */
+  /** Returns a random part of a time. */
   jittered(ms: number): number;
 };
 
-/** Without `tried` nobody was asked: the event is forgotten. */
+/** Without `tried` the server sent nothing, because the feed no longer contains the event. */
 export type Attempt = { readonly tried?: Tried; readonly mark: Mark };
 
 function triedOf(result: CallResult, now: number): Tried {
@@ -37,7 +37,7 @@ function triedOf(result: CallResult, now: number): Tried {
   return retryAfterMs === undefined ? { status } : { status, retryAfterMs };
 }
 
-/** The database can hold no U+0000, and nothing that looks like a card is kept. */
+/** PostgreSQL text cannot contain U+0000, and the log must not contain card numbers. */
 const kept = (answer: string) => hideCardNumbers(redactText(answer)).replaceAll('\u0000', '\ufffd');
 
 function entryOf(tried: Tried, result: CallResult, at: number) {

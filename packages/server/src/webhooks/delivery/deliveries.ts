@@ -1,4 +1,4 @@
-// What became of each event: read, sent once more, or tried out with an event that has not happened.
+// Reads and resends deliveries, and sends test events to an endpoint.
 import {
   defined,
   isEventType,
@@ -45,7 +45,7 @@ export type DeliveriesDeps = {
   readonly clock: Clock;
   readonly dueClock: Pick<DueClock, 'fromDue'>;
   readonly ids: Ids;
-  /** Something was planned for it that somebody waits for. */
+  /** Sends the pending deliveries of the endpoint at once, because a client waits for one. */
   hurry(key: LaneKey): Promise<void>;
 };
 
@@ -53,7 +53,7 @@ function refuseUnknown(): never {
   return refuse('delivery_not_found', 'No delivery in your scope has this identifier.');
 }
 
-/** @param fromDue the time by the process clock for a due time */
+/** @param fromDue converts a due time to the process clock */
 function viewOf(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDelivery {
   const lastAttempt = row.log.at(-1);
   return {

@@ -1,4 +1,4 @@
-// The SQL of the delivery log: found by endpoint, state or event, and deleted when it is old.
+// Reads, resends and deletes deliveries in the delivery log by SQL.
 import type { WebhookDelivery } from '@switchyard/contract';
 import type { EndpointScope, Run } from '../endpoints/store.ts';
 import { deliveryIdOf } from './plan.ts';
@@ -56,7 +56,7 @@ async function endpointIdsOf(
   return rows.map((row) => String(row['endpoint_id']));
 }
 
-/** The endpoints to look at; undefined where it is all of them, those that were deleted too. */
+/** The endpoints to search; undefined means all of them, including deleted ones. */
 async function endpointsWanted(
   run: Run,
   scope: EndpointScope,
@@ -68,13 +68,13 @@ async function endpointsWanted(
   return wanted === undefined ? own : own.filter((id) => id === wanted);
 }
 
-/** An event has one delivery for each endpoint, whose identifier follows from both. */
+/** An event has one delivery per endpoint, and its identifier follows from both. */
 async function ofEvent(run: Run, scope: EndpointScope, eventId: string): Promise<string[]> {
   const endpointIds = await endpointIdsOf(run, scope);
   return endpointIds.map((endpointId) => deliveryIdOf(eventId.toLowerCase(), endpointId));
 }
 
-/** The newest first. */
+/** Returns the newest deliveries first. */
 export async function listDeliveries(
   run: Run,
   scope: EndpointScope,
@@ -101,7 +101,7 @@ export async function listDeliveries(
   return rows as DeliveryRow[];
 }
 
-/** With the whole schedule before it; one that waits is due at once. */
+/** Restarts the retry schedule; a pending delivery becomes due at once. */
 export async function resendDelivery(
   run: Run,
   organizationId: string,
@@ -115,7 +115,7 @@ export async function resendDelivery(
   );
 }
 
-/** The least identifier of an event of this time. */
+/** The smallest identifier of a delivery for an event of this time. */
 export function idBoundOf(ms: number): string {
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
@@ -124,7 +124,10 @@ export function idBoundOf(ms: number): string {
 const rowsPerEndpoint = 1_000;
 const endpointsPerStep = 100;
 
-/** Some of the old ones of some endpoints; tells where to go on, nothing after the last endpoint. */
+/**
+ * Deletes a part of the old deliveries of some endpoints. `last` is the start of the next step, and
+ * is undefined after the last endpoint.
+ */
 export async function deleteOld(
   run: Run,
   before: number,
@@ -162,7 +165,7 @@ export async function deleteOld(
 
 const rowsOfGone = 5_000;
 
-/** Some of those of an endpoint that was deleted; whether there may be more. */
+/** Deletes a part of the deliveries of a deleted endpoint. Returns whether more may remain. */
 export async function deleteOfEndpoint(
   run: Run,
   organizationId: string,

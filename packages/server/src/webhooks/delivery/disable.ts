@@ -1,4 +1,4 @@
-// Switches an endpoint off that takes no more, and tells the others of its organisation: in one commit.
+// Disables a failing endpoint and publishes an event about it in one transaction.
 import { CompiledQuery } from 'kysely';
 import { type AuditRecorder, platformAuthor } from '../../audit/index.ts';
 import {
@@ -28,7 +28,7 @@ export type DisableDeps = {
 };
 
 /**
- * Tells whether it was switched off: one that has another address by now is not.
+ * Returns whether it disabled the endpoint; it does not if the URL has changed.
  *
  * @example const disable = createDisable(deps); await disable({ ...key, url }, 'Gone');
  */
@@ -52,7 +52,7 @@ export function createDisable({ database, clock, ids, audit }: DisableDeps) {
     });
 }
 
-/** What is told of an endpoint that was switched off. */
+/** The facts of `endpoint.` events about disabled endpoints. */
 export const endpointEvents: OutboxEventMapper = {
   prefix: 'endpoint.',
   async read(rows, trx): Promise<ReadonlyMap<string, OutboxEventData>> {
@@ -67,7 +67,7 @@ export const endpointEvents: OutboxEventMapper = {
     const byId = new Map(found.map((endpoint) => [endpoint['endpoint_id'], endpoint]));
     const facts = rows.flatMap(({ outboxId, subjectId }): [string, OutboxEventData][] => {
       const endpoint = byId.get(subjectId);
-      // Deleted meanwhile: nobody needs to be told.
+      // The endpoint was deleted, so the server publishes no event.
       if (endpoint === undefined) return [];
       const at = endpoint['succeeded_at'];
       const data = {

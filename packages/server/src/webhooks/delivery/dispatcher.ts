@@ -1,4 +1,4 @@
-// Sends what is due: endpoint by endpoint under leases, many at a time, so that none holds up another (ADR 0043).
+// Sends due deliveries in parallel under one lease per endpoint (ADR 0043).
 import {
   createGroupCommit,
   createPoller,
@@ -34,15 +34,15 @@ import {
   tellLanes,
 } from './store.ts';
 
-/** Calls under way: of this process, and of one organisation. */
+/** The maximum number of running calls: of this process, and of one organisation. */
 const callsMax = 1_024;
 const organizationCallsMax = 256;
-/** Whoever is not known to hang has so many places, however many others do. */
+/** Each endpoint may have this many calls, even if the total limits are reached. */
 const ownPlaces = 2;
 const lanesMax = 1_000;
-/** An endpoint that has nothing left is kept so long, in case more comes. */
+/** How long the process keeps the lease of an idle endpoint, in case more deliveries follow. */
 const lingerMs = 300;
-/** How long an endpoint is asked for that another process has. */
+/** How long this process retries to lease an endpoint that another process holds. */
 const wishMs = 2_000;
 const stopGraceMs = 5_000;
 const stopLookMs = 20;
@@ -50,10 +50,10 @@ const renewalsPerLease = 3;
 
 export type DispatcherTimes = {
   readonly pollMs: number;
-  /** How often is looked for what nobody has in hand. */
+  /** The interval of the search for due endpoints that no process has leased. */
   readonly sweepMs: number;
   readonly leaseMs: number;
-  /** How long an endpoint is left alone that keeps failing, rest by rest. */
+  /** The pauses of an endpoint that keeps failing, from the first to the longest. */
   readonly restsMs: readonly number[];
 };
 
@@ -74,19 +74,18 @@ export type DispatcherDeps = AttemptDeps & {
   readonly keys: EndpointKeys;
   readonly failPoints: FailPoints;
   readonly times?: Partial<DispatcherTimes>;
-  /** The endpoint takes no more: switched off, and told. */
-  /** Tells whether it was switched off: not where it has another address by now. */
+  /** Disables the endpoint, unless its URL has changed. Returns whether it did so. */
   disable(key: LaneKey & { readonly url: string }, cause: DisabledCause): Promise<boolean>;
 };
 
 export type Dispatcher = {
   start(): void;
   stop(): Promise<void>;
-  /** Something was planned for these. */
+  /** New deliveries were planned for these endpoints. */
   wake(keys: readonly LaneKey[]): void;
-  /** Somebody waits for it: a rest of the endpoint ends. */
+  /** Ends a pause of the endpoint, because a client waits for a delivery. */
   hurry(key: LaneKey): Promise<void>;
-  /** It was changed. */
+  /** The endpoint was changed. */
   changed(key: LaneKey): void;
 };
 
@@ -98,7 +97,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const lanes = new Map<string, Lane>();
   const wanted = new Map<string, { key: LaneKey; until: number }>();
   const callsOf = new Map<string, number>();
-  /** Written down since the last look began. */
+  /** Deliveries that were stored since the last database read began. */
   const ended = new Set<string>();
   let isStopping = false;
   let isStopped = false;
@@ -134,7 +133,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   function want(these: readonly LaneKey[]): void {
-    // Another process sends.
+    // This process does not send deliveries.
     if (renewal === undefined) return;
     const until = dueClock.now() + wishMs;
     for (const key of these) {
@@ -177,7 +176,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     });
     if (wishes.length === 0) return false;
     const asked = wishes.map(({ wish }) => wish);
-    // What is planned while the answer is under way is looked for in the next turn.
+    // The next turn reads deliveries that are planned during this read.
     for (const { lane } of wishes) lane.hasMore = false;
     ended.clear();
     const found = Map.groupBy(
@@ -228,7 +227,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     try {
       const { url } = lane;
       const made = await attempt(deps, lane, delivery);
-      // Too late to write it down: another process sends it again.
+      // The process has stopped and cannot store the result, so another process sends it again.
       if (isStopped) return;
       failPoints.hit('after-webhook');
       done();
@@ -243,7 +242,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       note(tried, delivery);
       await endIfGone(lane, tried, url);
     } catch (error) {
-      // It stays due: sent again, with the same identifier and bytes.
+      // The delivery stays due, and the server sends it again with the same identifier and body.
       log.warn({ err: error, deliveryId: delivery.deliveryId }, 'a delivery was not written down');
       lane.hasMore = true;
     } finally {
@@ -263,11 +262,14 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
   }
 
-  /** Whoever has moved meanwhile is not where it failed: what the old address said is not its word. */
+  /**
+   * Disables an endpoint that is gone or failing for days, unless its URL has changed since the
+   * call.
+   */
   async function endIfGone(lane: Lane, tried: Tried, url: string): Promise<void> {
     const isGone = verdictOf(tried) === 'Gone';
     const { failingSince = Number.POSITIVE_INFINITY, failures } = lane;
-    // A failure long ago and one now are no five days of failures.
+    // One old failure and one new failure do not mean five days of failures.
     const isLong = clock.now() - failingSince >= disabledAfterMs && failures > retryDelaysMs.length;
     if (lane.isLost || lane.url !== url || !(isGone || isLong)) return;
     drop(lane);
@@ -282,7 +284,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     lane.queue = [];
   }
 
-  /** Tells how they fare, and leaves to others what has nothing left or is to rest. */
+  /** Stores the health of idle endpoints and releases their leases. */
   async function letGo(): Promise<void> {
     const now = dueClock.now();
     const idle = [...lanes.values()].filter((lane) => {

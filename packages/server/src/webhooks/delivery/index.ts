@@ -1,4 +1,4 @@
-// The door of deliveries: endpoints, what is planned for them, and the process that sends it.
+// Creates the deliveries part: endpoints, planning, sending, replays and retention.
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../../audit/index.ts';
 import {
@@ -30,7 +30,7 @@ import { createDeliveryRetention, forgetKind } from './retention.ts';
 import { retryDelaysMs } from './schedule.ts';
 import type { LaneKey } from './store.ts';
 
-/** What a test makes shorter. */
+/** Times that a test can shorten. */
 export type DeliveryTimes = Partial<DispatcherTimes> & {
   readonly timeoutMs?: number;
   readonly retryDelaysMs?: readonly number[];
@@ -55,11 +55,11 @@ export type DeliveriesDeps = {
 
 export type Deliveries = DeliveryPlanner & {
   register(app: FastifyInstance): void;
-  /** What the addresses do, for seeds and tests. */
+  /** The functions behind the routes, for seeds and tests. */
   readonly parts: Parts;
-  /** What is told of endpoints: `endpoint.`. */
+  /** The facts of `endpoint.` events. */
   readonly events: OutboxEventMapper;
-  /** Begins to send: in processes with the role `jobs`. */
+  /** Starts sending, in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
 };
@@ -103,7 +103,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const replays = createReplays({ database, clock, jobs, wake });
   const parts = { endpoints, deliveries, replays };
   const retention = createDeliveryRetention({ ...deps, days: deps.retentionDays });
-  /** Planned, and not yet known to be committed. */
+  /** Endpoints with planned deliveries that may not be committed yet. */
   const planned = new Map<string, LaneKey>();
   return {
     async plan(events, trx) {

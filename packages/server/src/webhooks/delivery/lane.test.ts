@@ -1,4 +1,4 @@
-// What a process does with an endpoint: reads ahead, passes over what it has, slows down, and lets go.
+// Tests how a process reads ahead for an endpoint, skips known deliveries, slows down and ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLane, isIdle, type Lane, laneCallsMax, learn, takeIn, wishOf } from './lane.ts';

@@ -1,13 +1,13 @@
-// What a process knows of an endpoint that it sends to: what waits, what is under way, how it fares.
+// Holds the state of one leased endpoint: its queue, its running calls and its failures.
 import type { SigningKeys } from '../endpoints/keys.ts';
 import { nextWindow, restAfterMs, type Tried, verdictOf } from './schedule.ts';
 import type { DueDelivery, LaneEnd, LaneKey, Place } from './store.ts';
 
-/** Calls under way to one endpoint at a time. */
+/** The maximum number of running calls to one endpoint. */
 export const laneCallsMax = 32;
 const windowAtFirst = 8;
 const queueMax = 128;
-/** How often a look begins at the oldest again: what was committed late is found then. */
+/** How often a read starts at the oldest delivery, to find those that were committed late. */
 const fromStartMs = 1_000;
 const start: Place = {
   dueAt: '1970-01-01T00:00:00.000Z',
@@ -20,25 +20,25 @@ export type Lane = {
   version: number;
   signing: SigningKeys;
   queue: DueDelivery[];
-  /** Waiting here, under way, or sent and not written down yet. */
+  /** Queued deliveries, running ones, and sent ones that are not stored yet. */
   readonly inHand: Map<string, DueDelivery>;
-  /** Of these, those that somebody has sent anew meanwhile. */
+  /** Deliveries in hand that were made due again, for example by a resend. */
   readonly again: Set<string>;
   running: number;
-  /** How many may run: few while it fails. */
+  /** The maximum number of running calls; it is low while the endpoint fails. */
   window: number;
   failures: number;
   failingSince: number | undefined;
   succeededAt: number | undefined;
   restingUntil: number;
-  /** Whether the database may have more than is in hand. */
+  /** Whether the database may have more deliveries than are in hand. */
   hasMore: boolean;
-  /** Whether a look from the oldest on is to come before it is let go. */
+  /** Whether a read from the oldest delivery found nothing more; the lease is kept until then. */
   isChecked: boolean;
   after: Place;
   fromStartAt: number;
   idleSince: number | undefined;
-  /** Somebody else has it, or nothing is to be sent any more. */
+  /** Another process has the lease, or the endpoint gets no more deliveries. */
   isLost: boolean;
 };
 
@@ -76,11 +76,11 @@ export function createLane(
   };
 }
 
-/** What to read for it now, where there is room. */
+/** The next read for the endpoint, if its queue has space. */
 export function wishOf(lane: Lane, now: number) {
   const room = queueMax - lane.queue.length;
   const isFromStart = now - lane.fromStartAt >= fromStartMs;
-  // Before it is let go, what was committed late is looked for.
+  // Before the lease is released, one more read finds deliveries that were committed late.
   const isLastLook = isFromStart && !lane.isChecked && lane.queue.length === 0;
   const isWanting = (lane.hasMore || isLastLook) && lane.queue.length <= lane.window;
   if (!isWanting || lane.isLost || lane.restingUntil > now) return undefined;
@@ -88,12 +88,12 @@ export function wishOf(lane: Lane, now: number) {
     lane.after = start;
     lane.fromStartAt = now;
   }
-  // What is in hand stands in the database still, and is passed over.
+  // Deliveries in hand are still due in the database, so the limit allows for them.
   const limit = Math.min(room, lane.window * 2) + (isFromStart ? lane.inHand.size : 0);
   return { ...lane.key, limit, after: lane.after, isFromStart };
 }
 
-/** @param ended what was written down while the look was under way, and may stand in it still */
+/** @param ended deliveries that were stored during the read, and that its result may contain */
 export function takeIn(
   lane: Lane,
   found: readonly DueDelivery[],
@@ -117,7 +117,9 @@ export function takeIn(
   lane.after = { dueAt: last.dueAt.toISOString(), deliveryId: last.deliveryId };
 }
 
-/** It is written down; what is to be sent anew is looked for at once, and from the oldest on. */
+/**
+ * The result is stored. If the delivery was made due again, the next read starts at the oldest one.
+ */
 export function letOff(lane: Lane, deliveryId: string): void {
   lane.inHand.delete(deliveryId);
   if (!lane.again.delete(deliveryId)) return;
@@ -126,8 +128,11 @@ export function letOff(lane: Lane, deliveryId: string): void {
   lane.fromStartAt = 0;
 }
 
-/** How it fares after a try. */
-/** @param now by the process clock, and by that of due times */
+/**
+ * Updates the endpoint's health after an attempt.
+ *
+ * @param now by the process clock, and by the clock of due times
+ */
 export function learn(
   lane: Lane,
   tried: Tried,

@@ -1,4 +1,4 @@
-// What monitoring is told of deliveries.
+// Defines the metrics of webhook deliveries.
 import { type Clock, type Database, isoTime, type Metrics } from '../../platform/index.ts';
 import { oldestDue } from './store.ts';
 
@@ -23,7 +23,7 @@ export function createMeasurements(deps: {
     help: 'Time by which the oldest delivery to an endpoint without failures is overdue',
     async collect() {
       const now = dueClock.now();
-      // A database that is away says nothing of what waits: the last figure stays.
+      // If the database is unavailable, the gauge keeps its last value.
       const oldest = await oldestDue(database, isoTime(now)).catch(() => 'unknown' as const);
       if (oldest === 'unknown') return;
       this.set(Math.max(0, now - (oldest?.getTime() ?? now)) / 1000);

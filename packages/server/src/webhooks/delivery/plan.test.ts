@@ -1,4 +1,4 @@
-// Which events an endpoint gets, and the one identifier that a delivery has.
+// Tests which events an endpoint gets, and that a delivery has one fixed identifier.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deliveryIdOf, isWanted } from './plan.ts';
@@ -30,6 +30,6 @@ test('an endpoint gets the types that it asked for, and of one merchant alone wh
   assert.ok(isWanted(asking(['transaction.captured'], 'm1'), event));
   assert.ok(!isWanted(asking(['transaction.refunded']), event));
   assert.ok(!isWanted(asking(['*'], 'm2'), event));
-  // What belongs to no merchant is the organisation's alone.
+  // Only the organisation gets events that belong to no merchant.
   assert.ok(!isWanted(asking(['*'], 'm1'), { ...event, merchantId: null }));
 });

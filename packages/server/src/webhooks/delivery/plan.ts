@@ -14,8 +14,8 @@ import {
 } from './store.ts';
 
 /**
- * A UUID of version 7 with the time of the event: the same for the same event and endpoint, so that
- * nothing is planned twice.
+ * A UUID version 7 with the time of the event. It is the same for the same event and endpoint, so
+ * that no delivery is planned twice.
  */
 export function deliveryIdOf(eventId: string, endpointId: string): string {
   const bytes = createHash('sha256').update(`${eventId} ${endpointId}`).digest().subarray(0, 16);
@@ -45,7 +45,7 @@ export function deliveryOf(event: PlannedEvent, endpointId: string): NewDelivery
   return { organizationId, deliveryId, endpointId, eventId, type, position, body: null };
 }
 
-/** Plans, and remembers whom for until the commit is told. */
+/** Plans the deliveries and returns the endpoints that get one. */
 export function createPlanner({ clock }: { readonly clock: Clock }) {
   return async (events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<LaneKey[]> => {
     const run = runIn(trx);

@@ -1,4 +1,4 @@
-// Sends events once more that an endpoint missed: walked through in the feed, some at a time, over any crash.
+// Replays events to an endpoint in steps through the feed, which continue after a crash.
 import { type BegunWebhookReplay, defined, refuse, type WebhookReplay } from '@switchyard/contract';
 import { parseTimeRange } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
@@ -15,7 +15,7 @@ import { insertDeliveries, type LaneKey } from './store.ts';
 
 const replayKind = 'webhook-replay';
 const eventsPerStep = 500;
-/** Events are numbered nearly in the order of their times. */
+/** The order of positions can differ a little from the order of times. */
 const slack = 1_000;
 
 export type Replays = {
@@ -33,7 +33,7 @@ type Step = {
   readonly endpointId: string;
   readonly after: number;
   readonly to: number;
-  /** Those that were delivered too; else those alone that were missed or given up. */
+  /** Whether to replay delivered events too; otherwise only missed or failed ones. */
   readonly all: boolean;
   readonly from?: string;
   readonly before?: string;
@@ -42,8 +42,8 @@ type Step = {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The last position before a time, by halving: the feed is ordered by position, and nearly by time. Positions that
- * were skipped have no event; the one before them decides.
+ * The last position before a time, by binary search: times rise nearly in the order of positions. A
+ * skipped position has no event, so the event before it decides.
  */
 async function positionBefore(run: Run, organizationId: string, at: string): Promise<number> {
   const [row] = await run(
@@ -73,7 +73,10 @@ async function headOf(run: Run, organizationId: string): Promise<number> {
   return Number(row?.['position'] ?? 0);
 }
 
-/** Behind the last event that it took of all before: what failed since, or was planned for nobody. */
+/**
+ * The position up to which the endpoint acknowledged all events: before its first failed delivery
+ * and before the events that it missed while it was disabled.
+ */
 async function lastAcknowledged(run: Run, row: EndpointRow, head: number): Promise<number> {
   const [found] = await run(
     `SELECT min(position) AS position FROM webhook_deliveries
@@ -98,7 +101,7 @@ async function eventsBetween(run: Run, organizationId: string, step: Step) {
   return rows as (PlannedEvent & { readonly isWithin: boolean })[];
 }
 
-/** @returns nothing where no time is named. @throws Refusal field_invalid */
+/** @returns undefined if the request names no time. @throws Refusal field_invalid */
 function timesOf(span: WebhookReplay): { from: string; to?: string | undefined } | undefined {
   const { from, to } = parseTimeRange(span);
   if (from === undefined && to === undefined) return undefined;
@@ -110,7 +113,11 @@ function timesOf(span: WebhookReplay): { from: string; to?: string | undefined }
   });
 }
 
-/** One at a time: each of them may walk through all that is kept. @throws Refusal replay_running */
+/**
+ * Allows one replay at a time, because each may read the whole feed.
+ *
+ * @throws Refusal replay_running
+ */
 function demandFree({ replay_after: afterPosition, replay_to: toPosition }: EndpointRow): void {
   if (toPosition === null) return;
   refuse('replay_running', 'One is under way already.', {
@@ -118,7 +125,7 @@ function demandFree({ replay_after: afterPosition, replay_to: toPosition }: Endp
   });
 }
 
-/** Nothing is under way any more where it has no bounds. */
+/** Stores the bounds of the running replay; without bounds no replay runs. */
 async function note(
   run: Run,
   { organization_id, endpoint_id }: EndpointRow,
@@ -138,7 +145,7 @@ export function createReplays(deps: ReplayDeps): Replays {
   const enqueue = (organizationId: string, payload: Step, trx: Parameters<Jobs['enqueue']>[1]) =>
     jobs.enqueue({ organizationId, kind: replayKind, payload }, trx);
 
-  /** The next step is ordered in the commit of this one; done twice, it is the same. */
+  /** Enqueues the next step in the transaction of this one; a repeated step has the same result. */
   async function work({ organizationId, payload }: Job): Promise<void> {
     const step = payload as Step;
     const { endpointId, all } = step;

@@ -1,4 +1,4 @@
-// Deletes old deliveries, and those of endpoints that are gone: some at a time.
+// Deletes old deliveries, and the deliveries of deleted endpoints, in small steps.
 import {
   type Clock,
   createPoller,
@@ -39,7 +39,7 @@ export function createDeliveryRetention(deps: RetentionDeps): Poller {
     async poll() {
       const before = clock.now() - days * dayMs;
       const { deleted, last } = await deleteOld(runOn(database), before, place);
-      // The same endpoints again while they have more to forget.
+      // The next step repeats the same endpoints while they have old deliveries.
       if (deleted === 0) place = last;
       return deleted > 0 || last !== undefined;
     },

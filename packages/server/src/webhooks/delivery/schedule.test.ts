@@ -1,4 +1,4 @@
-// The published schedule, what receivers ask for, and how fast a failing one is left alone.
+// Tests the retry schedule, the Retry-After header and the pauses of failing endpoints.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

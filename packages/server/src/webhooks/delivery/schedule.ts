@@ -1,10 +1,12 @@
-// When a delivery is tried again, and when an endpoint is left alone: pure.
+// Decides when the server retries a delivery and when it pauses an endpoint. Pure.
 
 const second = 1_000;
 const minute = 60_000;
 const hour = 3_600_000;
 
-/** The schedule of Standard Webhooks: so long after each failure; a little over three days in all. */
+/**
+ * The schedule of Standard Webhooks: the delay after each failure, a little over three days in all.
+ */
 export const retryDelaysMs: readonly number[] = [
   5 * second,
   5 * minute,
@@ -17,10 +19,10 @@ export const retryDelaysMs: readonly number[] = [
   24 * hour,
 ];
 
-/** An endpoint that took nothing for so long is disabled. */
+/** The server disables an endpoint that has failed for this time. */
 export const disabledAfterMs = 5 * 24 * hour;
 
-/** So many failures in a row are a fault of the endpoint, and not of what is sent to it. */
+/** After this many consecutive failures the endpoint is at fault, and not one delivery. */
 const failuresBeforeRest = 8;
 export const defaultRestsMs: readonly number[] = [
   5 * second,
@@ -29,15 +31,15 @@ export const defaultRestsMs: readonly number[] = [
   5 * minute,
   15 * minute,
 ];
-/** Those who failed together do not come again together. */
+/** Deliveries that failed together must not be retried together. */
 const jitterShare = 0.2;
-/** Nobody makes us wait longer by a header. */
+/** The limit for a Retry-After header. */
 const longestRetryAfterMs = hour;
 const throttling: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const gone = 410;
 
 export type Answer = { readonly status: number; readonly retryAfterMs?: number };
-/** What a try came to, as far as it decides what is next. */
+/** The result of an attempt, as far as it decides the next step. */
 export type Tried = Answer | { readonly fault: string };
 
 export type Verdict = 'Delivered' | 'Gone' | 'Failed';
@@ -49,9 +51,9 @@ export function verdictOf(tried: Tried): Verdict {
 }
 
 /**
- * Nothing where all tries of the schedule are used up.
+ * Returns undefined after the last attempt of the schedule.
  *
- * @param jittered gives a part of a time: it is added, since nobody is asked before his time
+ * @param jittered returns a part of a time to add, because no attempt may be early
  */
 export function nextTryAfterMs(
   attempts: number,
@@ -64,7 +66,7 @@ export function nextTryAfterMs(
   return Math.max(delay, askedForMs(tried)) + jittered(Math.round(delay * jitterShare));
 }
 
-/** How long nothing at all is sent to an endpoint with so many failures in a row. */
+/** The pause of an endpoint after this many consecutive failures. */
 export function restAfterMs(
   failures: number,
   tried: Tried,
@@ -81,7 +83,7 @@ function askedForMs(tried: Tried, otherwise = 0): number {
   return asked === undefined ? otherwise : Math.min(asked, longestRetryAfterMs);
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3); nothing for whatever else it is. */
+/** Retry-After as seconds or a date (RFC 9110, 10.2.3); undefined for any other value. */
 export function retryAfterMsOf(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * second;
@@ -89,7 +91,7 @@ export function retryAfterMsOf(header: string | undefined, now: number): number 
   return Number.isFinite(at) && /[a-z]/i.test(header) ? Math.max(0, at - now) : undefined;
 }
 
-/** How many calls may be under way at once: one fewer of two after a failure, one more after a success. */
+/** The new limit of parallel calls: half of it after a failure, and one more after a success. */
 export function nextWindow(window: number, isDelivered: boolean, most: number): number {
   return isDelivered ? Math.min(most, window + 1) : Math.max(1, Math.floor(window / 2));
 }

@@ -1,16 +1,16 @@
-// The SQL of deliveries: planned in the transaction of their events, read by lane, marked in batches.
+// Plans, reads and marks deliveries by SQL, and leases endpoints to processes.
 import type { Database, OlderKeyJson } from '../../platform/index.ts';
 import type { Run } from '../endpoints/store.ts';
 
 export type LaneKey = { readonly organizationId: string; readonly endpointId: string };
 
-/** The endpoints that want events, read within the transaction that publishes the events. */
+/** An enabled endpoint, read in the transaction that publishes the events. */
 export type Wanting = LaneKey & {
   readonly eventTypes: readonly string[];
   readonly merchantId: string | null;
 };
 
-/** Those of merchants without an event are not read: an organisation may have thousands of them. */
+/** Leaves out endpoints of merchants without an event, because there may be thousands of them. */
 export async function wanting(
   run: Run,
   events: readonly { readonly organizationId: string; readonly merchantId: string | null }[],
@@ -45,7 +45,7 @@ const insertText = `INSERT INTO webhook_deliveries AS d (organization_id, delive
   ON CONFLICT (organization_id, delivery_id) DO `;
 
 const insertTexts = {
-  /** Was planned before. */
+  /** An existing delivery stays unchanged. */
   none: `${insertText}NOTHING`,
   failed: `${insertText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
     updated_at = excluded.updated_at WHERE d.status = 'Failed'`,
@@ -53,7 +53,7 @@ const insertTexts = {
     updated_at = excluded.updated_at WHERE d.status <> 'Pending'`,
 };
 
-/** @param again which of those that were planned before are sent once more */
+/** @param again which existing deliveries the server sends again */
 export async function insertDeliveries(
   run: Run,
   rows: readonly NewDelivery[],
@@ -96,11 +96,11 @@ const keysOf = (keys: readonly LaneKey[]) => [
   keys.map(({ endpointId }) => endpointId),
 ];
 
-/** The end of a lease is the database's time: the clocks of two processes need not agree about it. */
+/** The lease end uses the database clock, because the clocks of two processes may differ. */
 const leaseEnd = (milliseconds: string) =>
   `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
 
-/** Those that are free, enabled and not resting. */
+/** Leases the endpoints that are free, enabled and not paused. */
 export async function leaseLanes(
   database: Database,
   keys: readonly LaneKey[],
@@ -121,7 +121,7 @@ export async function leaseLanes(
   );
 }
 
-/** Gives those that are still ours, and whether they are to be sent to still. */
+/** Renews the leases that this process still holds, and returns them with the endpoint's status. */
 export async function renewLanes(
   database: Database,
   keys: readonly LaneKey[],
@@ -144,7 +144,7 @@ export type LaneEnd = LaneKey & {
   readonly succeededAt: string | null;
 };
 
-/** Told how it fares; left to others where `isDone`. */
+/** Stores the health of leased endpoints; with `isDone` it also releases them. */
 export async function tellLanes(
   database: Database,
   token: string,
@@ -194,7 +194,7 @@ export const waitingText = `SELECT l.organization_id AS "organizationId",
       AND e.endpoint_id = l.endpoint_id AND e.status = 'Enabled')
   LIMIT $2`;
 
-/** Endpoints with something due that no process has now: after a crash, or when a pause has ended. */
+/** Finds endpoints with due deliveries and no lease: after a crash, or after a pause. */
 export async function findWaitingLanes(
   database: Database,
   now: string,
@@ -211,11 +211,11 @@ export type DueDelivery = {
   readonly attempts: number;
   readonly dueAt: Date;
   readonly createdAt: Date;
-  /** Nothing where the feed has forgotten the event. */
+  /** Null if the feed no longer contains the event. */
   readonly body: string | null;
 };
 
-/** Where a look begins: behind this delivery, in the order in which they are due. */
+/** A read begins after this delivery, in the order of due times. */
 export type Place = { readonly dueAt: string; readonly deliveryId: string };
 
 export type LaneWish = LaneKey & { readonly limit: number; readonly after: Place };
@@ -240,7 +240,7 @@ const dueStatement = {
   ) AS f ON true`,
 };
 
-/** The oldest first, with those that are in hand where the look begins before them. */
+/** Returns the oldest first. A read that begins before deliveries in hand includes them. */
 export async function readDue(
   database: Database,
   wishes: readonly LaneWish[],
@@ -259,7 +259,9 @@ export type Mark = {
   readonly organization_id: string;
   readonly delivery_id: string;
   readonly status: 'Pending' | 'Delivered' | 'Failed';
-  /** When it was due as it was taken: by it is known whether somebody has it sent anew meanwhile. */
+  /**
+   * The due time at the start of the attempt; another value now means a resend during the attempt.
+   */
   readonly taken_at: string;
   readonly due_at: string;
   readonly at: string;
@@ -268,10 +270,11 @@ export type Mark = {
 
 export const logMax = 20;
 
-// A try that fails says nothing of the schedule that was begun behind it; one that was taken ends it.
+// A failed attempt does not affect a schedule that began after it; a successful attempt ends it.
 const counts = `(r.status = 'Delivered' OR date_trunc('milliseconds', d.due_at) = r.taken_at)`;
 
-// "Pending" is said by what it is not: the small index of what waits must not take the look-up by the key.
+// The condition avoids "Pending", so that PostgreSQL uses the primary key and not the partial
+// index.
 const markStatement = {
   name: 'webhooks-mark',
   text: `UPDATE webhook_deliveries AS d SET
@@ -285,7 +288,7 @@ const markStatement = {
     AND d.status NOT IN ('Delivered', 'Failed')`,
 };
 
-/** Who was told already by another process, or was deleted, stays as it is. */
+/** Does not change deliveries that another process has completed, or that were deleted. */
 export async function markDeliveries(database: Database, marks: readonly Mark[]): Promise<void> {
   await database.hot(markStatement, [JSON.stringify(marks)]);
 }

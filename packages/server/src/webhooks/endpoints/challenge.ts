@@ -1,4 +1,4 @@
-// Asks an endpoint to prove that it is meant to get events: signed, and answered with the challenge itself.
+// Sends a signed challenge that an endpoint must return, to prove that it accepts events.
 import {
   type Clock,
   createWebhookHeaders,
@@ -14,7 +14,7 @@ const maxResponseBytes = 1_024;
 const ok = 200;
 
 export type Challenge = {
-  /** What went wrong; nothing where the endpoint answered as it should. */
+  /** Returns the fault, or undefined if the endpoint answered correctly. */
   ask(row: EndpointRow): Promise<string | undefined>;
 };
 

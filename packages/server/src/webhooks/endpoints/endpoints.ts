@@ -1,4 +1,4 @@
-// Where organisations want their events sent: made, changed, switched on and off, with keys that can be changed.
+// Creates, changes, verifies and deletes webhook endpoints, and rotates their keys.
 import {
   isEventPattern,
   refuse,
@@ -40,7 +40,7 @@ import {
 } from './store.ts';
 import { auditedEndpoint, auditedEntity, endpointView } from './view.ts';
 
-/** Each of them costs something at every event. */
+/** Limits, because each endpoint adds work to every event. */
 const organizationEndpointsMax = 50;
 const merchantEndpointsMax = 10;
 
@@ -61,7 +61,10 @@ export type Endpoints = {
   ): Promise<Versioned>;
   remove(by: By, endpointId: string, ifMatch?: string): Promise<void>;
   renewSecret(by: By, endpointId: string): Promise<WebhookSecret>;
-  /** Sends the challenge; an endpoint that answers it is verified, and enabled where that was missing. */
+  /**
+   * Sends the challenge. An endpoint that answers it becomes verified, and enabled if only the
+   * verification was missing.
+   */
   verify(by: By, endpointId: string): Promise<Versioned>;
 };
 
@@ -74,9 +77,9 @@ export type EndpointsDeps = {
   readonly keys: EndpointKeys;
   readonly challenge: Challenge;
   demandMerchant(organizationId: string, merchantId: string): Promise<void>;
-  /** Its deliveries are deleted in time. */
+  /** Orders the later deletion of the endpoint's deliveries. */
   forget(organizationId: string, endpointId: string, trx: Kysely<unknown>): Promise<void>;
-  /** It was changed: whoever sends to it looks again. */
+  /** Notifies the dispatcher of a change. */
   onChange(organizationId: string, endpointId: string): void;
 };
 
@@ -94,7 +97,7 @@ function refuseMember(pointer: string, detail: string): never {
 
 function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEndpoint): void {
   const given = input as Readonly<Record<string, unknown>>;
-  // What can be written, and what changes by itself while somebody edits.
+  // Writable members, and members that change by themselves during an edit.
   const free = ['url', 'eventTypes', 'merchantId', 'description', 'status', 'health'];
   const facts = standing as unknown as Readonly<Record<string, unknown>>;
   for (const [member, value] of Object.entries(given)) {
@@ -105,7 +108,7 @@ function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEnd
   }
 }
 
-/** An endpoint that a merchant owns gets the events of that merchant and no others. */
+/** An endpoint of a merchant gets only the events of that merchant. */
 function changeOf(
   input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
   owner: string | null,
@@ -152,7 +155,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     return row ?? refuseUnknownEndpoint();
   }
 
-  /** One change of one endpoint, with its record; looks at the row again for the answer. */
+  /**
+   * Makes one change of an endpoint with its audit record, and reads the row again for the answer.
+   */
   async function changing(
     by: By,
     endpointId: string,
@@ -297,7 +302,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       const fault = await challenge.ask(row);
       if (fault !== undefined) refuse('endpoint_unverified', `The endpoint ${fault}.`);
       return changing(by, endpointId, 'endpoint.verified', async (run, current, now) => {
-        // What answered was the old address; the new one is asked for itself.
+        // The old URL answered the challenge; the new one needs its own challenge.
         if (current.url !== row.url) refuse('endpoint_state', 'The address changed meanwhile.');
         await verifiedEndpoint(run, current, now);
         if (current.disabled_reason === 'Unverified') await enableEndpoint(run, current, now);

@@ -1,4 +1,4 @@
-// The keys that sign what an endpoint gets: sealed in the database, the secret shown once.
+// Creates and opens the signing keys of endpoints, which the database holds encrypted.
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import {
   type Clock,
@@ -14,7 +14,7 @@ import {
 
 const keyBytes = 32;
 const seedBytes = 32;
-/** How long the keys before the present ones sign too. */
+/** How long the previous keys also sign after a rotation. */
 export const overlapMs = 86_400_000;
 
 export type SealedKeys = RetiredKeyColumns & {
@@ -23,10 +23,10 @@ export type SealedKeys = RetiredKeyColumns & {
 };
 
 export type SigningKeys = {
-  /** As objects, with which a signature costs a fifth. */
+  /** As key objects, because a signature with them takes a fifth of the time. */
   readonly keys: readonly KeyObject[];
   readonly privateKeys: readonly KeyObject[];
-  /** From then on they have to be opened anew, epoch milliseconds. */
+  /** Epoch milliseconds from which the keys must be opened again. */
   readonly until: number;
 };
 

@@ -1,4 +1,4 @@
-// The SQL of endpoints, and of the lane that each of them has.
+// Stores endpoints, and the delivery state of each, by SQL.
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database, OlderKeyJson, Row } from '../../platform/index.ts';
 
@@ -14,7 +14,9 @@ export const runIn =
   async (text, values) =>
     (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
-/** Whose endpoints a caller manages: all of the organisation, or those that one merchant has created. */
+/**
+ * The endpoints that a caller manages: all of the organisation, or those that one merchant created.
+ */
 export type EndpointScope = {
   readonly organizationId: string;
   readonly merchantId?: string | undefined;
@@ -32,7 +34,7 @@ export type EndpointRow = {
   disabled_reason: string | null;
   disabled_at: Date | null;
   gap_after: number | null;
-  /** Of the replay that is under way. */
+  /** The bounds of the running replay. */
   replay_after: number | null;
   replay_to: number | null;
   verified_at: Date | null;
@@ -76,7 +78,10 @@ export type NewEndpoint = {
   readonly now: string;
 };
 
-/** Nothing where the owner has as many as it may; counted under the lock of the organisation's feed. */
+/**
+ * Returns undefined if the owner has reached its limit; the lock on the organisation's feed guards
+ * the count.
+ */
 export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
   await run(
     'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 0) ON CONFLICT DO NOTHING',
@@ -149,7 +154,7 @@ export async function listEndpoints(
   return rows as (EndpointRow & LaneFacts)[];
 }
 
-/** Where nothing stood before, the gap begins with what the feed has now. */
+/** The gap keeps its first position, and otherwise begins at the current end of the feed. */
 const disableText = `status = 'Disabled', disabled_reason = $3, disabled_at = $4,
   gap_after = coalesce(e.gap_after, (SELECT position FROM feed_heads WHERE organization_id = $1), 0)`;
 
@@ -160,7 +165,7 @@ export type EndpointChange = {
   readonly description: string | null;
 };
 
-/** The row is locked. */
+/** The caller has locked the row. */
 export async function changeEndpoint(
   run: Run,
   { organization_id, endpoint_id }: EndpointRow,
@@ -194,7 +199,7 @@ export async function enableEndpoint(
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [organization_id, endpoint_id, now],
   );
-  // What it did before it was disabled counts no more.
+  // Failures before the endpoint was disabled no longer count.
   await run(
     `UPDATE webhook_lanes SET resting_until = 'epoch', failures = 0, failing_since = NULL
      WHERE organization_id = $1 AND endpoint_id = $2`,
@@ -202,7 +207,7 @@ export async function enableEndpoint(
   );
 }
 
-/** Nothing where it is disabled already, or has another address than the one that is meant. */
+/** Returns undefined if the endpoint is already disabled or has another URL than `url`. */
 export async function disableEndpoint(
   run: Run,
   { organizationId, endpointId, url }: { organizationId: string; endpointId: string; url?: string },
@@ -254,7 +259,7 @@ export async function replaceKeys(
   );
 }
 
-/** Its deliveries go with the next rounds of the sweep. */
+/** Retention deletes the deliveries later. */
 export async function deleteEndpoint(run: Run, row: EndpointRow): Promise<void> {
   const key = [row.organization_id, row.endpoint_id];
   await run('DELETE FROM webhook_lanes WHERE organization_id = $1 AND endpoint_id = $2', key);

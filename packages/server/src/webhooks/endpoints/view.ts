@@ -1,4 +1,4 @@
-// How an endpoint is shown: without its keys, but for the public one.
+// Converts an endpoint to its API view, which contains the public key and no other keys.
 import { defined, type WebhookEndpoint } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { EndpointRow, LaneFacts } from './store.ts';
@@ -18,7 +18,7 @@ function healthOf(facts: LaneFacts, now: number): NonNullable<WebhookEndpoint['h
   };
 }
 
-/** What can be changed, and what stands beside it. */
+/** The writable members, and the read-only ones. */
 export function endpointView(row: EndpointRow & Partial<LaneFacts>, now: number): WebhookEndpoint {
   const isOverlap = row.previous_until !== null && row.previous_until.getTime() > now;
   const { resting_until, failures, failing_since = null, succeeded_at = null } = row;
@@ -52,20 +52,20 @@ export function endpointView(row: EndpointRow & Partial<LaneFacts>, now: number)
   };
 }
 
-/** What a record of the audit is about: the endpoints of a merchant are found with the merchant. */
+/** The entity of an audit record; it includes the merchant that owns the endpoint. */
 export const auditedEntity = ({ endpoint_id, owner_merchant_id }: EndpointRow) => ({
   type: 'endpoint',
   id: endpoint_id,
   ...defined({ merchantId: owner_merchant_id ?? undefined }),
 });
 
-/** For the audit: how it fares is no change that anybody made. */
+/** The view for the audit log, without the health, which is not a change by a user. */
 export function auditedEndpoint(row: EndpointRow): object {
   const { health: _health, ...rest } = endpointView(row, 0);
   return rest;
 }
 
-/** Where an address can hold what is not for everybody, it is not told. */
+/** Removes the query and the fragment of a URL, because they can contain secrets. */
 export function shownUrl(url: string): string {
   return URL.canParse(url) ? url.replace(/[?#].*$/, '') : '';
 }

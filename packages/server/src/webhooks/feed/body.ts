@@ -1,10 +1,10 @@
-// Renders the body of an event, once: what is sent again later is the same to the byte.
+// Renders the body of an event once, so that every delivery sends the same bytes.
 import { isoTime, type OutboxEventData, type OutboxRow } from '../../platform/index.ts';
 
-/** What Standard Webhooks asks of senders: receivers may refuse more. */
+/** The size limit that Standard Webhooks recommends to senders; receivers may refuse more. */
 export const bodyBytesMax = 20_000;
 
-/** The identifiers lead; of data that is too much for one event only they are left. */
+/** The identifiers come first. If the data is too large for one event, only they remain. */
 export function eventBody(
   row: OutboxRow,
   { merchantId, data, type, ...facts }: OutboxEventData,
@@ -18,7 +18,7 @@ export function eventBody(
     ...head,
     data: { ...ids, ...data, sequence: row.sequence },
   });
-  // A character has three bytes at most.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (body.length * 3 < bodyBytesMax || Buffer.byteLength(body) < bodyBytesMax) return body;
   const subjectId = facts.subjectId ?? row.subjectId;
   const short = { ...ids, subjectId, sequence: row.sequence, abridged: true };

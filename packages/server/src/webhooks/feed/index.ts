@@ -1,4 +1,4 @@
-// The door of the feed: publishes events, and reads them again.
+// Exports the event feed: publishing, reading and retention.
 export { createPublisher } from './publish.ts';
 export { createFeedReader } from './read.ts';
 export { createFeedRetention } from './retention.ts';

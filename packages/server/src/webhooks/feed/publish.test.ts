@@ -1,4 +1,4 @@
-// Publishing over a real database: each event once, in the order of positions, its bytes frozen.
+// Tests publishing to a real database: each event once, in order, with a fixed body.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -24,7 +24,7 @@ import type { FeedEvent } from './types.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
-/** A database of its own: other outboxes would hand on these rows as well. */
+/** Opens a separate database, because other outboxes would also publish these rows. */
 async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
   const database = openDatabase({ url: await testCopyUrl(), log });
   const working: { stop(): Promise<void> }[] = [];
@@ -106,7 +106,7 @@ describe('publishing', () => {
     let missed = 0;
     await eventually('all are published', async () => {
       for (const tenant of tenants) {
-        // What a reader by position sees now must be all there ever is below the last one.
+        // A reader must see all events up to the last position, and none may appear below it later.
         const found = await events(tenant);
         const last = found.at(-1)?.position ?? 0;
         if (found.length !== last) missed += 1;

@@ -1,4 +1,4 @@
-// Publishes what the outbox hands on: reads the facts, numbers the events, and stores each body once.
+// Publishes outbox rows: reads their facts, numbers the events and stores each body once.
 import type { Kysely } from 'kysely';
 import type {
   Log,
@@ -18,9 +18,9 @@ export type PublisherDeps = {
   log: Log;
   metrics: Metrics;
   deliveries?: DeliveryPlanner;
-  /** Keeps what no source speaks for. */
+  /** Stores rows without a source. */
   setAside: SetAside;
-  /** Wakes readers that wait on this process, by how far each feed goes now; after the commit. */
+  /** Notifies waiting readers of this process of the new feed positions, after the commit. */
   tell(positions: ReadonlyMap<string, number>): void;
 };
 
@@ -29,7 +29,10 @@ export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
   const { sources, log, deliveries, setAside, tell } = deps;
   const measured = measurements(deps.metrics);
 
-  /** Facts by source, one look each; a row that nobody here speaks for may come of a newer version, and is kept. */
+  /**
+   * Reads the facts with one query per source. A row without a source may come from a newer
+   * version, so the server keeps it.
+   */
   async function factsOf(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
     const all = new Map<string, OutboxEventData>();
     for (const [source, own] of bySource(sources, rows)) {

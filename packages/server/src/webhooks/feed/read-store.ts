@@ -1,19 +1,19 @@
-// The SQL that reads the feed: by its key alone, a bounded part at a time.
+// Reads bounded parts of the feed by its key.
 import type { Database } from '../../platform/index.ts';
 
 export type FoundEvent = { eventId: string; position: number; type: string; body: string };
 
 export type FoundEvents = {
-  /** In the order that was asked for. */
+  /** In the requested order. */
   events: FoundEvent[];
-  /** The last position that was looked at, wanted or not; undefined where nothing is there. */
+  /** The last position that was read, wanted or not; undefined if there is none. */
   scanned: number | undefined;
-  /** Where the feed ends, and up to where it was forgotten. */
+  /** The last position of the feed, and the position up to which events were deleted. */
   position: number;
   swept: number;
 };
 
-/** Behind a position, the oldest first, or before one, the newest first. */
+/** After a position, oldest first, or before a position, newest first. */
 export type EventSearch = ({ readonly after: number } | { readonly before: number }) & {
   readonly organizationId: string;
   readonly types?: readonly string[];
@@ -22,7 +22,7 @@ export type EventSearch = ({ readonly after: number } | { readonly before: numbe
   readonly scannedMax: number;
 };
 
-/** One row at least: it tells how far was looked, whatever was found. */
+/** Returns at least one row, which contains how far the search went. */
 const searchText = (beyond: '>' | '<', way: 'ASC' | 'DESC') => `WITH part AS MATERIALIZED (
     SELECT position, type, merchant_id FROM feed_events
     WHERE organization_id = $1 AND position ${beyond} $2 ORDER BY position ${way} LIMIT $3

@@ -1,4 +1,4 @@
-// Reading over a real database while others publish: everything once, in order, by bounded looks.
+// Tests reading from a real database during publishing: each event once, in order, in parts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -56,7 +56,7 @@ async function setUp(t: TestContext) {
          FROM generate_series($2::int, $3::int) AS i`,
         [organizationId, from, from + count - 1],
       ),
-    /** Events as they would have been published, without the way there. */
+    /** Inserts events directly, without the publisher. */
     fill: (types: readonly string[]) =>
       database.query(
         `WITH events AS (

@@ -1,4 +1,4 @@
-// Reads the feed behind a position: a bounded part of it, and of that what the caller wants and may see.
+// Reads a bounded part of the feed after a position, within the caller's filters and scope.
 import {
   defined,
   eventTypes,
@@ -10,7 +10,7 @@ import { type Caller, merchantOf, type StreamPage } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import { type FoundEvent, findEvents, positionsOf } from './read-store.ts';
 
-/** What a look walks through, however few of them are wanted: the next one goes on behind them. */
+/** The maximum number of events that one read scans; the next read continues after them. */
 export const scannedMax = 1000;
 const patternsMax = 100;
 
@@ -18,12 +18,12 @@ export type FeedFilters = { readonly types?: string; readonly merchantId?: strin
 
 type Wanted = {
   readonly organizationId: string;
-  /** Left out: all. */
+  /** All types if it is missing. */
   readonly types?: readonly string[];
   readonly merchantId?: string;
 };
 
-/** `end` is how far the feed goes. */
+/** `end` is the last position of the feed. */
 export type FeedPart = StreamPage & { readonly end: number };
 export type FeedPartBack = Pick<FeedPart, 'events' | 'end'> & { readonly next: number | undefined };
 
@@ -36,7 +36,10 @@ function refuseQuery(member: string, detail: string): never {
   });
 }
 
-/** @throws Refusal field_invalid where a pattern can match nothing: a slip would wait for ever */
+/**
+ * @throws Refusal field_invalid if a pattern matches no type, because the client would wait for
+ * ever
+ */
 function typesOf(text: string | undefined): { types?: readonly string[] } {
   if (text === undefined) return {};
   const patterns = text.split(',');
@@ -47,7 +50,7 @@ function typesOf(text: string | undefined): { types?: readonly string[] } {
   return { types: eventTypes.filter((type) => matchesEventType(patterns, type)) };
 }
 
-/** A merchant sees what is its own, and nothing of the organisation around it. */
+/** A merchant sees only its own events. */
 function merchantWanted(caller: Caller, asked: string | undefined): { merchantId?: string } {
   const own = merchantOf(caller);
   const wanted = asked?.toLowerCase();
@@ -64,7 +67,9 @@ const streamed = (event: FoundEvent) => ({
   data: itemText(event),
 });
 
-/** The same as the stored body, with what the feed knows of it in front: nothing is read to be written. */
+/**
+ * The stored body with its identifier and position in front; the server does not parse it again.
+ */
 const itemText = ({ eventId, position, body }: FoundEvent) =>
   `{"eventId":"${eventId}","position":${position},${body.slice(1)}`;
 
@@ -77,16 +82,16 @@ export function createFeedReader(database: Database) {
       ...merchantWanted(caller, merchantId),
     }),
 
-    /** Up to where the feed goes now. */
+    /** The last position of the feed now. */
     async end(organizationId: string): Promise<number> {
       return (await positionsOf(database, [organizationId])).get(organizationId) ?? 0;
     },
 
-    /** For those who wait: how far the feeds of these organisations go. */
+    /** The last positions of the feeds of these organisations, for waiting readers. */
     ends: (organizationIds: readonly string[]) => positionsOf(database, organizationIds),
 
     /**
-     * Events behind a position, 0 for the oldest there are.
+     * Returns events after a position; 0 means from the oldest event.
      *
      * @throws Refusal events_forgotten, cursor_invalid
      */
@@ -112,7 +117,9 @@ export function createFeedReader(database: Database) {
       };
     },
 
-    /** The other way round, 0 from the newest: `next` is undefined where nothing lies before. */
+    /**
+     * Reads backwards; 0 means from the newest event. `next` is undefined if no older events exist.
+     */
     async readBack(wanted: Wanted, before: number, limit: number): Promise<FeedPartBack> {
       const from = before === 0 ? Number.MAX_SAFE_INTEGER : before;
       const found = await findEvents(database, { ...wanted, before: from, limit, scannedMax });

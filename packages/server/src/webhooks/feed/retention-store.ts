@@ -1,12 +1,12 @@
-// The SQL that forgets events: the head of a feed moves first, so that no reader passes a hole unawares.
+// Deletes old events by SQL: first moves the start of the feed, so that readers notice the gap.
 import type { Database } from '../../platform/index.ts';
 
-/** Organisations that one step looks at, and events of each that it forgets. */
+/** The maximum number of organisations in one step, and of events of each that it deletes. */
 const organizationsAtOnce = 20;
 const eventsAtOnce = 500;
 const nil = '00000000-0000-0000-0000-000000000000';
 
-/** What is old up to the first event that is not: a feed is forgotten from its beginning alone. */
+/** Old events up to the first newer one: a feed is only deleted from its beginning. */
 const forgetText = `WITH h AS MATERIALIZED (
     SELECT organization_id, swept FROM feed_heads WHERE organization_id > $1
     ORDER BY organization_id LIMIT ${organizationsAtOnce}
@@ -28,7 +28,7 @@ const deleteText = `DELETE FROM feed_events f
   USING unnest($1::uuid[], $2::bigint[]) AS b(organization_id, bound)
   WHERE f.organization_id = b.organization_id AND f.position <= b.bound`;
 
-/** `last` is where the next step goes on; undefined where the round is over. */
+/** `last` is the start of the next step; undefined after the last organisation. */
 export async function forgetBefore(database: Database, before: string, place = nil) {
   const rows = await database.query<{ organizationId: string; bound: number | null }>(forgetText, [
     place,
@@ -43,7 +43,7 @@ export async function forgetBefore(database: Database, before: string, place = n
   return { last: isWhole ? rows.at(-1)?.organizationId : undefined, bounds };
 }
 
-/** Also what a crash has left behind of an earlier step. */
+/** Also deletes what an earlier step left after a crash. */
 export async function deleteForgotten(
   database: Database,
   bounds: ReadonlyMap<string, number>,

@@ -1,4 +1,4 @@
-// Forgetting over a real database: from the beginning alone, the head first, and nothing that is young.
+// Tests retention in a real database: it deletes from the beginning and keeps recent events.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -31,7 +31,7 @@ async function setUp(t: TestContext) {
   return { database, retention };
 }
 
-/** Events of one organisation; `ages` in days, in the order of their positions. */
+/** Inserts events of one organisation; `ages` are in days, in the order of positions. */
 async function fill(database: Database, organizationId: string, ages: readonly number[]) {
   await database.query(
     `INSERT INTO feed_events (organization_id, position, event_id, type, subject_id, sequence,

@@ -1,4 +1,4 @@
-// Forgets events that are older than they are kept: first says so, then deletes, some at a time.
+// Deletes events after their retention time in steps, and first marks them as deleted.
 import {
   type Clock,
   createPoller,
@@ -28,7 +28,7 @@ export function createFeedRetention({ database, clock, log, days }: RetentionDep
       const before = isoTime(clock.now() - days * dayMs);
       const { last, bounds } = await forgetBefore(database, before, place);
       if (bounds.size > 0) await deleteForgotten(database, bounds);
-      // The same organisations again while they have more to forget than one step takes.
+      // The next step repeats the same organisations while they have old events.
       if (bounds.size === 0) place = last;
       return bounds.size > 0 || last !== undefined;
     },

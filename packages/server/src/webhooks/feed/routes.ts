@@ -1,4 +1,4 @@
-// The addresses of the feed, version 1: a page at a time, a long poll, or a stream.
+// Registers the routes of the feed, version 1: pages, long polls and streams.
 import {
   defined,
   EventList,
@@ -26,7 +26,7 @@ const tags = ['Events'] as const;
 const closed = { additionalProperties: false };
 const limitDefault = 50;
 const limitMax = 200;
-/** Of a stream: each reader holds so many in memory. */
+/** The number of events that a stream holds in memory for each reader. */
 const streamedAtOnce = 64;
 const waitMaxSeconds = 30;
 const positionMax = Number.MAX_SAFE_INTEGER;
@@ -99,7 +99,7 @@ const types = {
 const itemsOf = ({ events }: Pick<FeedPart, 'events'>) =>
   events.map(({ data }) => JSON.parse(data) as FeedItem);
 
-/** Whoever waits, or follows a stream, waits for what is new. */
+/** Refuses `before` with a long poll or a stream, because these wait for new events. */
 function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): void {
   if (after === undefined && wait === undefined && !isStream) return;
   const detail = 'Goes with neither after nor wait, and not with a stream.';
@@ -108,7 +108,7 @@ function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): 
   });
 }
 
-/** Whoever has looked back can follow what comes from here on. */
+/** The page contains the end of the feed, so that the client can continue from there. */
 function pageBack(part: FeedPartBack): EventList {
   const { next, end } = part;
   const more = defined({ nextBefore: next });
@@ -175,7 +175,7 @@ export function registerFeed(
     summary: 'List the event types',
     description: 'Every type that is published, with the JSON Schema of its `data`.',
     tags,
-    // What is published is public, as the documents of the interface are.
+    // The event types are public, as the API documents are.
     permission: 'public',
     response: { 200: EventTypeList },
     errors: [],

@@ -1,4 +1,4 @@
-// Keeps events that this version does not know for one that does: as jobs, which go back to the outbox there.
+// Stores events of unknown kinds as jobs, which return them to the outbox in a newer version.
 import type { Kysely } from 'kysely';
 import {
   type Database,
@@ -13,8 +13,9 @@ import {
 const setAsideJob = 'feed.set-aside';
 
 /**
- * What happens meanwhile to the same subject is told before it: `sequence` says the order. The job ends with it, in
- * one statement: who came back after both were done would find the outbox empty, and tell it all a second time.
+ * Newer events of the same subject are published first; `sequence` gives the order. The job ends in
+ * the same statement. Otherwise a repeated job would find an empty outbox and publish the events
+ * twice.
  */
 const returnText = `WITH ended AS (${deleteJobSql('$1', '$4')})
   INSERT INTO outbox
@@ -31,7 +32,7 @@ export type SetAsideDeps = {
   readonly sources: readonly OutboxEventMapper[];
 };
 
-/** Within the transaction that takes them out of the outbox. */
+/** Runs in the transaction that removes the rows from the outbox. */
 export type SetAside = (rows: readonly OutboxRow[], trx: Kysely<unknown>) => Promise<void>;
 
 export const sourceOf = (
@@ -43,7 +44,7 @@ export const sourceOf = (
 export function createSetAside({ database, jobs, sources }: SetAsideDeps): SetAside {
   const putBack: JobHandler = async ({ organizationId, jobId, payload }) => {
     const kind = String(payload['kind']);
-    // As a failure it is tried again with growing pauses, by whichever process, and raises the alarm of jobs.
+    // A failed job is retried with growing pauses in any process, and raises the alarm for jobs.
     if (sourceOf(sources, kind) === undefined)
       throw new Error(`no room tells the facts of ${kind}`);
     const rows = JSON.stringify(payload['rows']);

@@ -1,4 +1,4 @@
-// The SQL of the feed: positions that commit in their order, and the events behind them.
+// Stores the events of the feed, with positions that commit in their order.
 import { CompiledQuery, type Kysely } from 'kysely';
 import {
   encodeLines,
@@ -8,7 +8,7 @@ import {
 } from '../../platform/index.ts';
 import type { FeedEvent } from './types.ts';
 
-/** In the order of the key, so that two batches never wait for each other. */
+/** Ordered by key, so that two batches cannot deadlock. */
 const positionsText = withStatementName(
   'feed-positions',
   `INSERT INTO feed_heads AS h (organization_id, position)
@@ -31,8 +31,8 @@ async function run<Of>(trx: Kysely<unknown>, text: string, values: readonly unkn
 }
 
 /**
- * Takes so many positions for each organisation, and holds the organisation until the transaction ends.
- * Gives the position before the first of each.
+ * Reserves positions for each organisation, and locks the organisation's feed until the transaction
+ * ends. Returns the position before the first reserved one.
  */
 export async function takePositions(
   trx: Kysely<unknown>,

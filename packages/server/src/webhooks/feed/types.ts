@@ -1,18 +1,18 @@
-// The records of the feed: one event, and who is told of it within its commit.
+// Defines the events of the feed and the planner of their deliveries.
 import type { Kysely } from 'kysely';
 
-/** One event as it was published: never changed afterwards. */
+/** A published event, which never changes. */
 export type FeedEvent = {
   organizationId: string;
-  /** Counts the events of the organisation in the order in which they can be read. */
+  /** The number of the event in its organisation, in reading order. */
   position: number;
   eventId: string;
   type: string;
   merchantId: string | null;
   subjectId: string;
-  /** The number of the change of its subject: what tells the order of two events of one subject. */
+  /** The number of the subject's change, which orders the events of one subject. */
   sequence: number;
-  /** `{"type":…,"timestamp":…,"data":{…}}`: the bytes that every receiver gets. */
+  /** `{"type":…,"timestamp":…,"data":{…}}`: the bytes that the server sends to every receiver. */
   body: string;
   createdAt: Date;
 };
@@ -20,6 +20,6 @@ export type FeedEvent = {
 /** Plans the deliveries of new events in the transaction that publishes them. */
 export type DeliveryPlanner = {
   plan(events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<void>;
-  /** They are committed: a hint that may be lost. */
+  /** A hint that the events are committed; it may be lost. */
   poke(): void;
 };
