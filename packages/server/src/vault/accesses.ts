@@ -1,4 +1,4 @@
-// The log of who had a card number opened, what for and with what result; kept for a year and more.
+// Logs each access to a card number: the actor, the purpose and the result.
 import {
   type Clock,
   createGroupCommit,
@@ -10,16 +10,19 @@ import {
   type Metrics,
 } from '../platform/index.ts';
 
-/** Beyond so many that wait, whoever opens a card waits for its line: none is dropped. */
+/**
+ * Above this number of waiting entries, a reader of a card waits for its log entry; none is
+ * dropped.
+ */
 const waitingMax = 5_000;
 const deletedAtOnce = 5_000;
 
 export type Access = {
-  /** What the number is for: `Sale`, `Capture`, `Refund`, … */
+  /** The purpose: `Sale`, `Capture`, `Refund`, … */
   readonly purpose: string;
-  /** Who asked: an application, a user, or `platform` for its own work. */
+  /** The actor: an application, a user, or `platform` for its own work. */
   readonly actor: string;
-  /** The transaction, where there is one. */
+  /** The transaction, if there is one. */
   readonly subjectId?: string | undefined;
 };
 
@@ -77,7 +80,7 @@ export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
   });
 
   return {
-    /** A promise only where so many lines wait that the opener has to wait with them. */
+    /** Returns a promise only if too many entries wait, so that the caller waits too. */
     note(
       organizationId: string,
       token: string,
@@ -97,7 +100,7 @@ export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
       });
       return undefined;
     },
-    /** Deletes what is older than its time, in parts; tells how many lines went. */
+    /** Deletes entries before a time in parts, and returns their number. */
     async prune(organizationId: string, before: number): Promise<number> {
       let gone = 0;
       for (;;) {
@@ -115,7 +118,7 @@ export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
   };
 }
 
-/** Oldest first, of a span of time. */
+/** Lists the accesses in a period, oldest first. */
 export async function listAccesses(
   database: Pick<Database, 'query'>,
   {
@@ -147,7 +150,7 @@ export async function listAccesses(
   }));
 }
 
-/** The least identifier of version 7 of a millisecond: identifiers are in the order of time. */
+/** The smallest UUID version 7 of a millisecond; identifiers are in order of time. */
 function firstIdOf(time: number): string {
   const hex = Math.max(0, time).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;

@@ -1,8 +1,11 @@
-// The SQL of the sealed cards: kept once, found by token, sealed anew, deleted when nobody uses them.
+// Stores encrypted cards, finds them by token, encrypts them again and deletes unused ones.
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database, HotStatement } from '../platform/index.ts';
 
-/** A retired key takes no more cards: their rows are then not made, and the vault takes its next key. */
+/**
+ * A retired key accepts no new cards. The statement then inserts no row, and the vault uses its
+ * next key.
+ */
 export const insertCards: HotStatement = {
   name: 'vault-protect',
   text: `WITH r AS (
@@ -29,7 +32,7 @@ export const selectCards: HotStatement = {
     JOIN vault_cards c ON c.organization_id = r.organization_id AND c.token = r.token`,
 };
 
-/** Once in a week for a card that is used every day. */
+/** A card in daily use is updated once a week. */
 export const touchCards: HotStatement = {
   name: 'vault-use',
   text: `UPDATE vault_cards AS c SET used_at = r.used_at
@@ -39,7 +42,7 @@ export const touchCards: HotStatement = {
     RETURNING c.token`,
 };
 
-/** What a round sees of a card before it decides. */
+/** The facts of a card on which a round decides. */
 export type WalkedCard = {
   readonly token: string;
   readonly keyId: string | undefined;
@@ -76,7 +79,7 @@ export function createCardStore(database: Database) {
   };
 }
 
-/** Guarded by the seal that was read, so that two rounds over one card do not undo each other. */
+/** Guarded by the old ciphertext, so that two rounds over one card do not undo each other. */
 export async function resealCards(
   trx: Kysely<unknown>,
   organizationId: string,
@@ -100,7 +103,7 @@ export async function resealCards(
   return done.rows.length;
 }
 
-/** Those that somebody used meanwhile stay. */
+/** Keeps cards that were used since the round read them. */
 export async function deleteCards(
   trx: Kysely<unknown>,
   organizationId: string,

@@ -11,7 +11,7 @@ import type { KeyStore, StoredKey } from './key-store.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const minuteMs = 60_000;
 
-/** As the database would keep them. */
+/** Stores keys in memory, as the database does. */
 function storeInMemory(): Pick<KeyStore, 'find' | 'findActive' | 'add'> {
   const rows: StoredKey[] = [];
   return {

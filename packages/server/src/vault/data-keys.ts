@@ -1,4 +1,4 @@
-// The keys under which the cards of each organisation lie: made when needed, at hand for minutes, then zeroed.
+// Creates the data keys of organisations, caches them for minutes and then zeroes them.
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock, Ids, Log, Metrics } from '../platform/index.ts';
 import { type KeyPlace, type KeyProvider, KeyProviderFault } from './key-providers/index.ts';
@@ -6,16 +6,19 @@ import type { KeyStore, StoredKey } from './key-store.ts';
 
 const keyBytes = 32;
 const checkDigits = 8;
-/** No key is at hand for longer than five minutes: those of this age are zeroed at the next look. */
+/** No key stays in memory longer than five minutes; the next check zeroes keys of this age. */
 const heldMs = 285_000;
 const lookEveryMs = 10_000;
-/** From then on it is fetched again beside the work, so that no sale waits for the key provider. */
+/**
+ * From this age on, the vault fetches the key again in the background, so that no sale waits for
+ * it.
+ */
 const refreshAfterMs = 200_000;
 const heldKeysMax = 5_000;
-/** More than one only where thousands of organisations push each other out. */
+/** More than one attempt is only needed if thousands of organisations evict each other's keys. */
 const fetchTurns = 3;
 
-/** For use at once: it is zeroed when its time is over. */
+/** For immediate use: the vault zeroes the bytes when the cache time ends. */
 export type DataKey = { readonly keyId: string; readonly bytes: Buffer };
 
 type Held = DataKey & { readonly organizationId: string; readonly since: number };
@@ -31,7 +34,7 @@ type Deps = {
 
 export type DataKeys = ReturnType<typeof createDataKeys>;
 
-/** Tells whether it is the key that was wrapped, and nothing of the key. */
+/** Identifies the wrapped key, and reveals nothing of it. */
 export function checkValueOf(key: Buffer): string {
   return createHmac('sha256', key)
     .update('switchyard vault key check')
@@ -39,7 +42,7 @@ export function checkValueOf(key: Buffer): string {
     .slice(0, checkDigits);
 }
 
-/** A key that is wrapped for its place, and not known to anybody else. */
+/** Creates a key that is wrapped for its owner and purpose, and zeroes the clear bytes. */
 export async function newKey(
   { provider, clock }: Pick<Deps, 'provider' | 'clock'>,
   place: KeyPlace,
@@ -60,7 +63,7 @@ export async function newKey(
   };
 }
 
-/** @throws KeyProviderFault `Refused` where it is not the key that was stored here */
+/** @throws KeyProviderFault `Refused` if it is not the stored key */
 export async function unwrapped(provider: KeyProvider, key: StoredKey): Promise<Buffer> {
   const { wrapped, wrappedBy } = key;
   if (wrapped === undefined) {
@@ -76,7 +79,7 @@ export async function unwrapped(provider: KeyProvider, key: StoredKey): Promise<
 export function createDataKeys(deps: Deps) {
   const { store, provider, clock, ids, log } = deps;
   const held = new Map<string, Held>();
-  /** Which key an organisation seals under, as of its last look. */
+  /** The active key of each organisation, as of the last read. */
   const activeIds = new Map<string, string>();
   const loading = new Map<string, Promise<void>>();
   const unwraps = deps.metrics.counter({
@@ -88,7 +91,7 @@ export function createDataKeys(deps: Deps) {
 
   function ageOf({ since }: Held): number {
     const age = clock.now() - since;
-    // A clock that was set back does not lengthen anything.
+    // A clock that was set back must not extend the cache time.
     return age < 0 ? heldMs : age;
   }
 
@@ -129,7 +132,7 @@ export function createDataKeys(deps: Deps) {
     }
   }
 
-  /** One at a time for each name, whoever else asks meanwhile. */
+  /** Runs one fetch at a time for each name; parallel callers share it. */
   function once(name: string, work: () => Promise<void>): Promise<void> {
     const running = loading.get(name) ?? work().finally(() => loading.delete(name));
     loading.set(name, running);
@@ -147,7 +150,7 @@ export function createDataKeys(deps: Deps) {
     if (standing !== undefined) return load(standing);
     const place = { organizationId, keyId: ids.uuid(), purpose: 'Data' } as const;
     await store.add(await newKey(deps, place));
-    // Read and unwrapped before its first use: what cannot be opened again must not seal anything.
+    // The new key is read and unwrapped before its first use, to prove that it can decrypt.
     const made = await store.findActive(organizationId, 'Data');
     if (made === undefined) throw new Error('a new key of the vault has vanished');
     if (made.keyId === place.keyId) log.info(facts(made), 'a key of the vault was made');
@@ -179,7 +182,7 @@ export function createDataKeys(deps: Deps) {
     return keyId === undefined ? undefined : atHand(organizationId, keyId);
   }
 
-  /** `work` runs to its end at once: after a wait the key could be zeroed. */
+  /** `work` must be synchronous, because the key can be zeroed during a wait. */
   function using<Result>(
     look: () => DataKey | undefined,
     fetchKey: () => Promise<void>,
@@ -203,7 +206,7 @@ export function createDataKeys(deps: Deps) {
   }
 
   return {
-    /** With the key that new cards are sealed under; the first card of an organisation makes it. */
+    /** Uses the key that encrypts new cards; the first card of an organisation creates it. */
     withActive: <Result>(organizationId: string, work: (key: DataKey) => Result) =>
       using(
         () => activeAtHand(organizationId),
@@ -216,11 +219,11 @@ export function createDataKeys(deps: Deps) {
         () => once(keyId, () => loadById(organizationId, keyId)),
         work,
       ),
-    /** The next one asks the database which key is the active one. */
+    /** The next use reads the active key from the database. */
     forgetActive(organizationId: string): void {
       activeIds.delete(organizationId);
     },
-    /** How many keys lie open in memory. */
+    /** The number of clear keys in memory. */
     size: () => held.size,
     zeroOld,
     close(): void {

@@ -1,8 +1,8 @@
-// The sealed record: algorithm, key, initialisation vector, tag and text, bound to one place of one organisation.
+// Encrypts data in a record that is bound to its organisation, its key and its use.
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 
 const algorithm = 'aes-256-gcm';
-/** Names the algorithm; 1 was the seal under one key for all organisations. */
+/** Identifies the algorithm; version 1 used one key for all organisations. */
 const version = 2;
 const legacyVersion = 1;
 const keyIdBytes = 16;
@@ -13,7 +13,7 @@ const tagStart = ivStart + ivBytes;
 const textStart = tagStart + tagBytes;
 
 export type Place = {
-  readonly organizationId: string /** Such as a row. */;
+  readonly organizationId: string /** For example a row. */;
   readonly within: string;
 };
 
@@ -22,12 +22,13 @@ function boundTo(keyId: string, { organizationId, within }: Place): Buffer {
 }
 
 /**
- * [version 1 | key id 16 | iv 12 | tag 16 | text]. Random initialisation vectors: keys rotate long
- * before 2^32 seals.
+ * [version 1 | key id 16 | iv 12 | tag 16 | text]. The initialisation vectors are random: keys
+ * rotate long before 2^32 encryptions.
  */
 export function sealEnvelope(key: Buffer, keyId: string, place: Place, text: Buffer): Buffer {
   const iv = randomBytes(ivBytes);
-  // As a key object: of bytes Node.js asks first whether they are one, which costs five times the rest.
+  // A key object, because Node.js first checks the type of raw bytes, which takes five times
+  // longer.
   const held = createSecretKey(key);
   const cipher = createCipheriv(algorithm, held, iv, { authTagLength: tagBytes });
   cipher.setAAD(boundTo(keyId, place));
@@ -41,7 +42,11 @@ export function isLegacy(sealed: Buffer): boolean {
   return sealed[0] === legacyVersion;
 }
 
-/** Which key opens it. @throws Error where these are no sealed bytes */
+/**
+ * The identifier of the key that decrypts the record.
+ *
+ * @throws Error if the bytes are no such record
+ */
 export function keyIdOf(sealed: Buffer): string {
   if (sealed.length < textStart || sealed[0] !== version)
     throw new Error('these are no sealed bytes of the vault');
@@ -55,7 +60,7 @@ export function keyIdOf(sealed: Buffer): string {
   ].join('-');
 }
 
-/** @throws Error where bytes, key or place do not fit */
+/** @throws Error if the bytes, the key or the place do not match */
 export function openEnvelope(key: Buffer, place: Place, sealed: Buffer): Buffer {
   const iv = sealed.subarray(ivStart, tagStart);
   const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, {

@@ -1,4 +1,4 @@
-// The door of the vault: sealed cards and their tokens, the keys above them, and the security module for PINs.
+// Exports the vault with its tokens and keys, and the hardware security module for PINs.
 export { type Access, listAccesses } from './accesses.ts';
 export { createHsm } from './hsm/create.ts';
 export { type DemoKeyName, type DemoKeys, demoKeys } from './hsm/demo-keys.ts';

@@ -1,9 +1,9 @@
-// The SQL of the vault's keys: made once, replaced, wrapped anew, retired, destroyed.
+// Stores the wrapped keys of the vault and changes their states by SQL.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
 import type { KeyPlace } from './key-providers/index.ts';
 
-/** The owner of what belongs to no organisation: the index key, and the job that looks after keys. */
+/** The owner of the index key and of the upkeep job, which belong to no organisation. */
 export const platformId = '00000000-0000-0000-0000-000000000000';
 
 export type KeyState = 'Active' | 'Retiring' | 'Retired' | 'Destroyed';
@@ -11,7 +11,7 @@ export type KeyState = 'Active' | 'Retiring' | 'Retired' | 'Destroyed';
 export type StoredKey = KeyPlace & {
   readonly state: KeyState;
   readonly wrappedBy: string;
-  /** Undefined once destroyed. */
+  /** Undefined after the key is destroyed. */
   readonly wrapped: Buffer | undefined;
   readonly checkValue: string;
   readonly createdAt: number;
@@ -58,7 +58,7 @@ export function createKeyStore(database: Database) {
     },
     list: (organizationId: string): Promise<StoredKey[]> =>
       select('organization_id = $1 ORDER BY created_at DESC', [organizationId]),
-    /** Leaves the one that stands, where another process was faster. */
+    /** Keeps an existing active key that another process has added. */
     async add(key: StoredKey): Promise<void> {
       await database.query(
         `INSERT INTO vault_keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -76,7 +76,10 @@ export function createKeyStore(database: Database) {
         ],
       );
     },
-    /** The same key under another wrapping; false where somebody else has wrapped it since. */
+    /**
+     * Stores the same key under another wrapping. Returns false if another process has wrapped it
+     * since.
+     */
     async rewrap(key: StoredKey, to: { wrapped: Buffer; wrappedBy: string }): Promise<boolean> {
       const rows = await database.query(
         `UPDATE vault_keys SET wrapped = $3, wrapped_by = $4
@@ -86,7 +89,9 @@ export function createKeyStore(database: Database) {
       );
       return rows.length === 1;
     },
-    /** Active keys that were made before a time; the organisations' next card makes them another. */
+    /**
+     * Retires active keys from before a time; the next card of each organisation creates a new key.
+     */
     async retireOlder(madeBefore: number, at: number): Promise<string[]> {
       const rows = await database.query<{ organization_id: string }>(
         `UPDATE vault_keys SET state = 'Retiring', changed_at = $2
@@ -95,7 +100,7 @@ export function createKeyStore(database: Database) {
       );
       return rows.map(({ organization_id: id }) => id);
     },
-    /** Organisations that have keys, or cards of the time before there were any. */
+    /** Organisations with keys, or with cards from the time before keys. */
     async organizations(after: string, limit: number): Promise<string[]> {
       const rows = await database.query<{ organization_id: string }>(
         `SELECT organization_id FROM vault_keys
@@ -113,14 +118,14 @@ export function createKeyStore(database: Database) {
   };
 }
 
-/** Within the caller's transaction; false where the key is no longer in the state that it was in. */
+/** Runs in the caller's transaction. Returns false if the state of the key has changed. */
 export async function changeKeyState(
   trx: Kysely<unknown>,
   key: Pick<StoredKey, 'organizationId' | 'keyId' | 'state'>,
   to: KeyState,
   at: number,
 ): Promise<boolean> {
-  // A destroyed key leaves nothing to unwrap.
+  // A destroyed key keeps no wrapped bytes.
   const { rows } = await trx.executeQuery(
     CompiledQuery.raw(
       `UPDATE vault_keys SET state = $4, changed_at = $5,

@@ -1,4 +1,4 @@
-// Opens the vault: the key provider, the key of the index, and the keys of the organisations above nothing but them.
+// Opens the key provider, loads the index key and prepares the data keys of organisations.
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import { type Clock, deriveKey, type Ids, type Log, type Metrics } from '../platform/index.ts';
@@ -10,17 +10,17 @@ const unavailableRetryMs = 5_000;
 
 export type OpenVault = {
   readonly provider: KeyProvider;
-  /** Of the keyed hashes: it stays, since hashes are kept wherever cards were seen. */
+  /** The key of the keyed hashes. It never changes, because other records store the hashes. */
   readonly indexKey: KeyObject;
   readonly dataKeys: DataKeys;
-  /** Opens what was sealed before organisations had keys. */
+  /** Decrypts cards from the time before organisations had keys. */
   readonly legacyKey: Buffer | undefined;
 };
 
 export type OpeningDeps = {
   store: KeyStore;
   openProvider: () => Promise<KeyProvider>;
-  /** The master key of the time when there was one for everything. */
+  /** The master key of an older version that had one key for everything. */
   legacyMaster: Buffer | undefined;
   clock: Clock;
   ids: Ids;
@@ -28,7 +28,9 @@ export type OpeningDeps = {
   metrics: Metrics;
 };
 
-/** The hashes of an older platform go on; a new one draws its key. */
+/**
+ * An older platform keeps its key, so that its hashes stay valid; a new one creates a random key.
+ */
 async function makeIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<void> {
   const { store, legacyMaster, ids, clock } = deps;
   if (legacyMaster === undefined && (await store.hasUnkeyedCards())) {
@@ -55,13 +57,14 @@ async function loadIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<K
     );
   }
   const bytes = await unwrapped(provider, key);
-  // A key object once: made anew from bytes for each hash it costs six times the hash itself.
+  // A key object, because creating it from bytes for each hash takes six times longer than the
+  // hash.
   const indexKey = createSecretKey(bytes);
   bytes.fill(0);
   return indexKey;
 }
 
-/** @throws Error where the keys at hand are not those of this database */
+/** @throws Error if the configured keys do not match this database */
 export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
   const { legacyMaster } = deps;
   const provider = await deps.openProvider();
@@ -79,7 +82,9 @@ export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
   }
 }
 
-/** For a client it is all the same why a key is not to be had: nothing was done. */
+/**
+ * The client gets the same error for every key fault, because the server did nothing in each case.
+ */
 export async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

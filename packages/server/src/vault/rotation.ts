@@ -1,4 +1,4 @@
-// Orders new keys, and tells which there are: from outside a running vault, and without any key in clear.
+// Orders key rotations and lists the keys, without a running vault and without clear keys.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
 import { jobIdOf, roundKind } from './jobs.ts';
@@ -14,7 +14,7 @@ export type VaultKeyFacts = Pick<
   readonly state: KeyState;
   readonly createdAt: string;
   readonly changedAt: string;
-  /** Cards that the round under way has seen, where there is one. */
+  /** The progress of the running round, if there is one. */
   readonly round?: { readonly startedAt: string; readonly resealed: number };
 };
 
@@ -30,7 +30,7 @@ type Row = {
   tally: { resealed: number } | null;
 };
 
-/** Oldest first; of one organisation, or of all. */
+/** Lists the keys oldest first, of one organisation or of all. */
 export async function listVaultKeys(
   database: Pick<Database, 'query'>,
   organizationId?: string,
@@ -71,7 +71,7 @@ type RotationDeps = {
 
 type Standing = { organization_id: string; key_id: string };
 
-/** The key is replaced, and its round ordered, in one commit with the record of it. */
+/** Retires the key and orders its round, in one transaction with the audit record. */
 async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boolean> {
   const { database, clock, jobs, tell } = deps;
   const { organization_id: organizationId, key_id: keyId } = standing;
@@ -80,7 +80,7 @@ async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boole
     if (!(await changeKeyState(trx, key, 'Retiring', clock.now()))) return false;
     const jobId = jobIdOf(roundKind, organizationId);
     await jobs.enqueue({ organizationId, jobId, kind: roundKind, payload: {} }, trx);
-    // A round that waits for its next hour begins now.
+    // A waiting round starts now.
     await trx.executeQuery(
       CompiledQuery.raw(
         `UPDATE jobs SET due_at = $3 WHERE organization_id = $1 AND job_id = $2
@@ -98,7 +98,7 @@ async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boole
   });
 }
 
-/** @returns the organisations whose key is replaced now */
+/** @returns the organisations whose key was retired now */
 export async function orderRotation(
   deps: RotationDeps,
   organizationId: string | undefined,

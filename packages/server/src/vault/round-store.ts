@@ -1,14 +1,16 @@
-// The SQL of a round: how far it has come and what it found, so that another process can go on with it.
+// Stores the progress and the counts of a round, so that another process can continue it.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
 import { platformId } from './key-store.ts';
 
 export type Tally = {
-  /** Cards that lay under another key than the active one, by key; `none` for those of before. */
+  /**
+   * The number of cards under an old key, by key; `none` is for cards from the time before keys.
+   */
   readonly found: Record<string, number>;
   resealed: number;
   deleted: number;
-  /** Cards that no key opens: they stay as they are, and so does their key. */
+  /** Cards that no key decrypts; they stay unchanged, and so does their key. */
   broken: number;
 };
 
@@ -18,7 +20,7 @@ type Row = { started_at: Date; walked_to: string | null; tally: Tally };
 
 export function createRoundStore(database: Database) {
   return {
-    /** The one that was left behind, or a new one. */
+    /** Returns the interrupted round, or starts a new one. */
     async begin(organizationId: string, at: number): Promise<Round> {
       const tally: Tally = { found: {}, resealed: 0, deleted: 0, broken: 0 };
       await database.query(

@@ -1,4 +1,4 @@
-// One round over the cards of an organisation: unused ones are deleted, those under an old key are sealed anew.
+// Deletes unused cards of an organisation, and encrypts cards under an old key again.
 import { Refusal } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../platform/index.ts';
@@ -11,7 +11,7 @@ import { createRoundStore, type Round } from './round-store.ts';
 const dayMs = 86_400_000;
 const cardsAtOnce = 500;
 
-/** What the audit hears: the platform itself is the author. */
+/** Writes the audit record with the platform as the author. */
 export type Tell = (
   trx: Kysely<unknown>,
   change: {
@@ -25,7 +25,7 @@ export type Tell = (
 export type RoundDeps = {
   database: Database;
   cardStore: ReturnType<typeof createCardStore>;
-  /** The card in clear, in bytes to zero. */
+  /** Decrypts a card to bytes that the caller zeroes. */
   reopen(organizationId: string, card: SealedCard): Promise<Buffer>;
   dataKeys(): DataKeys;
   clock: Clock;
@@ -37,15 +37,18 @@ export type RoundDeps = {
 type Resealed = { token: string; sealed: Buffer; before: Buffer; keyId: string };
 
 /**
- * Goes on where a process stopped: each part and how far it came are one commit.
+ * A round continues where a process stopped, because each part and its progress are one commit.
  *
- * @returns the round once it has seen every card, or undefined where it was told to stop
+ * @returns the round after it has read every card, or undefined if it was stopped
  */
 export function createRounds(deps: RoundDeps) {
   const { database, cardStore, clock, log, tell, retentionDays } = deps;
   const rounds = createRoundStore(database);
 
-  /** One key for the whole part: a card that arrives meanwhile is the next part's, or the next round's. */
+  /**
+   * Encrypts the cards of one part again under the active key, and counts cards that do not
+   * decrypt.
+   */
   async function resealed(
     organizationId: string,
     cards: readonly SealedCard[],
@@ -63,7 +66,7 @@ export function createRounds(deps: RoundDeps) {
         text.fill(0);
         done.push({ token: card.token, before: card.sealed, ...made });
       } catch (error) {
-        // Not this card's fault: the round comes back when the keys are to be had.
+        // The card is not at fault: the job retries the round when the keys are available.
         if (error instanceof Refusal || error instanceof KeyProviderFault) throw error;
         round.tally.broken += 1;
         log.error(
@@ -95,7 +98,7 @@ export function createRounds(deps: RoundDeps) {
     const anew = await resealed(organizationId, sealed, round);
     round.walkedTo = last.token;
     await database.transaction(async (trx) => {
-      // The counts of a transaction that begins again must not be added twice.
+      // If the transaction is retried, it must not add its counts twice.
       const tally = { ...round.tally };
       if (anew.length > 0) tally.resealed += await resealCards(trx, organizationId, anew);
       if (unused.length > 0) {
@@ -120,7 +123,8 @@ export function createRounds(deps: RoundDeps) {
   return {
     async walk(organizationId: string, signal: AbortSignal): Promise<Round | undefined> {
       const round = await rounds.begin(organizationId, clock.now());
-      // As the database has it now: this process may have sealed under the one before a moment ago.
+      // Reads the active key from the database, because this process may still have the previous
+      // one.
       deps.dataKeys().forgetActive(organizationId);
       const activeId = await deps.dataKeys().withActive(organizationId, ({ keyId }) => keyId);
       for (;;) {

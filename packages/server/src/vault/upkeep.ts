@@ -1,4 +1,4 @@
-// Looks after keys and cards by itself: keys of age are replaced, a round goes over each organisation every day.
+// Replaces old keys, and runs a round over each organisation every day.
 import type { Job, Jobs, Reschedule } from '../platform/index.ts';
 import type { Accesses } from './accesses.ts';
 import type { createCardStore } from './card-store.ts';
@@ -11,12 +11,17 @@ import type { Round } from './round-store.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-/** No process seals under a key for longer after it was replaced: keys are at hand for five minutes. */
+/**
+ * After this time no process encrypts under a replaced key, because keys are cached for five
+ * minutes.
+ */
 const settleMs = 660_000;
-/** What other rooms have sealed for days at most may lie under a retired key. */
+/** Other modules store encrypted data for days at most, which may use a retired key. */
 const destroyAfterMs = 30 * dayMs;
 const organizationsAtOnce = 500;
-/** Each walks over all cards of an organisation, and nobody waits for it. */
+/**
+ * Limits the parallel rounds: each reads all cards of an organisation, and no request waits for it.
+ */
 const roundsMost = 2;
 
 export type UpkeepDeps = Omit<RoundDeps, 'dataKeys'> & {
@@ -34,7 +39,7 @@ export function createUpkeep(deps: UpkeepDeps) {
   const rounds = createRounds({ ...deps, dataKeys: () => opened().dataKeys });
   const stopping = new AbortController();
 
-  /** Under a new key above, or by a new provider: the keys stay the same, and so do all cards. */
+  /** Wraps the keys under a new master key or provider; the keys and all cards stay unchanged. */
   async function rewrap(organizationId: string): Promise<void> {
     const { provider } = opened();
     const keys = await keyStore.list(organizationId);
@@ -50,7 +55,7 @@ export function createUpkeep(deps: UpkeepDeps) {
     }
   }
 
-  /** What becomes of a key under which a whole round has found nothing. */
+  /** The next state of a key, if a whole round found no card under it. */
   function nextStateOf(key: StoredKey, round: Round): 'Retired' | 'Destroyed' | undefined {
     if ((round.tally.found[key.keyId] ?? 0) > 0) return undefined;
     const lastsMs = round.startedAt - key.changedAt;
@@ -86,7 +91,7 @@ export function createUpkeep(deps: UpkeepDeps) {
     if (walked === undefined) return { retryAt: clock.now(), countAttempt: false };
     await endRound(organizationId, keys, walked);
     await accesses.prune(organizationId, clock.now() - deps.accessDays * dayMs);
-    // Another round proves that nothing is left under a key that was replaced.
+    // Another round must prove that no card is left under a replaced key.
     const settles = (await keyStore.list(organizationId)).some(({ state }) => state === 'Retiring');
     return settles ? { retryAt: clock.now() + settleMs, countAttempt: false } : undefined;
   }
@@ -114,7 +119,9 @@ export function createUpkeep(deps: UpkeepDeps) {
   jobs.handle(roundKind, round, { maxConcurrent: roundsMost });
 
   return {
-    /** One job of the platform, for ever; cards of before are sealed anew at once. */
+    /**
+     * Enqueues the daily job of the platform. It is due at once if cards from before keys exist.
+     */
     async arm(): Promise<void> {
       const now = clock.now();
       const dueAt = (await keyStore.hasUnkeyedCards()) ? now : now + hourMs;

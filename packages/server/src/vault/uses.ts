@@ -1,4 +1,4 @@
-// Remembers when a card was last used, to the week: what nobody uses any more is deleted.
+// Stores when a card was last used, to the week, so that the vault can delete unused cards.
 import {
   type Clock,
   createGroupCommit,
@@ -9,9 +9,9 @@ import {
 import { touchCards } from './card-store.ts';
 
 const dayMs = 86_400_000;
-/** A card that is used every day is written once in so long. */
+/** A card in daily use is updated once in this time. */
 const touchAfterMs = 7 * dayMs;
-/** From then on a card might be deleted between its use and the note of it: the note comes first. */
+/** Close to its deletion, the vault must store the use of a card before the card is used. */
 const lastDaysMs = touchAfterMs + dayMs;
 
 type Use = { organizationId: string; token: string };
@@ -39,11 +39,11 @@ export function createUses({ database, clock, log, retentionDays }: Deps) {
 
   return {
     retentionMs,
-    /** Whether a use of a card that was last used then has to be noted. */
+    /** Whether the vault must store a new use of a card with this last use. */
     isStale: (usedAt: number): boolean => clock.now() - usedAt > touchAfterMs,
     /**
-     * Notes the use beside the work. Only for a card in its last days it is a promise: false where
-     * the card was deleted a moment ago.
+     * Stores the use in the background. For a card close to its deletion it returns a promise,
+     * which is false if the card was just deleted.
      */
     note(use: Use, usedAt: number): true | Promise<boolean> {
       const age = clock.now() - usedAt;

@@ -237,7 +237,7 @@ describe('the vault', () => {
       own.clock.advance(1000);
       await replaceKey(own, organizationId);
       assert.deepEqual(await own.vault.reveal(organizationId, tokens[0] ?? '', access), cardOf(0));
-      // A process that has not heard of it yet seals under the old one, for minutes.
+      // A process that does not know the rotation encrypts under the old key for minutes.
       await protect(own, organizationId, 1000);
       own.clock.advance(1000);
       const later = await own.round(organizationId);
@@ -256,7 +256,7 @@ describe('the vault', () => {
         assert.deepEqual(await own.vault.reveal(organizationId, token, access), cardOf(number));
       }
 
-      // Nothing is left to do: it changes no row again.
+      // Nothing is left to do: the next round changes no row.
       own.clock.advance(700_000);
       assert.equal(await own.round(organizationId), undefined);
       assert.deepEqual(await cardsOf(organizationId), rows);
@@ -312,7 +312,7 @@ describe('the vault', () => {
       await second.round(organizationId);
       const rows = await cardsOf(organizationId);
       assert.ok(rows.every(({ key_id }) => key_id !== old?.key_id));
-      // What the first had done was not done again.
+      // The second round does not repeat the work of the first.
       const done = new Map(half.map(({ token, sealed }) => [token, sealed]));
       const kept = rows.filter(({ token, sealed }) => done.get(token)?.equals(sealed)).length;
       assert.equal(kept, 500);
@@ -358,7 +358,7 @@ describe('the vault', () => {
       assert.deepEqual(await both.vault.reveal(organizationId, token, access), cardOf(1));
       await both.round(organizationId);
       assert.deepEqual(await sealed(), before);
-      // The key of the index as well: from here on the old one is not needed.
+      // The index key is wrapped again too, so the old provider is no longer needed.
       assert.deepEqual(await wrappers(), [next.wrapsWith, next.wrapsWith]);
       const alone = await openOver(next);
       assert.deepEqual(await alone.vault.reveal(organizationId, token, access), cardOf(1));
@@ -396,7 +396,7 @@ describe('the vault', () => {
       assert.equal(await own.vault.reveal(organizationId, unused, access), undefined);
       assert.equal(await own.vault.wasDeleted(organizationId, unused, madeAt), true);
       assert.equal(await own.vault.wasDeleted(organizationId, used, madeAt), false);
-      // Seen again it is a new card, also where its old token was still remembered.
+      // The card becomes a new card, even if its old token was still cached.
       const again = await protect(own, organizationId, 1);
       assert.notEqual(again, unused);
       assert.deepEqual(await own.vault.reveal(organizationId, again, access), cardOf(1));
@@ -451,7 +451,7 @@ describe('a vault of the time of one key for everything', () => {
     assert.equal(await vault.protect(organizationId, cardOf(9), mark.toString('hex')), token);
     await room.round(organizationId);
     await room.close();
-    // From here on the old key is not needed.
+    // The old key is no longer needed.
     const next = await vaultRoom({ database, provider });
     assert.deepEqual(await next.vault.reveal(organizationId, token, access), cardOf(9));
     assert.equal(next.vault.mark(organizationId, cardOf(9)), mark.toString('hex'));

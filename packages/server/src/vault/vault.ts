@@ -1,4 +1,4 @@
-// Keeps card numbers sealed and hands out tokens in their place; nobody else sees a key.
+// Encrypts card numbers and returns tokens for them; no other module gets a key.
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
@@ -19,33 +19,38 @@ import { createUses } from './uses.ts';
 export type Card = { pan: string /** YYMM */; expiry: string };
 
 /**
- * The vault's door.
+ * The interface of the vault.
  *
- * `mark` gives the keyed hash that a card is known by within an organisation (ADR 0012), and
- * `protect` the token: the same number and expiry give the same one, and two organisations never
- * share it.
- * `reveal` gives the card back to the acquirer link alone, or undefined where the token is unknown.
+ * `mark` returns the keyed hash of a card within an organisation (ADR 0012). `protect` returns the
+ * token: the same for the same number and expiry, and never shared by two organisations.
+ * `reveal` returns the card, for acquirer links only, or undefined if the token is unknown.
  */
 export type Vault = {
-  /** The organisation is part of it: no mark stands for cards of two. */
+  /**
+   * The hash includes the organisation, so two organisations never have the same hash for a card.
+   */
   mark(organizationId: string, card: Card): string;
   protect(organizationId: string, card: Card, mark: string): Promise<string>;
-  /** Each time is written to the access log (ADR 0031). */
+  /** Writes each access to the access log (ADR 0031). */
   reveal(organizationId: string, token: string, access: Access): Promise<Card | undefined>;
-  /** Whether a card that was kept at that time was deleted since, because nobody used it. */
+  /** Whether a card that was stored at that time has been deleted because it was unused. */
   wasDeleted(organizationId: string, token: string, keptAt: number): false | Promise<boolean>;
-  /** A short keyed hash: tells two values apart and gives neither away. */
+  /** A short keyed hash, which distinguishes two values and reveals neither. */
   digest(text: string): string;
   /**
-   * Seals what another room keeps for days at most, such as the chip data of a stored sale; opened
-   * within another place, the seal is broken.
+   * Encrypts data that another module stores for days at most, such as the chip data of a sale.
+   * Only the same `within` decrypts it.
    */
   seal(organizationId: string, within: string, data: Buffer): Promise<Buffer>;
   open(organizationId: string, within: string, sealed: Buffer): Promise<Buffer>;
-  /** Fetches what every request needs. @throws Error where the keys are not those of the database */
+  /**
+   * Fetches the keys that every request needs.
+   *
+   * @throws Error if the keys do not match the database
+   */
   openKeys(): Promise<void>;
   isOpen(): boolean;
-  /** The rounds over cards stop where they are, and go on in another process. */
+  /** Stops the rounds over cards; another process continues them. */
   endRounds(): void;
   drain(): Promise<void>;
   /** Zeroes every key. */
@@ -68,15 +73,15 @@ type Kept = { token: string; usedAt: number };
 type Standing = Kept & { isSettled: boolean };
 
 const cachedTokensMax = 20_000;
-/** A key may be retired between its seal and its row; twice in a row it cannot. */
+/** A key may be retired between encryption and insert; this cannot happen twice in a row. */
 const protectTries = 2;
-/** Tokens are UUIDs; other text is unknown, and never reaches the database. */
+/** Tokens are UUIDs; the vault treats other text as unknown without a query. */
 const madeHere = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const cardWithin = (token: string) => `card|${token}`;
 
 /**
- * Builds the vault; `openKeys` comes before its first use.
+ * Creates the vault; call `openKeys` before its first use.
  *
  * @example const token = await vault.protect(organizationId, card, vault.mark(organizationId, card));
  */
@@ -121,12 +126,12 @@ export function createVault(deps: VaultDeps): Vault {
     return decryptBytes(legacyKey, bytes, `${organizationId}|${token}`);
   }
 
-  /** Undefined where the key was retired before the row was made: nothing is kept then. */
+  /** Returns undefined if the key was retired before the insert; then no row exists. */
   async function kept(row: Row): Promise<Kept | undefined> {
     const first = await inserts.submit(row);
     if (first.isSettled) return first;
-    // Our own row is not visible to the statement that makes it, and a twin in the same batch, or
-    // another process, may have won: read what stands.
+    // The statement does not see the row that it inserts, and another request may have inserted it
+    // first. A second run reads the stored row.
     const second = await inserts.submit(row);
     return second.isSettled ? second : undefined;
   }
@@ -164,7 +169,7 @@ export function createVault(deps: VaultDeps): Vault {
       keyedHash(`${organizationId}|${pan}|${expiry}`).digest('hex'),
     async protect(organizationId, card, mark) {
       const known = tokens.get(mark);
-      // A card that was not used for a while is looked for: it may have been deleted.
+      // An old cache entry is checked in the database, because the card may have been deleted.
       if (known !== undefined && !uses.isStale(known.usedAt)) return known.token;
       return keep(organizationId, card, mark);
     },
@@ -218,7 +223,7 @@ export function createVault(deps: VaultDeps): Vault {
 
 type Sealed = { sealed: Buffer; used_at: Date };
 
-/** A capture of all opens hundreds a second: those that are asked for together are read together. */
+/** Capturing all payments decrypts hundreds of cards a second, so parallel reads share a query. */
 function createReads(database: Database) {
   return createGroupCommit<{ organizationId: string; token: string }, Sealed | undefined>({
     name: 'vault-reads',

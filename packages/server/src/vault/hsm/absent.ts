@@ -1,4 +1,4 @@
-// Stands where no module is attached: whatever needs a key is refused, and everything else goes on.
+// Refuses every key operation if no hardware security module is attached.
 import { HsmError, type OpenableHsm } from './types.ts';
 
 export function createAbsentHsm(): OpenableHsm {

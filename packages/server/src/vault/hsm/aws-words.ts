@@ -1,4 +1,4 @@
-// The words of AWS Payment Cryptography for keys, in ours and back.
+// Converts key attributes of AWS Payment Cryptography to the platform's types.
 import { type Derivation, derivationOf, isStrongerThan, type KeyEntry } from './key-table.ts';
 import { HsmError, type KeyFacts, type KeyUsage } from './types.ts';
 
@@ -18,7 +18,7 @@ const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
 /**
- * What the service tells of a key. A key that is off, or on its way out, is as good as none.
+ * Converts the service's description of a key. A disabled or deleted key counts as not found.
  *
  * @throws HsmError `KeyNotFound`, `KeyUsage`
  */
@@ -35,9 +35,10 @@ export function awsFactsOf(told: unknown): KeyFacts {
 }
 
 /**
- * The service refuses a working key that is stronger than its base key in the same words as a PIN block.
+ * Checks the strength of the base key first, because the service reports it with the error for an
+ * invalid PIN block.
  *
- * @throws HsmError `KeyUsage` where the table wants one
+ * @throws HsmError `KeyUsage` if the table requests a working key stronger than the base key
  */
 export function demandDerivable(entry: KeyEntry, told: unknown): void {
   const base = membersOf(membersOf(told)['KeyAttributes'])['KeyAlgorithm'] as Derivation;

@@ -1,4 +1,4 @@
-// The AWS adapter against a server that checks signature and members, does the work, and fails on demand.
+// Tests the AWS adapter with a server that checks signatures and members, and fails on demand.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -142,7 +142,8 @@ describe('the AWS HSM', () => {
     await assert.rejects(hsm.translatePin({ ...aes, outKeyRef: 'zpk' }), refused('Unsupported'));
     assert.equal(stub.asked.length, 0);
     const legacy = create({ format4Pan: 'twelve' });
-    // This pad takes all of it in: the service opens another PIN field, and says so.
+    // This PIN pad uses the full card number, so the service decrypts to another PIN field and
+    // refuses it.
     await assert.rejects(legacy.translatePin(aes), refused('PinBlockInvalid'));
   });
 
@@ -218,7 +219,7 @@ describe('the AWS HSM', () => {
     assert.equal(imported.keyRef, stub.arn('zpk-other'));
     const { pinBlock } = await hsm.translatePin({ ...request, outKeyRef: imported.keyRef });
     assert.equal(pinIn(pinBlock, 'zpk-other', 'ISO0'), '1234');
-    // A process that did not import it asks what it is, once.
+    // A process that did not import the key reads its facts once.
     const other = create();
     await other.translatePin({ ...request, outKeyRef: imported.keyRef });
     const asks = stub.asked.filter(({ text }) => text === `{"KeyIdentifier":"${imported.keyRef}"}`);
@@ -257,7 +258,7 @@ describe('the AWS HSM', () => {
     const macUnder = (name: TestKeyName) =>
       own.mac({ keyRef: stub.arn(name), algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) });
     await assert.rejects(macUnder('zpk'), refused('KeyUsage'));
-    // Called by its ARN, it is compared with its table before it is first used too.
+    // A key that is named by ARN is also compared with the table before its first use.
     stub.tell('mac', { KeyCheckValue: 'FFFFFF' });
     await assert.rejects(macUnder('mac'), refused('KeyNotFound'));
     stub.tell('mac', {});
@@ -319,7 +320,7 @@ describe('the AWS HSM', () => {
     ];
     for (const [disturbance, code] of cases) {
       stub.disturb(disturbance);
-      // A kept connection that is reset is tried once more: without one it is not.
+      // A reset pooled connection is retried once; a new connection is not retried.
       const fresh = disturbance === 'reset' ? create() : hsm;
       if (disturbance === 'reset') {
         await assert.rejects(

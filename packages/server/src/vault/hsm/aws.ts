@@ -1,4 +1,4 @@
-// The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
+// Uses AWS Payment Cryptography as the HSM: its data plane for PINs, its control plane for keys.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type AwsClient, type AwsResult, type Log, lruCacheOptions } from '../../platform/index.ts';
@@ -33,7 +33,7 @@ export type AwsHsmDeps = {
   readonly data: AwsClient;
   /** `controlplane.payment-cryptography`. */
   readonly control: AwsClient;
-  /** How the PIN pads take the card number into format 4; the service takes twelve digits. */
+  /** How PIN pads use the card number in format 4; the service uses twelve digits. */
   readonly format4Pan: 'full' | 'twelve';
 };
 
@@ -42,16 +42,18 @@ type Answer = Readonly<Record<string, unknown>>;
 const macLengths = { AesCmac: 16, Iso9797Alg3: 8 } as const;
 const macNames = { AesCmac: 'CMAC', Iso9797Alg3: 'ISO9797_ALGORITHM3' } as const;
 const macAlgorithmOf = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
-/** Keys of links; one that has fallen out is asked for again. */
+/** Cached keys of links; the adapter reads an evicted one again. */
 const importedMax = 1000;
 const desBlock = 8;
-/** A key block of TR-31: its version, then its length in decimals. */
+/** A TR-31 key block: its version, then its length in decimal digits. */
 const tr31Form = /^[A-D]\d{4}[0-9A-Z]{8,4000}$/;
 const arnForm = /^arn:aws[a-z-]*:payment-cryptography:[a-z0-9-]+:\d{12}:key\/[0-9a-zA-Z]{16,64}$/;
 const blockForm = /^(?:[0-9A-F]{16}|[0-9A-F]{32})$/;
 const hexForm = /^(?:[0-9A-F]{2})+$/i;
 
-/** Exceptions that mean the same whatever was asked; the rest is what the request was wrong about. */
+/**
+ * Exceptions with one meaning for every operation; a ValidationException depends on the operation.
+ */
 const refusals: Readonly<Record<string, HsmErrorCode>> = {
   ResourceNotFoundException: 'KeyNotFound',
   ThrottlingException: 'HsmBusy',
@@ -67,7 +69,7 @@ function answerOf(result: AwsResult, invalid: HsmErrorCode): Answer {
     result.exceptionName === 'ValidationException'
       ? invalid
       : (refusals[result.exceptionName] ?? undefined);
-  // Its message may repeat what was sent: the name of the exception is told, and no more.
+  // The error contains only the exception name, because its message may repeat the request.
   throw new HsmError(code ?? 'HsmUnavailable', result.exceptionName);
 }
 
@@ -106,7 +108,7 @@ function translationBody(
   };
 }
 
-/** Zeros fill the last block: padding method 1, which the retail MAC of a link has. */
+/** Padding method 1 for the retail MAC of a link: zeros fill the last block. */
 function macData(data: Buffer, algorithm: keyof typeof macNames): string {
   const short = algorithm === 'Iso9797Alg3' ? (desBlock - (data.length % desBlock)) % desBlock : 0;
   return data.toString('hex').toUpperCase() + '00'.repeat(short);
@@ -135,10 +137,10 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
   }
 
   const keys = createVerifiedKeys({ table, log: deps.log, ask });
-  /** Of keys that were imported: they stand in no table, and never change. */
+  /** Imported keys, which are in no table and never change. */
   const imported = new LRUCache<string, KeyFacts>(lruCacheOptions(importedMax));
 
-  /** A key of the table by name or ARN, or the ARN that an import answered. */
+  /** Finds a key of the table by name or ARN, or an imported key by its ARN. */
   async function resolve(ref: string, usage: KeyUsage, organizationId?: string) {
     const called = table.called(ref);
     if (called.length > 0 || !arnForm.test(ref)) {
@@ -210,7 +212,7 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
       const wrapping = demandKey(table, wrappingKeyRef, 'KeyEncryption');
       await keys.demand(wrapping);
       const block = demandHex(wrapped, 'DataInvalid').toString('latin1');
-      // The service takes key blocks alone, not keys that are merely encrypted.
+      // The service accepts only key blocks, and no keys that are merely encrypted.
       if (!tr31Form.test(block)) throw new HsmError('Unsupported', 'a key that is no TR-31 block');
       const headers = {
         'content-type': 'application/x-amz-json-1.0',

@@ -1,4 +1,4 @@
-// Makes the module that the settings name, with its table of keys, behind the guard.
+// Creates the HSM adapter that the settings select, with its key table and its limits.
 import { readFileSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
 import {
@@ -54,7 +54,7 @@ export type HsmDeps = {
 };
 
 const awsService = 'payment-cryptography';
-/** The settings were read with these rules; whoever hands in others by code is told so. */
+/** The settings reader already checks these values; this error is for settings built in code. */
 const missing = (name: string): never => {
   throw new KeyTableFault(`SWITCHYARD_${name} must be set`);
 };
@@ -66,7 +66,7 @@ const readIf = (file: string | undefined): Buffer | undefined =>
   file === undefined ? undefined : readFileSync(file);
 
 function softwareOf({ settings }: HsmDeps): OpenableHsm {
-  // The settings refuse it as well: a clear PIN has no business in this process there.
+  // The settings reader also refuses this: no clear PIN may be in a production process.
   if (settings.environment === 'production') {
     throw new KeyTableFault('the software HSM is for demo and test');
   }
@@ -127,9 +127,9 @@ const makers = {
 } as const satisfies Readonly<Record<Settings['hsm'], (deps: HsmDeps) => OpenableHsm>>;
 
 /**
- * Makes the module of the settings; `start` compares the check values of its keys.
+ * Creates the HSM of the settings; `start` compares the check values of its keys.
  *
- * @throws KeyTableFault where its table of keys cannot be used
+ * @throws KeyTableFault if its key table is not usable
  * @example const hsm = createHsm({ settings, log, metrics, clock }); await hsm.start();
  */
 export function createHsm(deps: HsmDeps): OpenableHsm {

@@ -1,4 +1,4 @@
-// The keys of the demo: devices, zones and the acquirer's host know them, all derived from one master key.
+// Derives the demo keys of devices, zones and the acquirer's host from one master key.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { deriveKey } from '../../platform/index.ts';
@@ -45,7 +45,7 @@ export type DemoKeyName = keyof typeof demoKeyTable;
 
 const keyBytes = 16;
 
-/** DES reads seven bits of each byte; the eighth makes the number of ones odd. */
+/** DES uses seven bits of each byte; the eighth gives odd parity. */
 function withOddParity(key: Buffer): Buffer {
   for (let at = 0; at < key.length; at += 1) {
     const seven = (key[at] ?? 0) & 0xfe;
@@ -67,23 +67,23 @@ export const demoEntries = (master: Buffer): readonly KeyEntry[] =>
   names.map((name) => sealedEntry(master, keyNamed(master, name), { name, ...demoKeyTable[name] }));
 
 export type DemoKeys = {
-  /** Writes the keys of the host on the other side of the link, for its eyes alone; where they are. */
+  /** Writes the keys of the acquirer's host to a private file, and returns its path. */
   hostKeysFile(): string;
   key(name: DemoKeyName): Buffer;
-  /** What a device of this serial number is loaded with, and the first serial number that it uses. */
+  /** The base key for a device with this serial number, and its first key serial number. */
   deviceKey(
     serialNumber: string,
     scheme: DukptScheme,
   ): { baseDerivationKey: string; ksn: string; keyId: DemoKeyName };
 };
 
-/** Twenty-four bits of it stand for the device: numbers of the demo are few and differ. */
+/** 24 bits of the hash identify the device; demo serial numbers are few, so they do not collide. */
 function serialDigits(serialNumber: string): string {
   return hash('sha256', serialNumber).slice(0, 6).toUpperCase();
 }
 
 /**
- * The keys of the demo in the clear, for its devices and for the host on the other side of its link.
+ * The clear demo keys, for the demo devices and the acquirer's host.
  *
  * @example const { baseDerivationKey, ksn } = demoKeys(dataDir).deviceKey('10000001', 'DukptTdes');
  */

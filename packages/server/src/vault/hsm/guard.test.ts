@@ -1,4 +1,4 @@
-// What stands before every module: turns, times, measurements; and which module the settings make.
+// Tests the limits, timeouts and metrics of the guard, and the HSM that the settings select.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ after(() => rmSync(dataDir, { recursive: true, force: true }));
 const code = (wanted: string) => (error: unknown) =>
   error instanceof HsmError && error.code === wanted;
 
-/** A module that answers when it is told to. */
+/** An HSM that answers when the test requests it. */
 function slowModule() {
   const waiting: (() => void)[] = [];
   let most = 0;
@@ -73,7 +73,7 @@ describe('the guard of the HSM', () => {
     const metrics = createMetrics();
     const slow = slowModule();
     const hsm = guardHsm(slow.hsm, { metrics, inFlight: 2, timeoutMs: 60_000 });
-    // Two are served, eight wait, and the eleventh is one too many.
+    // Two requests run, eight wait, and the eleventh is refused.
     const asked = Array.from({ length: 10 }, () => hsm.mac(request));
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
     await slow.answerAll(10);
@@ -100,7 +100,7 @@ describe('the guard of the HSM', () => {
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
     await slow.answerAll(1);
     await first;
-    // The one that gave up has left no gap: the next is served.
+    // The request that timed out has released its place, so the next one runs.
     const next = hsm.mac(request);
     await slow.answerAll(1);
     await next;
@@ -141,13 +141,13 @@ describe('the HSM of the settings', () => {
       outKeyRef: 'demo-zpk',
       outFormat: 0,
     } as const;
-    // A block of another device: it is found, and its block is none.
+    // The key of the device is found, but the block of another device does not decrypt to a PIN.
     const pinBlock = terminalBlock('ISO0', tdesKsn);
     await assert.rejects(hsm.translatePin({ ...translation, pinBlock }), code('PinBlockInvalid'));
     const unknown = { ...translation, pinBlock, ksn: tdesKsn };
     await assert.rejects(hsm.translatePin(unknown), code('KsnInvalid'));
     await hsm.close();
-    // It has overwritten its keys, and does not answer with what is left of them.
+    // A closed HSM has erased its keys and does not answer with what remains.
     await assert.rejects(hsm.translatePin(unknown), code('HsmUnavailable'));
     assert.equal(await hsm.health(), 'down');
   });
@@ -195,7 +195,7 @@ describe('the HSM of the settings', () => {
     assert.ok(plain.includes('SWITCHYARD_HSM_ADDRESSES must be tls:// for other machines'));
     const good = faultsOf({ ...production, SWITCHYARD_HSM_ADDRESSES: addresses });
     assert.ok(!good.some((fault) => fault.includes('HSM_')));
-    // Whoever hands in settings by code finds the same wall.
+    // Settings that are built in code are refused too.
     const settings = {
       ...readSettings({ SWITCHYARD_DATA_DIR: dataDir }),
       environment: 'production' as const,

@@ -1,16 +1,16 @@
-// Stands before every module: so much at once and no more, each within its time, all of it measured.
+// Limits parallel requests and waiting time for every HSM, and measures each request.
 import type { Metrics } from '../../platform/index.ts';
 import { HsmError, type OpenableHsm } from './types.ts';
 
 export type GuardDeps = {
   readonly metrics: Metrics;
-  /** What the module is asked at one time. */
+  /** The maximum number of parallel requests to the HSM. */
   readonly inFlight: number;
-  /** For one request, the wait for its turn in it. */
+  /** The maximum wait for a free slot, ms. */
   readonly timeoutMs: number;
 };
 
-/** So many wait for their turn, for each that is served; the next is told that the module is busy. */
+/** Waiting requests for each parallel one; above this the guard answers that the HSM is busy. */
 const waitingPerTurn = 4;
 const healthLimitMs = 1000;
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -42,7 +42,7 @@ function measurements(metrics: Metrics, hsm: OpenableHsm, waiting: () => number)
   return durations;
 }
 
-/** What comes too late has come to nothing: somebody who waits is answered all the same. */
+/** Returns `late` after the limit, so that the caller always gets an answer. */
 async function within<Result>(
   work: Promise<Result>,
   limitMs: number,
@@ -91,7 +91,7 @@ function createTurns({ inFlight, timeoutMs }: GuardDeps): Turns {
         running -= 1;
         return;
       }
-      // The turn goes on to the next one, and the count stays.
+      // The slot passes to the next request, so the count stays the same.
       queue.delete(next);
       next();
     },
@@ -103,7 +103,7 @@ export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
   const { metrics } = deps;
   const turns = createTurns(deps);
   const durations = measurements(metrics, hsm, turns.waiting);
-  /** A module that has let go of its keys must not be asked for anything: it would answer with others. */
+  /** A closed HSM has erased its keys and must not be called, because it would use wrong keys. */
   let closed = false;
 
   async function run<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> {

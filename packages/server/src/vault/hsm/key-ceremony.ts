@@ -1,4 +1,4 @@
-// Brings keys into the software module by components of several people, none of whom ever knows a key.
+// Imports keys into the software HSM from components of several people.
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,11 +23,11 @@ export type KeyWanted = {
   readonly name: string;
   readonly usage: KeyUsage;
   readonly algorithm: KeyAlgorithm;
-  /** Of a base derivation key: how the serial numbers of its devices begin. */
+  /** For a base derivation key: the prefixes of its devices' serial numbers. */
   readonly devices: readonly string[];
-  /** Of a base derivation key: the algorithm of the working keys of its devices. */
+  /** For a base derivation key: the algorithm of its devices' working keys. */
   readonly derivation?: Derivation;
-  /** How many people bring a component. */
+  /** The number of components, each from another person. */
   readonly of: number;
 };
 
@@ -35,7 +35,7 @@ export type ComponentGiven = {
   readonly custodian: string;
   readonly passphrase: string;
   readonly component: Buffer;
-  /** What the papers say of the whole key: another one throws all components away. */
+  /** The documented check value of the whole key; another one discards all components. */
   readonly checkValue?: string;
 };
 
@@ -43,7 +43,7 @@ export type ComponentTaken = {
   readonly componentCheckValue: string;
   readonly entered: number;
   readonly of: number;
-  /** Of the whole key, once it is. */
+  /** The check value of the whole key, after the last component. */
   readonly checkValue?: string;
 };
 
@@ -57,11 +57,11 @@ export type KeyCeremony = {
   /** @throws CeremonyFault */
   addComponent(wanted: KeyWanted, given: ComponentGiven): ComponentTaken;
   list(): { keys: readonly KeyEntry[]; pending: readonly (KeyWanted & { entered: number })[] };
-  /** Forgets a key, or the components of one that is not whole. */
+  /** Deletes a key, or the components of an incomplete key. */
   remove(name: string): void;
 };
 
-/** A person can mend it: the message holds no component, key or passphrase. */
+/** A fault that a person can correct; its message contains no component, key or passphrase. */
 export class CeremonyFault extends Error {
   override name = 'CeremonyFault';
 }
@@ -85,7 +85,7 @@ function demand(holds: boolean, message: string): asserts holds {
 
 function readState(file: string): State {
   if (!existsSync(file)) return { custodians: [], pending: [] };
-  // Our own file, written whole: whoever edits it breaks seals, and no more.
+  // The platform writes this file whole; an edit only makes the components undecryptable.
   return JSON.parse(readFileSync(file, 'utf8')) as State;
 }
 
@@ -96,7 +96,7 @@ const sameKey = (one: KeyWanted, other: KeyWanted): boolean =>
   one.devices.join() === other.devices.join() &&
   one.derivation === other.derivation;
 
-/** A component that says little would leave the key to the others. */
+/** A weak component would leave the secrecy of the key to the other components. */
 function demandComponent(component: Buffer, algorithm: KeyAlgorithm): void {
   try {
     demandKeyLength(component, algorithm);
@@ -107,7 +107,7 @@ function demandComponent(component: Buffer, algorithm: KeyAlgorithm): void {
   demand(new Set(component).size >= distinctBytesLeast, 'this is not a random component');
 }
 
-/** The line of a key that is no weaker than it looks. */
+/** Builds the entry of a key; a weak key discards all components. */
 function strongEntry(...of: Parameters<typeof sealedEntry>): KeyEntry {
   try {
     return sealedEntry(...of);
@@ -128,7 +128,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
 
   function demandCustodian({ custodians }: State, name: string, passphrase: string): void {
     const known = custodians.find((each) => each.name === name);
-    // As much work for a name that nobody has.
+    // An unknown name takes the same time as a known one.
     const { salt, hash } = known ?? { salt: 'AAAA', hash: '' };
     const given = hashOf(passphrase, salt);
     const kept = Buffer.from(hash, 'base64');
@@ -150,7 +150,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
 
   function finish(state: State, pending: Pending, expected: string | undefined): string {
     const rest = state.pending.filter(({ name }) => name !== pending.name);
-    // Whatever comes of it, the components are used up.
+    // The components are used up, even if the key is refused.
     write({ ...state, pending: rest });
     const key = whole(pending);
     const { name, usage, algorithm, devices, derivation } = pending;
@@ -173,7 +173,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     const { name, of } = wanted;
     demand(of >= peopleLeast && of <= peopleMost, `${peopleLeast} to ${peopleMost} components`);
     const line = { ...wanted, of: undefined, checkValue: '000000', reference: '-' };
-    // The rules of the table, before anybody types a component.
+    // Applies the rules of the key table before a person enters a component.
     readKeyTable(JSON.stringify({ keys: [line] }), 'the key');
     const isKnown = storedEntries(keysFile).some((each) => each.name === name);
     demand(!isKnown && !name.startsWith('demo-'), `there is a key ${name}`);

@@ -1,39 +1,41 @@
-// Reads the table of the keys that lie in a module: names, purposes and check values, never a key in clear.
+// Reads the key table of an HSM: names, purposes and check values, and no clear keys.
 import { readFileSync } from 'node:fs';
 import { type KeyAlgorithm, type KeyUsage, keyUsages } from './types.ts';
 
-/** The algorithms of working keys in the words of AWS, from the weakest to the strongest. */
+/** The algorithms of working keys by AWS name, from the weakest to the strongest. */
 const derivations = ['TDES_2KEY', 'TDES_3KEY', 'AES_128', 'AES_192', 'AES_256'] as const;
 export type Derivation = (typeof derivations)[number];
 
 export type KeyEntry = {
-  /** What settings, links and devices call it. */
+  /** The name of the key in settings, links and devices. */
   readonly name: string;
   readonly usage: KeyUsage;
   readonly algorithm: KeyAlgorithm;
   /** Six hexadecimal digits in upper case. */
   readonly checkValue: string;
-  /** How the module knows it: an ARN, a key under its local master key, a sealed key. */
+  /** The HSM's reference: an ARN, a key under its local master key, or an encrypted key. */
   readonly reference: string;
-  /** Of a base derivation key: how the serial numbers of its devices begin, without the counter. */
+  /**
+   * For a base derivation key: the prefixes of its devices' serial numbers, without the counter.
+   */
   readonly devices: readonly string[];
-  /** Of a base derivation key in a payShield: how a serial number is divided. */
+  /** For a base derivation key in a payShield: the structure of a key serial number. */
   readonly ksnDescriptor?: string;
-  /** Of a base derivation key: the algorithm of the working keys of its devices. */
+  /** For a base derivation key: the algorithm of its devices' working keys. */
   readonly derivation?: Derivation;
-  /** Who may use it, by their identifiers; left out: every organisation. */
+  /** The identifiers of organisations that may use the key; if missing, every organisation may. */
   readonly organizations?: readonly string[];
 };
 
-/** Two-key TDES and AES-128 where the entry names none. */
+/** The default is two-key TDES or AES-128. */
 export const derivationOf = ({ derivation, algorithm }: KeyEntry): Derivation =>
   derivation ?? (algorithm === 'Tdes' ? 'TDES_2KEY' : 'AES_128');
 
-/** Whether a working key would be stronger than its base key, which ANSI X9.24-3:2017 6.1 forbids. */
+/** Whether a working key is stronger than its base key, which ANSI X9.24-3:2017 6.1 forbids. */
 export const isStrongerThan = (working: Derivation, base: Derivation): boolean =>
   derivations.indexOf(working) > derivations.indexOf(base);
 
-/** Whether a key serves this organisation; one that is kept for some serves nobody unnamed. */
+/** Whether an organisation may use a key; a restricted key requires an organisation. */
 export const isOpenTo = (
   { organizations }: Pick<KeyEntry, 'organizations'>,
   organizationId: string | undefined,
@@ -44,13 +46,13 @@ export const isOpenTo = (
 export type KeyTable = {
   readonly entries: readonly KeyEntry[];
   named(name: string): KeyEntry | undefined;
-  /** By name, or by how the module knows it: several names may stand for one key. */
+  /** Finds keys by name, or by reference; several names can have one reference. */
   called(ref: string): readonly KeyEntry[];
-  /** The base derivation key of a device; of several the one with the longest beginning. */
+  /** The base derivation key of a device: the key with the longest matching prefix. */
   ofDevice(device: string): KeyEntry | undefined;
 };
 
-/** The operator can mend it: the message says where, and shows nothing of a key. */
+/** A fault that the operator can correct; its message names the place and no key data. */
 export class KeyTableFault extends Error {
   override name = 'KeyTableFault';
 }
@@ -86,7 +88,7 @@ const isDevices = (value: unknown): value is string[] =>
 const isOrganizations = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every((each) => isText(each, organizationForm));
 
-/** Every rule of one entry: what is wrong, in words that follow the number of the entry. */
+/** Checks every rule of one entry; each fault is text that follows the number of the entry. */
 function* faultsOf(entry: Members): Generator<string> {
   const { name, usage, algorithm, checkValue, reference, devices } = entry;
   for (const member of Object.keys(entry)) if (!known.has(member)) yield `has a member ${member}`;
@@ -121,20 +123,20 @@ function* faultsOf(entry: Members): Generator<string> {
 const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
-/** Whether an organisation's link may name a key: of this purpose, and not kept for others. */
+/** Whether an organisation's link may name a key: its purpose and its organisations must match. */
 export function mayUseKey(
   table: KeyTable,
   keyRef: string,
   usage: KeyUsage,
   organizationId: string,
 ): boolean {
-  // What is not of the table is nobody's: a key that came over a link is stored with it, and never named by it.
+  // Keys outside the table are not allowed: a link stores its imported key and never names it.
   return table
     .called(keyRef)
     .some((entry) => entry.usage === usage && isOpenTo(entry, organizationId));
 }
 
-/** @throws KeyTableFault naming every fault */
+/** @throws KeyTableFault with every fault */
 export function readKeyTable(text: string, where: string): KeyTable {
   let all: unknown;
   try {
@@ -156,7 +158,7 @@ export function readKeyTable(text: string, where: string): KeyTable {
   );
 }
 
-/** @throws KeyTableFault where a name or the beginning of serial numbers stands twice */
+/** @throws KeyTableFault if a name or a serial number prefix occurs twice */
 export function keyTableOf(entries: readonly KeyEntry[], where: string): KeyTable {
   const byName = new Map<string, KeyEntry>();
   const byReference = new Map<string, KeyEntry[]>();

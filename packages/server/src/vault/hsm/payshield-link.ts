@@ -1,4 +1,4 @@
-// Speaks with payShield modules over TCP or TLS: frames, headers that come back, connections that are kept.
+// Sends commands to payShield HSMs over TCP or TLS, with pooled connections.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { HsmError } from './types.ts';
@@ -10,24 +10,24 @@ export type PayShieldAddress = {
 };
 
 export type PayShieldLinkOptions = {
-  /** Modules with the same keys: the next is tried where one cannot be connected to. */
+  /** HSMs with the same keys; if one is unreachable, the link tries the next. */
   readonly addresses: readonly PayShieldAddress[];
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
-  /** Characters before each command, set in the module as well. */
+  /** The number of header characters before each command; the HSM has the same setting. */
   readonly headerLength: number;
   readonly timeoutMs: number;
-  /** Idle connections that are kept. */
+  /** The maximum number of idle connections. */
   readonly connections: number;
 };
 
 export type PayShieldLink = {
   /**
-   * One command and its reply, both without header.
+   * Sends one command and returns its reply, both without header.
    *
    * @throws HsmError `HsmUnavailable`
    */
   ask(command: Buffer): Promise<Buffer>;
-  /** How many of the modules were connected to last time, of how many. */
+  /** The number of HSMs that accepted the last connection, and the number of all. */
   reached(): { up: number; of: number };
   close(): void;
 };
@@ -50,11 +50,11 @@ function frameOf(header: string, command: Buffer): Buffer {
   return frame;
 }
 
-/** An address is no name that a certificate is asked for by. */
+/** An IP address cannot be a TLS server name. */
 const nameOf = (host: string): { servername?: string } =>
   isIP(host) === 0 ? { servername: host } : {};
 
-/** A connection has one command under way: what comes without one was not asked for, and ends it. */
+/** A connection has one command at a time; data without a command ends the connection. */
 function attach(connection: Connection): void {
   const { socket } = connection;
   const end = (): void => {
@@ -90,7 +90,7 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
   let turn = 0;
   let closed = false;
 
-  /** Counts on, so that a reply to another command is noticed. */
+  /** Counts up, so that the link notices a reply to another command. */
   function nextHeader(): string {
     count += 1;
     const text = count.toString(headersMax).toUpperCase();
@@ -122,7 +122,7 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
     });
   }
 
-  /** Round the modules, so that each of them has its share; one that is away is passed over. */
+  /** Connects to the HSMs in turn, to balance their load, and skips unreachable ones. */
   async function connected(limitMs: number): Promise<Connection> {
     turn += 1;
     for (let tried = 0; tried < addresses.length; tried += 1) {
@@ -143,7 +143,7 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         connection.waiting = undefined;
-        // A late reply must not meet the next command: the connection goes with the time.
+        // A late reply must not reach the next command, so the timeout closes the connection.
         connection.socket.destroy();
         reject(new HsmError('HsmUnavailable', tooLate));
       }, limitMs);
@@ -162,8 +162,8 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
   }
 
   /**
-   * A kept connection may have been closed by the module a moment ago: then once more over a new one.
-   * Every command may be asked twice.
+   * The HSM may have closed an idle connection, so the link retries once over a new one. Every
+   * command may be repeated.
    */
   async function exchanged(frame: Buffer): Promise<{ connection: Connection; reply: Buffer }> {
     const kept = takeIdle();

@@ -1,4 +1,4 @@
-// The payShield adapter against a server that reads every field at its place, and fails on demand.
+// Tests the payShield adapter with a server that checks each field and fails on demand.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { retailMac, wrapKey } from '@switchyard/pin';
@@ -246,7 +246,7 @@ describe('the payShield', () => {
       return true;
     });
     stub.tell('zpk', undefined);
-    // A base derivation key under the local master keys of zone keys: the module refuses it.
+    // The HSM refuses a base derivation key under the local master keys of zone keys.
     const misplaced = [entryOf('bdk-tdes', underLmk('zpk'))];
     await assert.rejects(create({ entries: misplaced }).start(), /cannot be asked for/);
     await assert.rejects(create({ entries: [entryOf('zpk', 'arn:aws')] }).start(), /is no key/);
@@ -276,7 +276,8 @@ describe('the connections to payShields', () => {
     await own.translatePin(request);
     stub.disturb('close');
     await own.translatePin(request);
-    // Two replies to one command: the second would meet the next command, so the connection goes.
+    // The second reply to one command would reach the next command, so the link closes the
+    // connection.
     stub.disturb('twice');
     await own.translatePin(request).catch(() => {});
     assert.equal(pinIn((await own.translatePin(request)).pinBlock, 'zpk', 'ISO0'), '1234');

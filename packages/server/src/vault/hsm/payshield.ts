@@ -1,4 +1,4 @@
-// The module in one's own room: Thales payShield, by its host commands G0, CA, CC, A6, BU, M6 and NC.
+// Uses a Thales payShield as the HSM, by the host commands G0, CA, CC, A6, BU, M6 and NC.
 import type { Log } from '../../platform/index.ts';
 import { type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import type { PayShieldLink } from './payshield-link.ts';
@@ -26,15 +26,18 @@ export type PayShieldHsmDeps = {
   readonly link: PayShieldLink;
 };
 
-/** Format codes of the host manual; 48, which is format 4, needs a longer account number field. */
+/** Format codes of the host manual; 48 is format 4 and needs a longer account number field. */
 const formatCodes: Readonly<Partial<Record<PinFormat, string>>> = { 0: '01', 1: '05', 3: '47' };
 const maximumPinLength = '12';
-/** Ten digits of key set, five of device: with the five of the counter all twenty of them. */
+/** Ten digits of key set, five of device and five of counter: twenty in all. */
 const standardDescriptor = 'A05';
 const counterDigits = 5;
 const messageMax = 0x1000;
 
-/** Under which pair of local master keys a key lies: the module refuses it under another. */
+/**
+ * The pair of local master keys that encrypts each key type; the HSM refuses a key under another
+ * pair.
+ */
 const keyTypes: Readonly<Record<KeyUsage, string>> = {
   KeyEncryption: '000',
   ZonePin: '001',
@@ -43,7 +46,7 @@ const keyTypes: Readonly<Record<KeyUsage, string>> = {
   BaseDerivation: '009',
 };
 
-/** What the two digits of a reply say; anything else means that the module did not do it. */
+/** The error codes of a reply; any other code means that the HSM did not do the work. */
 const errors: Readonly<Record<string, HsmErrorCode>> = {
   '10': 'KeyUsage',
   '11': 'KeyUsage',
@@ -59,13 +62,13 @@ const errors: Readonly<Record<string, HsmErrorCode>> = {
   '68': 'Unsupported',
 };
 
-/** Under a variant (`U` double, `T` triple length) or a key block (`S`) local master key. */
+/** A key under a variant (`U` double, `T` triple length) or a key block (`S`) local master key. */
 const keyForm = /^(?:U[0-9A-F]{32}|T[0-9A-F]{48}|S[0-9A-Z]{16,2000})$/;
 const refForm = /^payshield:(ZonePin|Mac)\.(U[0-9A-F]{32}|T[0-9A-F]{48})$/;
 const lengthFlags: Readonly<Record<string, string>> = { U: '1', T: '2', S: 'F' };
 const checkForm = /^[0-9A-F]{6}$/;
 
-/** `0` is an error of none; `CA` is answered by `CB`. */
+/** Returns the reply after its error code: `CB` is the reply to `CA`, and `00` is no error. */
 function replyBody(reply: Buffer, command: string, warnings: readonly string[] = []): string {
   const text = reply.toString('latin1');
   const wanted = command.slice(0, 1) + String.fromCharCode(command.charCodeAt(1) + 1);
@@ -86,7 +89,7 @@ function demandFormat(format: PinFormat): string {
   return code;
 }
 
-/** As many digits from the right as the descriptor counts; what is left over is fill. */
+/** Takes the digits that the descriptor counts from the right; the rest must be `F`. */
 function ksnField(ksn: string, descriptor: string): string {
   const digits = [...descriptor].reduce((sum, digit) => sum + Number.parseInt(digit, 16), 0);
   const length = digits + counterDigits;
@@ -108,7 +111,7 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
     if (!keyForm.test(reference)) throw new HsmError('KeyNotFound', 'its reference is no key');
     const type = reference.startsWith('S') ? 'FFF' : keyTypes[usage];
     const flag = lengthFlags[reference.slice(0, 1)] ?? '';
-    // FF: the type stands behind the key; 001: a check value of six digits.
+    // FF: the key type follows the key; 001: a check value of six digits.
     const body = replyBody(await send(`BUFF${flag}${reference};${type};001`), 'BU');
     return { checkValue: demandForm(body.slice(0, 6), checkForm), usage, algorithm: 'Tdes' };
   }
@@ -148,7 +151,7 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
         scheme === 'DukptTdes' ? ksnDescriptor + ksnField(ksn, ksnDescriptor) : maximumPinLength;
       const text = command + entry.reference + zone + middle + hex + formats + account;
       const body = replyBody(await send(text), command);
-      // The PIN's length comes first; it goes no further.
+      // The reply starts with the PIN length, which the adapter discards.
       const [, pinBlock = ''] = /^\d{2}([0-9A-F]{16})/.exec(body) ?? [];
       const answered = body.slice(18, 20);
       if (pinBlock === '' || answered !== formatCodes[outFormat]) {
@@ -157,7 +160,7 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
       return { pinBlock, outFormat };
     },
     async decryptData() {
-      // M2 can derive from a base key, and which variant of it is not told in public.
+      // M2 can derive from a base key, but the public manual does not name the key variant.
       throw new HsmError('Unsupported', 'data of devices');
     },
     async mac({ keyRef, algorithm, data }) {
@@ -181,7 +184,7 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
       const hex = (double ? 'X' : 'Y') + bytes.toString('hex').toUpperCase();
       const scheme = double ? 'U' : 'T';
       const text = `A6${keyTypes[usage]}${entry.reference}${hex}${scheme}`;
-      // 01 warns of a parity that the module put right.
+      // 01 is a warning: the HSM has corrected the parity.
       const body = replyBody(await send(text), 'A6', ['01']);
       const reference = demandForm(body.slice(0, double ? 33 : 49), keyForm);
       const own = demandForm(body.slice(reference.length, reference.length + 6), checkForm);

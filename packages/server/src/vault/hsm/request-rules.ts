@@ -1,4 +1,4 @@
-// What is asked of a module, judged before it is asked: forms, pairings, and the PCI table of formats.
+// Validates HSM requests: their form, their keys, and the PCI rules for PIN block formats.
 import { isTranslationAllowed, type PinBlockFormat, PinError, readKsn } from '@switchyard/pin';
 import { derivationOf, isOpenTo, type KeyEntry, type KeyTable } from './key-table.ts';
 import {
@@ -19,7 +19,10 @@ export const blockFormatOf = (format: PinFormat): PinBlockFormat => `ISO${format
 
 const accountDigits = 12;
 
-/** The twelve digits left of the check digit; of the shortest numbers with a zero before them, as in the block. */
+/**
+ * The twelve digits before the check digit. The shortest numbers get a leading zero, as in the PIN
+ * block.
+ */
 export const twelveDigitsOf = (pan: string): string =>
   pan.slice(0, -1).slice(-accountDigits).padStart(accountDigits, '0');
 
@@ -28,7 +31,7 @@ export function demandHex(text: string, code: 'PinBlockInvalid' | 'DataInvalid')
   return Buffer.from(text, 'hex');
 }
 
-/** @throws HsmError `KsnInvalid` where it is none of this scheme */
+/** @throws HsmError `KsnInvalid` if the serial number does not belong to this scheme */
 function demandKsn(ksn: string, scheme: string): { text: string; device: string } {
   try {
     const { scheme: own, device, bytes } = readKsn(ksn);
@@ -40,7 +43,7 @@ function demandKsn(ksn: string, scheme: string): { text: string; device: string 
   }
 }
 
-/** @throws HsmError `KeyNotFound` where there is none, `KeyUsage` where all are for something else */
+/** @throws HsmError `KeyNotFound` if there is none, `KeyUsage` if all have another purpose */
 export function demandPurpose(entries: readonly KeyEntry[], usage: KeyUsage): KeyEntry {
   if (entries.length === 0) throw new HsmError('KeyNotFound');
   const entry = entries.find((each) => each.usage === usage);
@@ -54,7 +57,7 @@ export function demandKey(table: KeyTable, name: string, usage: KeyUsage): KeyEn
   return demandPurpose(entry === undefined ? [] : [entry], usage);
 }
 
-export type OpeningKey = { readonly entry: KeyEntry /** Of DUKPT. */; readonly ksn?: string };
+export type OpeningKey = { readonly entry: KeyEntry /** Only for DUKPT. */; readonly ksn?: string };
 
 const baseAlgorithm = { DukptTdes: 'Tdes', DukptAes: 'Aes' } as const;
 
@@ -63,7 +66,7 @@ type Request = PinTranslationRequest | DataRequest;
 const isDukpt = (request: Request): request is Extract<Request, { ksn: string }> =>
   request.scheme === 'DukptTdes' || request.scheme === 'DukptAes';
 
-/** The key under which the request's block or data lies. */
+/** The key that encrypts the PIN block or data of the request. */
 export function openingKeyOf(table: KeyTable, request: Request): OpeningKey {
   if (!isDukpt(request)) {
     const usage = request.scheme === 'ZoneKey' ? 'ZonePin' : 'TerminalPin';
@@ -74,15 +77,15 @@ export function openingKeyOf(table: KeyTable, request: Request): OpeningKey {
     request.keyId === undefined
       ? table.ofDevice(device)
       : demandKey(table, request.keyId, 'BaseDerivation');
-  // A device that nobody gave a key: its serial number is as good as none.
+  // A device without a key is treated as an invalid serial number.
   if (entry === undefined) throw new HsmError('KsnInvalid');
-  // Another organisation's device: nothing tells that it is known at all.
+  // The same error hides that the device belongs to another organisation.
   if (!isOpenTo(entry, request.organizationId)) throw new HsmError('KsnInvalid');
   if (entry.algorithm !== baseAlgorithm[request.scheme]) throw new HsmError('KsnInvalid');
   return { entry, ksn: text };
 }
 
-/** The block cipher of what lies under a key: of a base derivation key, that of its working keys. */
+/** The cipher under a key; for a base derivation key it is the cipher of its working keys. */
 function cipherOf(entry: KeyEntry): KeyAlgorithm {
   if (entry.usage !== 'BaseDerivation') return entry.algorithm;
   return derivationOf(entry).startsWith('AES') ? 'Aes' : 'Tdes';
@@ -91,13 +94,13 @@ function cipherOf(entry: KeyEntry): KeyAlgorithm {
 /** In bytes. */
 export const blockLengthOf = (entry: KeyEntry): number => (cipherOf(entry) === 'Aes' ? 16 : 8);
 
-/** Format 4 is encrypted with AES, the others with TDES. */
+/** Format 4 uses AES, and the other formats use TDES. */
 const fitsAlgorithm = (format: PinFormat, algorithm: KeyAlgorithm): boolean =>
   (format === 4) === (algorithm === 'Aes');
 
 /**
- * The formats against PCI PIN Security 3.1, requirement 3-3, and against the keys; the shape of
- * block and card number.
+ * Checks the formats against PCI PIN Security 3.1, requirement 3-3, and against the keys. Checks
+ * the form of the block and the card number.
  *
  * @returns the encrypted block
  * @throws HsmError `FormatNotAllowed`, `PanMismatch`, `PinBlockInvalid`
@@ -129,7 +132,7 @@ export function demandData({ data }: DataRequest, opening: KeyEntry): Buffer {
   return bytes;
 }
 
-/** @throws HsmError `DataInvalid` where the sender names another check value */
+/** @throws HsmError `DataInvalid` if the sender's check value differs */
 export function demandCheckValue(told: string | undefined, own: string): void {
   if (told === undefined) return;
   // Hosts send four, six or sixteen digits of the same value.

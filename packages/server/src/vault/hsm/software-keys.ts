@@ -1,4 +1,4 @@
-// Keeps the keys of the software module: each sealed under a local master key, bound to name and purpose.
+// Encrypts the keys of the software HSM under a local master key, bound to name and purpose.
 import { randomBytes } from 'node:crypto';
 import {
   existsSync,
@@ -37,7 +37,7 @@ export const softwareMasterKeyFileIn = (dataDir: string): string =>
 export const softwareKeysFileIn = (dataDir: string): string =>
   join(dataDir, directory, 'keys.json');
 
-/** Written whole under another name first; of two starts at once the first one's stays. */
+/** Writes a temporary file and links it; of two parallel starts, the first file stays. */
 function writeOnce(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
   const draft = `${file}.${process.pid}.new`;
@@ -52,10 +52,10 @@ function writeOnce(file: string, text: string): void {
 }
 
 /**
- * The local master key of the software module, made on first use. It is read by processes that hold
- * card data, and by nobody else.
+ * The local master key of the software HSM, created on first use. Only processes that hold card
+ * data read it.
  *
- * @throws KeyTableFault where the file is not 32 bytes in base64
+ * @throws KeyTableFault if the file is not 32 bytes in base64
  */
 export function softwareMasterKey(file: string): Buffer {
   if (!existsSync(file)) writeOnce(file, `${randomBytes(masterBytes).toString('base64')}\n`);
@@ -66,7 +66,7 @@ export function softwareMasterKey(file: string): Buffer {
 
 type Purpose = { readonly usage: KeyUsage; readonly algorithm: KeyAlgorithm };
 
-/** A key of the table is bound to its name too: put under another name, its seal is broken. */
+/** The encryption also binds the name, so a key under another name does not decrypt. */
 const placeOf = ({ usage, algorithm }: Purpose, name: string): string =>
   `hsm-key|${usage}|${algorithm}|${name}`;
 
@@ -81,22 +81,22 @@ function openedKey(master: Buffer, text: string, purpose: Purpose, name: string)
   }
 }
 
-/** @throws HsmError `DataInvalid` where its algorithm knows no key of this length */
+/** @throws HsmError `DataInvalid` if the algorithm has no keys of this length */
 export function demandKeyLength(key: Uint8Array, algorithm: KeyAlgorithm): void {
   const fits = keyLengths[algorithm].some((length) => length === key.length);
   if (!fits) throw new HsmError('DataInvalid', 'no key has this length');
 }
 
 const desBytes = 8;
-/** The lowest bit of each byte is parity, and no part of the key. */
+/** The lowest bit of each byte is parity, and not part of the key. */
 const withoutParity = (part: Uint8Array): string =>
   Buffer.from(part.map((byte) => byte & 0xfe)).toString('hex');
 
 /**
- * A key of TDES with two neighbouring parts alike enciphers as single DES does, which anybody can search
- * through (ANSI X9.24-1, ISO 11568: each part is made at random).
+ * TDES with two equal neighbouring parts is only single DES, which an attacker can search (ANSI
+ * X9.24-1, ISO 11568: each part is random).
  *
- * @throws HsmError `DataInvalid` where it has no length of its algorithm, or is as weak as that
+ * @throws HsmError `DataInvalid` if the key has a wrong length or such equal parts
  */
 export function demandStrongKey(key: Uint8Array, algorithm: KeyAlgorithm): void {
   demandKeyLength(key, algorithm);
@@ -117,14 +117,14 @@ const workingAlgorithms = {
   AES_256: 'aes256',
 } as const satisfies Readonly<Record<Derivation, WorkingAlgorithm>>;
 
-/** Of the working keys that devices derive from a base derivation key. */
+/** The algorithm of the working keys that devices derive from a base derivation key. */
 export const workingAlgorithmUnder = (entry: KeyEntry): WorkingAlgorithm =>
   workingAlgorithms[derivationOf(entry)];
 
 export const schemeOf = ({ algorithm }: Purpose): DukptScheme =>
   algorithm === 'Aes' ? 'DukptAes' : 'DukptTdes';
 
-/** What is wrong where the working keys of a base derivation key would be stronger than the key itself. */
+/** Returns a fault if the working keys would be stronger than their base derivation key. */
 export function derivationFault(key: Uint8Array, entry: KeyEntry): string | undefined {
   if (entry.usage !== 'BaseDerivation') return undefined;
   try {
@@ -137,9 +137,9 @@ export function derivationFault(key: Uint8Array, entry: KeyEntry): string | unde
 }
 
 /**
- * The line of a key for the file of keys.
+ * Builds the entry of a key for the key file.
  *
- * @throws HsmError `DataInvalid` where the key is weak, or its working keys would be stronger than it
+ * @throws HsmError `DataInvalid` if the key is weak, or its working keys would be stronger than it
  */
 export function sealedEntry(
   master: Buffer,
@@ -157,30 +157,32 @@ export function sealedEntry(
   return entry;
 }
 
-/** @throws HsmError `KeyNotFound` where the seal is broken */
+/** @throws HsmError `KeyNotFound` if the key does not decrypt */
 export const keyOfEntry = (master: Buffer, entry: KeyEntry): Buffer =>
   openedKey(master, entry.reference, entry, entry.name);
 
 const refForm = /^sealed:([A-Za-z]{1,20})\.(Tdes|Aes)\.([A-Za-z0-9_-]{1,400})$/;
 
-/** The text that `importKey` answers: the key itself, sealed. */
+/** The result of `importKey`: the encrypted key as text. */
 export const sealedRef = (master: Buffer, key: Buffer, purpose: Purpose): string =>
   `sealed:${purpose.usage}.${purpose.algorithm}.${sealedText(master, key, purpose, '')}`;
 
-/** What such a text holds; nothing where it is the name of a key. */
+/** Decrypts such a text; returns undefined if it is the name of a key. */
 export function openRef(master: Buffer, ref: string): (Purpose & { key: Buffer }) | undefined {
   const [, usage, algorithm, sealed] = refForm.exec(ref) ?? [];
   if (usage === undefined || algorithm === undefined || sealed === undefined) return undefined;
-  // The seal is bound to both words: others do not open it.
+  // The encryption binds usage and algorithm, so changed ones do not decrypt.
   const purpose = { usage: usage as KeyUsage, algorithm: algorithm as KeyAlgorithm };
   return { ...purpose, key: openedKey(master, sealed, purpose, '') };
 }
 
-/** The keys that were brought in by hand; none where there is no file. */
+/** The keys of key ceremonies; none if there is no file. */
 export const storedEntries = (file: string): readonly KeyEntry[] =>
   existsSync(file) ? loadKeyTable(file).entries : [];
 
-/** Renamed into place: a killed command leaves the old file or the new one. */
+/**
+ * Writes a temporary file and renames it, so that a killed command leaves the old or the new file.
+ */
 export function writeWhole(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
   const draft = `${file}.${process.pid}.new`;

@@ -1,4 +1,4 @@
-// The software module: what it does, what it refuses, and that nobody puts another key in a key's place.
+// Tests the operations and refusals of the software HSM, and that keys cannot be exchanged.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,7 @@ after(() => hsm.close());
 const refused = (code: string) => (error: unknown) => {
   assert.ok(error instanceof HsmError, String(error));
   assert.equal(error.code, code);
-  // A message never repeats what was asked.
+  // An error message never repeats the request.
   assert.doesNotMatch(error.message, /\d{4}/);
   return true;
 };
@@ -128,7 +128,7 @@ describe('the software HSM', () => {
     for (const [inFormat, outKeyRef, outFormat] of mixed) {
       await assert.rejects(ask({ inFormat, outKeyRef, outFormat }), refused('FormatNotAllowed'));
     }
-    // Format 1 binds no card number: the type forbids it, and so does the module.
+    // Format 1 binds no card number: the type and the HSM both forbid it.
     const toFormat1 = { outFormat: 1 as unknown as 0 };
     await assert.rejects(ask(toFormat1), refused('FormatNotAllowed'));
     const aes = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 0 } as const;
@@ -170,7 +170,7 @@ describe('the software HSM', () => {
     await assert.rejects(ask({ outKeyRef: 'none' }), refused('KeyNotFound'));
     await assert.rejects(ask({ outKeyRef: 'mac' }), refused('KeyUsage'));
     assert.equal(pinIn((await ask({ keyId: 'bdk-tdes' })).pinBlock, 'zpk', 'ISO0'), '1234');
-    // Sixteen digits: terminals that leave the leading FFFF away.
+    // Sixteen digits, from terminals that omit the leading FFFF.
     const { pinBlock } = await ask({ ksn: tdesKsn.slice(4) });
     assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
   });
@@ -229,7 +229,7 @@ describe('the software HSM', () => {
       hsm.mac({ keyRef: imported.keyRef, algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) }),
       refused('KeyUsage'),
     );
-    // The words of the text are sealed with the key: it is not made a key for something else.
+    // The encryption binds the usage in the text, so a changed usage does not decrypt.
     const turned = imported.keyRef.replace('ZonePin', 'Mac');
     await assert.rejects(hsm.checkKey(turned), refused('KeyNotFound'));
     for (const wrong of ['000000', '00']) {
@@ -337,7 +337,7 @@ describe('working keys of AES DUKPT', () => {
 
   it('are AES-128 where the entry names none, as in AWS', async () => {
     const own = module(32);
-    // PIN-A18 of the vectors.
+    // Test vector PIN-A18.
     const asked = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, outKeyRef: 'zpk' } as const;
     const block = { pinBlock: 'B78061DAD7E433C49F1CA4CD82AB619C', pan: '4111111111111111' };
     const { pinBlock } = await own.translatePin({ ...asked, ...block, outFormat: 0 });

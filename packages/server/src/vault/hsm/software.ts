@@ -1,4 +1,4 @@
-// The software module, for demo and test alone: keys and clear PINs pass through this process.
+// Implements the HSM in software for demo and test; clear keys and PINs are in this process.
 import { timingSafeEqual } from 'node:crypto';
 import {
   aesCmac,
@@ -47,12 +47,12 @@ import {
 
 export type SoftwareHsmDeps = {
   readonly table: KeyTable;
-  /** Under which the keys of the table are sealed. */
+  /** The key that encrypts the keys of the table. */
   readonly masterKey: Buffer;
   readonly format4Pan?: Format4Pan;
 };
 
-/** Zone keys that came over a link and are in use; more of them are opened again. */
+/** The maximum number of cached zone keys of links; others are decrypted again. */
 const openedRefsMax = 1000;
 
 const codes: Readonly<Record<PinErrorCode, HsmErrorCode>> = {
@@ -65,7 +65,7 @@ const codes: Readonly<Record<PinErrorCode, HsmErrorCode>> = {
   format_not_allowed: 'FormatNotAllowed',
 };
 
-/** What goes wrong in the arithmetic, in the words of the port. */
+/** Converts errors of the PIN library to HSM errors. */
 async function inWordsOfThePort<Result>(work: () => Result): Promise<Result> {
   try {
     return work();
@@ -80,7 +80,7 @@ const macs = { AesCmac: aesCmac, Iso9797Alg3: retailMac } as const satisfies Rea
   Record<MacAlgorithm, unknown>
 >;
 
-/** The sender's key or bytes are wrong, and not one of ours. */
+/** A failure means that the sender's key or bytes are wrong, and not a key of the platform. */
 function unwrapped(wrapping: Buffer, bytes: Buffer, algorithm: KeyAlgorithm): Buffer {
   try {
     return unwrapKey(wrapping, bytes, algorithm);
@@ -92,7 +92,7 @@ function unwrapped(wrapping: Buffer, bytes: Buffer, algorithm: KeyAlgorithm): Bu
 
 type HeldKey = Omit<KeyFacts, 'checkValue'> & { readonly key: Buffer };
 
-/** Equal, however long the comparison takes: a check value is no secret, and a habit is one. */
+/** Compares in constant time as a habit, although a check value is no secret. */
 const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
@@ -119,7 +119,7 @@ function openTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, Held
 }
 
 /**
- * @throws KeyTableFault where a key does not open, or has another check value than its entry
+ * @throws KeyTableFault if a key does not decrypt, or its check value differs from its entry
  * @example const hsm = createSoftwareHsm({ table, masterKey });
  */
 export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
@@ -147,7 +147,9 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
 
   const keyOf = ({ name }: KeyEntry): Buffer => find(name).key;
 
-  /** The devices of a key count up: what the last transaction derived serves the next one. */
+  /**
+   * Caches derived keys: device counters rise, so the next transaction reuses earlier derivations.
+   */
   const dukptKeys = new Map<string, DukptKeys>();
   function dukptKeysOf(entry: KeyEntry): DukptKeys {
     const known = dukptKeys.get(entry.name);
@@ -159,7 +161,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
   }
 
   return {
-    // The check values were compared while it was made: it has its keys at hand.
+    // The constructor has already compared the check values.
     start: async () => {},
     translatePin: (request) =>
       inWordsOfThePort(() => {

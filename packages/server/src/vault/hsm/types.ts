@@ -1,25 +1,25 @@
-// The port of the hardware security module: what the platform asks of it, whoever made it (ADR 0030).
+// Defines the interface of the hardware security module for all vendors (ADR 0030).
 import { defined } from '@switchyard/contract';
 
 export type DukptScheme = 'DukptTdes' | 'DukptAes';
 
-/** The formats of ISO 9564-1 by number. */
+/** The PIN block formats of ISO 9564-1 by number. */
 export type PinFormat = 0 | 1 | 3 | 4;
-/** What an acquirer is sent: format 1 does not bind the card number, so nothing becomes it. */
+/** The format for an acquirer. Format 1 is excluded, because it does not bind the card number. */
 export type OutPinFormat = Exclude<PinFormat, 1>;
 
 type BlockUnderKey =
   | {
       scheme: DukptScheme;
-      /** The base derivation key by name; left out: the one whose devices this serial number is of. */
+      /** The name of the base derivation key; if missing, the serial number determines it. */
       keyId?: string;
       ksn: string;
     }
-  /** A key that a terminal, or another zone, shares with us. */
+  /** A key that the platform shares with a terminal or another zone. */
   | { scheme: 'TerminalKey' | 'ZoneKey'; keyId: string };
 
 export type PinTranslationRequest = BlockUnderKey & {
-  /** Whose request it is: a key that is kept for some organisations serves no other. */
+  /** The organisation of the request; a key of other organisations is refused. */
   organizationId?: string;
   inFormat: PinFormat;
   /** Hexadecimal. */
@@ -31,13 +31,13 @@ export type PinTranslationRequest = BlockUnderKey & {
 };
 
 export type DataRequest = {
-  /** As of a PIN. */
+  /** The organisation of the request, as for a PIN. */
   organizationId?: string;
   scheme: DukptScheme;
-  /** As of a PIN block: left out, the one whose devices the serial number is of. */
+  /** The name of the base derivation key, as for a PIN block. */
   keyId?: string;
   ksn: string;
-  /** Hexadecimal, whole blocks. */
+  /** Hexadecimal, in whole blocks. */
   data: string;
 };
 
@@ -45,7 +45,7 @@ export type MacAlgorithm = 'AesCmac' | 'Iso9797Alg3';
 export type MacRequest = { keyRef: string; algorithm: MacAlgorithm; data: Buffer };
 
 export type KeyAlgorithm = 'Tdes' | 'Aes';
-/** One key has one purpose. */
+/** Each key has one purpose. */
 export const keyUsages = [
   'BaseDerivation',
   'KeyEncryption',
@@ -57,9 +57,9 @@ export type KeyUsage = (typeof keyUsages)[number];
 
 export type KeyImport = {
   wrappingKeyRef: string;
-  /** Hexadecimal: the key under the zone master key. */
+  /** Hexadecimal: the key, encrypted under the zone master key. */
   wrapped: string;
-  /** What the sender says the check value is; another one is refused. */
+  /** The check value from the sender; a different one is refused. */
   checkValue?: string;
   usage: 'ZonePin' | 'Mac';
   algorithm: KeyAlgorithm;
@@ -68,37 +68,42 @@ export type KeyImport = {
 export type KeyFacts = { checkValue: string; usage: KeyUsage; algorithm: KeyAlgorithm };
 
 /**
- * A hardware security module. A `keyRef` is the name of a key of its table, or the text that
- * `importKey` answered; both may be stored. Every fault is an {@link HsmError}.
+ * A hardware security module. A `keyRef` is the name of a key in its table, or the result of
+ * `importKey`; the caller may store both. Every fault is an {@link HsmError}.
  */
 export type Hsm = {
   translatePin(
     request: PinTranslationRequest,
   ): Promise<{ pinBlock: string; outFormat: OutPinFormat }>;
-  /** Card data of a device: the clear bytes come in a buffer that the caller zeroes. */
+  /** Decrypts card data of a device; the caller zeroes the returned buffer. */
   decryptData(request: DataRequest): Promise<Buffer>;
   mac(request: MacRequest): Promise<Buffer>;
-  /** A key that came wrapped under another. */
+  /** Imports a key that is wrapped under another key. */
   importKey(request: KeyImport): Promise<{ keyRef: string; checkValue: string }>;
   checkKey(keyRef: string): Promise<KeyFacts>;
-  /** Whether a link of this organisation may name the key for this purpose: only one of the table. */
+  /**
+   * Whether an organisation's link may name the key for this purpose; only keys of the table count.
+   */
   mayUse(keyRef: string, usage: KeyUsage, organizationId: string): boolean;
   health(): Promise<'up' | 'degraded' | 'down'>;
   close(): Promise<void>;
 };
 
-/** An HSM before it is used: `start` compares the check values of its keys, and refuses a wrong one. */
+/**
+ * An HSM before its first use: `start` compares the check values of its keys and refuses wrong
+ * ones.
+ */
 export type OpenableHsm = Hsm & { start(): Promise<void> };
 
 /**
- * - `PinBlockInvalid`: the block does not open to a PIN; why is never told
- * - `KsnInvalid`: no serial number, or one of no device that is known here
- * - `KeyNotFound`, `KeyUsage`: no such key; a key for something else
- * - `FormatNotAllowed`: the pairing of formats and schemes is forbidden
- * - `PanMismatch`: the card number is none, or not the one that the block is bound to
- * - `DataInvalid`: what is to be decrypted or imported is not in shape
- * - `HsmBusy`, `HsmUnavailable`: nothing was done; later it may work
- * - `Unsupported`: this kind of module cannot do it
+ * - `PinBlockInvalid`: the block does not decrypt to a PIN; the error never gives the reason
+ * - `KsnInvalid`: the serial number is malformed, or belongs to no known device
+ * - `KeyNotFound`, `KeyUsage`: the key does not exist; the key has another purpose
+ * - `FormatNotAllowed`: the combination of formats and schemes is forbidden
+ * - `PanMismatch`: the card number is invalid, or the block is bound to another one
+ * - `DataInvalid`: the data to decrypt or import is malformed
+ * - `HsmBusy`, `HsmUnavailable`: the HSM did nothing; a retry may succeed
+ * - `Unsupported`: this type of HSM does not support the operation
  */
 export type HsmErrorCode =
   | 'PinBlockInvalid'
@@ -112,7 +117,7 @@ export type HsmErrorCode =
   | 'HsmUnavailable'
   | 'Unsupported';
 
-/** The message names the code and what the module said, never a key, a PIN, a block or a card. */
+/** The message has the code and a detail, and never a key, a PIN, a PIN block or a card number. */
 export class HsmError extends Error {
   override name = 'HsmError';
   readonly code: HsmErrorCode;

@@ -1,17 +1,17 @@
-// Compares the check values of a module's keys with the table, before one of them is used.
+// Compares the check values of an HSM's keys with the key table before their first use.
 import type { Log } from '../../platform/index.ts';
 import { type KeyEntry, type KeyTable, KeyTableFault } from './key-table.ts';
 import { HsmError, type KeyFacts } from './types.ts';
 
 export type VerifiedKeys = {
   /**
-   * At the start: refuses to go on with a key that is another than the table says. A module that
-   * does not answer is told in the log, and its keys are compared before they are first used.
+   * Refuses to start with a key that differs from the table. If the HSM does not answer, it logs an
+   * error and compares the keys before their first use.
    *
    * @throws KeyTableFault
    */
   start(): Promise<void>;
-  /** @throws HsmError `KeyNotFound` where the module's key is another one */
+  /** @throws HsmError `KeyNotFound` if the HSM's key differs from the table */
   demand(entry: KeyEntry): Promise<void>;
 };
 
@@ -21,7 +21,7 @@ type Deps = {
   readonly ask: (entry: KeyEntry) => Promise<KeyFacts>;
 };
 
-/** So many keys are asked for at one time. */
+/** The number of keys to compare in parallel. */
 const askedAtOnce = 8;
 
 const isUnreachable = (error: unknown): boolean =>

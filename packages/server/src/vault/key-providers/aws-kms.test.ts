@@ -22,11 +22,11 @@ type Body = {
   EncryptionContext: Record<string, string>;
 };
 
-/** As KMS does it: a key of its own, with the context as additional data. */
+/** Acts as KMS: it has its own key and uses the context as additional authenticated data. */
 function kmsStub() {
   const key = randomBytes(32);
   const asked: { action: string; body: Body }[] = [];
-  /** Answers for the next requests, instead of the right ones. */
+  /** Answers for the next requests, in place of the correct ones. */
   const instead: ({ status: number; type: string } | 'silence')[] = [];
 
   function encrypted({ KeyId, Plaintext = '', EncryptionContext }: Body): string {
@@ -47,7 +47,7 @@ function kmsStub() {
     );
   }
 
-  /** Signed by the one who has the secret, over just these bytes and headers. */
+  /** Whether the caller signed exactly these bytes and headers with the secret. */
   function isSigned({ headers }: IncomingMessage, text: string, url: string): boolean {
     const sentAt = String(headers['x-amz-date']);
     const [, year, month, day, hour, minute, second] =

@@ -1,4 +1,4 @@
-// Wraps the vault's keys by AWS KMS: two calls of its JSON interface, signed with Signature V4.
+// Wraps the vault's keys with AWS KMS, in calls that are signed with Signature Version 4.
 import {
   type AwsCredentials,
   type AwsResult,
@@ -14,12 +14,12 @@ const callTimeoutMs = 5_000;
 const connections = 4;
 const triesMax = 3;
 const retryPauseMs = 100;
-/** Exceptions of KMS behind which another try may find it well again. */
+/** Temporary exceptions of KMS, after which a retry may succeed. */
 const passing =
   /Throttling|LimitExceeded|KMSInternal|DependencyTimeout|KeyUnavailable|ServiceUnavailable|InternalFailure/;
 
 type Options = {
-  /** The ARN of a key or an alias; its region is the one that is spoken to. */
+  /** The ARN of a key or an alias; its region selects the KMS endpoint. */
   readonly keyArn: string;
   readonly credentials: AwsCredentials;
   readonly url?: string | undefined;
@@ -29,7 +29,7 @@ type Options = {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** Who moves a wrapped key to another place has another context, and KMS refuses to open it. */
+/** Binds a wrapped key to its owner; KMS refuses to decrypt it with another context. */
 const contextOf = ({ organizationId, keyId, purpose }: KeyPlace) => ({
   switchyard: 'vault-key',
   organizationId,
@@ -80,7 +80,7 @@ export function createAwsKmsProvider(options: Options): KeyProvider {
       return { bytes: bytesOf(answer, 'CiphertextBlob'), wrappedBy: prefix + keyArn };
     },
     async unwrap({ bytes, wrappedBy }, place) {
-      // Named, so that nobody slips in a key wrapped under another of the keys that we may use.
+      // The explicit key ID prevents that KMS accepts a ciphertext under another permitted key.
       const answer = await call('Decrypt', {
         KeyId: wrappedBy.slice(prefix.length),
         CiphertextBlob: bytes.toString('base64'),

@@ -1,4 +1,4 @@
-// Builds the key provider that the settings name, with the ones before it for what is wrapped under them still.
+// Creates the key provider of the settings, with earlier providers for keys they wrapped.
 import type { Clock, Settings } from '../../platform/index.ts';
 import { createAwsKmsProvider } from './aws-kms.ts';
 import { createLocalProvider } from './local.ts';
@@ -24,7 +24,7 @@ export type KeySettings = Pick<
   | 'awsSessionToken'
 >;
 
-/** New keys are wrapped by the first; each knows what it has wrapped. */
+/** The first provider wraps new keys; each provider unwraps the keys that it wrapped. */
 export function chainOfProviders(providers: readonly [KeyProvider, ...KeyProvider[]]): KeyProvider {
   const [first] = providers;
   return {
@@ -63,10 +63,10 @@ async function moduleProvider(settings: KeySettings): Promise<KeyProvider | unde
 }
 
 /**
- * The provider of the settings, and behind it every other one that they describe: what was wrapped by
- * those is wrapped anew, and then they can be left out.
+ * The provider of the settings, followed by every other one that they configure. The vault wraps
+ * the keys of those again, and then an operator can remove them.
  *
- * @throws Error where one cannot be opened: a wrong PIN, a package that is not there
+ * @throws Error if one cannot be opened: a wrong PIN, a package that is not installed
  */
 export async function openKeyProvider(settings: KeySettings, clock: Clock): Promise<KeyProvider> {
   const { vaultKey, vaultKeyPrevious, vaultKeyProvider } = settings;

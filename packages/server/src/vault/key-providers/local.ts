@@ -1,11 +1,11 @@
-// Wraps the vault's keys under a key from the settings: for the demo, and where the operator guards a key file himself.
+// Wraps the vault's keys under a key from the settings, for the demo or a protected key file.
 import { createHash } from 'node:crypto';
 import { decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
 import { type KeyProvider, KeyProviderFault, placeText } from './types.ts';
 
 const nameDigits = 16;
 
-/** Tells two keys apart and gives neither away: it is the hash of a key derived for this alone. */
+/** Distinguishes two keys and reveals neither: it is the hash of a key derived for this purpose. */
 function nameOf(masterKey: Buffer): string {
   const digest = createHash('sha256').update(deriveKey(masterKey, 'vault-key-name')).digest('hex');
   return `local:${digest.slice(0, nameDigits)}`;

@@ -10,7 +10,7 @@ class SealRefused extends Error {
   override name = 'SealRefused';
 }
 
-/** A module that seals by writing the place before the bytes. */
+/** A module that writes the owner and purpose before the bytes, in place of encryption. */
 const moduleOf = (fails: { with?: Error } = {}) => ({
   openPkcs11: () => ({
     checkValue: 'A1B2C3',

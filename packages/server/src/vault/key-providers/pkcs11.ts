@@ -1,7 +1,7 @@
-// Wraps the vault's keys in a PKCS#11 module, by an optional package that is installed beside the platform.
+// Wraps the vault's keys in a PKCS#11 module, with an optional package.
 import { type KeyPlace, type KeyProvider, KeyProviderFault, placeText } from './types.ts';
 
-/** Outside the default install, since it compiles native code: nothing here may name it statically. */
+/** Not in the default install, because it compiles native code; so no static import may name it. */
 const packageUrl = new URL('../../../../pkcs11/src/index.ts', import.meta.url).href;
 const prefix = 'pkcs11:';
 
@@ -12,9 +12,9 @@ export type Pkcs11Options = {
   readonly pin: string;
 };
 
-/** What the package gives: AES-256-GCM under a key that never leaves the module. */
+/** The interface of the package: AES-256-GCM under a key that never leaves the module. */
 export type Pkcs11Wrapper = {
-  /** Tells this key from another one of the same label. */
+  /** Distinguishes this key from another one with the same label. */
   readonly checkValue: string;
   seal(bytes: Buffer, boundTo: string): Buffer;
   open(sealed: Buffer, boundTo: string): Buffer;
@@ -25,7 +25,7 @@ type Package = { openPkcs11(options: Pkcs11Options): Pkcs11Wrapper };
 
 const loadPackage = async (): Promise<Package> => (await import(packageUrl)) as Package;
 
-/** @param load finds the package; a test gives another */
+/** @param load imports the package; a test replaces it */
 export async function createPkcs11Provider(
   options: Pkcs11Options,
   load: () => Promise<Package> = loadPackage,

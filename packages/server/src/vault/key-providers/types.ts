@@ -1,6 +1,6 @@
-// What the vault asks of whoever holds the key above its keys: to wrap them, and to unwrap them again.
+// Defines the key provider, which wraps and unwraps the keys of the vault.
 
-/** Where a key belongs; wrapped for one place it is of no use in another. */
+/** The owner and purpose of a key; a key that is wrapped for one does not unwrap for another. */
 export type KeyPlace = {
   readonly organizationId: string;
   readonly keyId: string;
@@ -9,23 +9,23 @@ export type KeyPlace = {
 
 export type Wrapped = {
   readonly bytes: Buffer;
-  /** Names the provider and its key: `local:…`, `aws-kms:arn:…`. */
+  /** The name of the provider and its key: `local:…`, `aws-kms:arn:…`. */
   readonly wrappedBy: string;
 };
 
 export type KeyProvider = {
-  /** What wraps new keys. */
+  /** The provider and key that wrap new keys. */
   readonly wrapsWith: string;
   knows(wrappedBy: string): boolean;
   wrap(key: Buffer, place: KeyPlace): Promise<Wrapped>;
-  /** The key in bytes that the caller zeroes. */
+  /** Returns the clear key; the caller zeroes it. */
   unwrap(wrapped: Wrapped, place: KeyPlace): Promise<Buffer>;
   close(): Promise<void>;
 };
 
 /**
- * `Unavailable` may be tried again; `Refused` may not: the key above is gone or forbidden, or the
- * wrapped key was changed or moved.
+ * `Unavailable` may be retried, `Refused` may not. `Refused`: the provider's key is gone or
+ * forbidden, or the wrapped key was changed or moved.
  */
 export class KeyProviderFault extends Error {
   override name = 'KeyProviderFault';
@@ -37,7 +37,7 @@ export class KeyProviderFault extends Error {
   }
 }
 
-/** The place in one line: the additional data of every seal over a key. */
+/** The owner and purpose as text: the additional authenticated data of each wrapped key. */
 export function placeText({ organizationId, keyId, purpose }: KeyPlace): string {
   return `vault-key|${purpose}|${organizationId}|${keyId}`;
 }
