@@ -10,11 +10,17 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Application, createApplication } from '../../src/application.ts';
-import { createLog, deriveKey, openDatabase, readSettings } from '../../src/platform/index.ts';
+import {
+  createLog,
+  type Database,
+  deriveKey,
+  openDatabase,
+  readSettings,
+} from '../../src/platform/index.ts';
 import { createLocalProvider } from '../../src/vault/key-providers/index.ts';
 import { createKeyStore, platformId } from '../../src/vault/key-store.ts';
 import { linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
-import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
+import { testCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { patientLimits } from '../support/high-load-limits.ts';
 import { createClient } from '../support/https-client.ts';
@@ -60,10 +66,16 @@ const isBelow = (url: string, path: string) => url === path || url.startsWith(`$
 
 describe('the parts that a process opens', () => {
   let dataDir: string;
+  /** Not the shared database: the keys of this data directory encrypt its vault. */
+  let database: Database;
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-roles-'));
+    database = openDatabase({ url: await testCopyUrl(), log: createLog({ logLevel: 'silent' }) });
   });
-  after(() => rm(dataDir, { recursive: true, force: true }));
+  after(async () => {
+    await database.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
 
   async function withRoles(
     roles: string,
@@ -74,7 +86,6 @@ describe('the parts that a process opens', () => {
       SWITCHYARD_ROLES: roles,
       SWITCHYARD_LOG_LEVEL: 'silent',
     });
-    const database = await testDatabase();
     const house = await createApplication({
       settings,
       database,
@@ -127,7 +138,7 @@ describe('the parts that a process opens', () => {
     }
   });
 
-  test('who sends no mail makes no room for it', async () => {
+  test('a process without mail jobs creates no mail folder', async () => {
     await withRoles('cards', async (house) => {
       await house.start();
       assert.equal(existsSync(join(dataDir, 'mail')), false);
