@@ -1,4 +1,5 @@
-// Acquirers that want to see a certificate, and settings of links that cannot be used: told at once, or by the state.
+// Acquirers with client certificates, and unusable link settings, reported in the response or in
+// the link state.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +29,7 @@ type Link = { name: string; available: boolean; [member: string]: unknown };
 
 const links = '/provisioning/v2/acquirer-links';
 
-/** Puts the files where an operator does; their name is new. */
+/** Writes the certificate files where an operator does, under a new name. */
 async function placed(certificate: MadeCertificate, { authority }: DemandingServer, name?: string) {
   const { settings } = await testHouse();
   const directory = join(settings.dataDir, 'acquirer-certificates');
@@ -116,7 +117,8 @@ describe('an acquirer that wants to see a certificate', () => {
       const answer = await ask(on, 'POST', links, body);
       assert.equal(answer.status, 201, answer.text);
     };
-    // Its own authority is not that of the certificate: only `north` is believed, and only to it.
+    // The server's authority differs from the client certificate's authority. Only `believed`
+    // trusts the server and has a certificate that it accepts.
     await made('believed', over(server, name));
     await made('unbelieved', over(another, name));
     await made('stranger', over(server, await placed(renewed, server)));
@@ -271,7 +273,7 @@ describe('a link whose settings cannot be used', () => {
   test('says so by its state where it became so later, and can still be renamed', async () => {
     const { acquirerLinks } = on.house.provisioning;
     const scope = { organizationId: on.organizationId };
-    // As a link stands whose keys were changed in the module since.
+    // A stored link whose keys were changed in the HSM afterwards.
     const stale = {
       ...body,
       name: 'stale',

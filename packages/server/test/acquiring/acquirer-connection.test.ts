@@ -1,4 +1,4 @@
-// A connection that is given up: what lies unread on its way does not reach a host that reads again later.
+// An abandoned connection: unread bytes do not reach a host that reads again later.
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
@@ -23,7 +23,7 @@ const parcelBytes = 4000;
 const unreadPaymentsMax = 262_144;
 const turnsPerWrite = 3;
 
-/** Takes a connection and reads nothing of it until it is told to. */
+/** Accepts a connection and reads nothing until the test calls `readAll`. */
 async function deafHost(t: TestContext, certificate?: MadeCertificate) {
   const taken: Socket[] = [];
   const take = (socket: Socket) => {
@@ -44,7 +44,7 @@ async function deafHost(t: TestContext, certificate?: MadeCertificate) {
   return {
     port: address.port,
     isTaken: () => taken.length > 0,
-    /** The names of all that comes until the connection is over. */
+    /** The names of all messages until the connection closes. */
     async readAll(): Promise<string[]> {
       const [socket] = taken;
       assert.ok(socket);
@@ -63,7 +63,10 @@ async function deafHost(t: TestContext, certificate?: MadeCertificate) {
   };
 }
 
-/** Sends to a host that does not read until it is given up; tells what the system had taken by then. */
+/**
+ * Sends to a host that does not read until the connection is abandoned; returns the messages that
+ * the system had accepted.
+ */
 async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolean }) {
   const certificate = how.tls ? await makeCertificate('acquirer') : undefined;
   const host = await deafHost(t, certificate);

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The same story told to the acquirer in every dialect: its books and ours agree to the minor unit.
+// The same payments in every host dialect: the ledgers of host and platform agree to the minor
+// unit.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ const startHost = ({ table, keys = {}, ledgerDir, port = 0 }: Options) =>
     keys,
   });
 
-/** Puts a table beside those that are built in, as an operator does. */
+/** Writes a host table beside the built-in ones, as an operator does. */
 async function ownTable(name: string, from: string, members: object): Promise<HostTable> {
   const { settings } = await testHouse();
   const directory = join(settings.dataDir, 'dialects');
@@ -45,14 +46,14 @@ async function ownTable(name: string, from: string, members: object): Promise<Ho
   return readHostTable(document);
 }
 
-/** A host of a test's own, in the way of a table, and an organisation that is linked to it. */
+/** A host for one test, defined by a table, and an organisation with a link to it. */
 async function on(
   t: TestContext,
   table: HostTable,
   { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
 ): Promise<Scene> {
   const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
-  // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
+  // The link reconnects for a while after the host stops, so no other server may get this port.
   const [port = 0] = await freePorts(1);
   const host = await startHost({ table, keys, ledgerDir, port });
   t.after(async () => {
@@ -80,7 +81,7 @@ async function act(of: Scene, id: string, verb: string, body: unknown): Promise<
   return answer;
 }
 
-/** Members of a sale that a terminal approved alone. */
+/** Members of a sale that a terminal approved offline. */
 const madeOffline = ({ shop }: Scene) => ({
   amount: 2222,
   deviceId: shop.deviceIds[0],
@@ -93,7 +94,10 @@ const madeOffline = ({ shop }: Scene) => ({
   },
 });
 
-/** A sale, a hold with captures and a void, refunds, a decline, a part, a time-out, garbage. */
+/**
+ * A sale, an authorisation with captures and a cancel, refunds, a decline, a partial approval, a
+ * timeout, a garbled response.
+ */
 async function story(of: Scene): Promise<void> {
   const sold = (await sell(of, { amount: 5000, amounts: { tip: 500 } })).body;
   assert.deepEqual([sold.state, sold.response.code], ['Captured', '00']);
@@ -117,7 +121,7 @@ async function story(of: Scene): Promise<void> {
   for (const amount of [9091, 9095]) {
     const { body } = await sell(of, { amount });
     assert.equal(body.state, 'Reversing', String(amount));
-    // Garbage is an answer that is none, or none at all where it can be nobody's.
+    // A garbled response is invalid, or a timeout if the server cannot match it to a request.
     const { reason, ...told } = body.response;
     assert.deepEqual(told, { category: 'Unknown', retry: 'Later' });
     assert.ok(['Timeout', 'InvalidResponse'].includes(reason), reason);
@@ -137,7 +141,7 @@ const mac = (algorithm: 'AesCmac' | 'Iso9797Alg3') =>
 
 const orderChannels = ['MailOrder', 'TelephoneOrder'];
 
-/** Authorises 609 as a remote order, captures 425 as the final capture, and compares both ledgers. */
+/** Authorises 609 as a remote order, captures 425 as the final capture, and compares ledgers. */
 async function finalCaptureOfRemoteOrder(of: Scene, orderChannel: string): Promise<void> {
   const order = { amount: 609, captureMode: 'Deferred', orderChannel };
   const { body, text } = await sell(of, { ...order, zipCode: '12345', houseNumber: '9' });
@@ -161,7 +165,7 @@ describe('every dialect', { concurrency: 4 }, () => {
     });
   }
 
-  // The same table, but for what the host says where it approves: its chip is to be updated, or as it likes.
+  // The same table with other approval codes, such as "update the chip" or codes of the host's own.
   const approving = (whole: string, part: string): HostTable => {
     const { responseCodes, ...table } = builtInHosts['iso1993-ascii'];
     const kept = Object.entries(responseCodes.financial).filter(([code]) => !code.startsWith('0'));
@@ -263,7 +267,7 @@ describe('keys that the acquirer sends', () => {
       await host.stop();
       await rm(ledgerDir, { recursive: true, force: true });
     });
-    // Nothing can be sent before the key of authentication has come: the scene waits for it.
+    // The scene waits for the MAC key, because the link can send nothing before it arrives.
     const dialect = table.name;
     const of = await scene({}, { acquirerPort: port, link: { dialect, ...link } });
     const stored = () =>
@@ -290,7 +294,7 @@ describe('keys that the acquirer sends', () => {
     await until(async () => ((await stored()).length === 4 ? true : undefined), 'the new keys');
     assert.equal(new Set((await stored()).map((each) => each.check_value)).size, 4);
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
-    // All that came are known, so that none is taken twice.
+    // The platform stores every received key, so it does not store one twice.
     host.changeKey('M');
     const generations = async () =>
       (await stored()).map(({ usage, generation }) => `${usage} ${generation}`);
@@ -298,7 +302,7 @@ describe('keys that the acquirer sends', () => {
     await until(async () => (await generations()).join() === expected, 'a third key');
     assert.ok(before.every(({ generation }) => generation === 1));
 
-    // Both sides come back with the keys that they have agreed on.
+    // After a restart both sides use the agreed keys.
     await host.stop();
     host = await startHost({ table, keys, ledgerDir, port });
     const isAvailable = () => call(of, 'GET', '/technical/isAvailable');

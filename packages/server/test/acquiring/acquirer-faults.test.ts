@@ -1,4 +1,4 @@
-// What the acquirer's host does wrong, and what becomes of the money: nothing lost, nothing doubled.
+// Faults of the acquirer host: no amount is lost, and no amount is booked twice.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -15,15 +15,15 @@ import { testHouse, testTimeoutMs } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
-/** Its reversals are not answered twice. */
+/** The host does not answer the first two reversals of this card. */
 const silentCard = '4000000000004202';
-/** Its reversals are refused with 96 three times. */
+/** The host refuses the first three reversals of this card with 96. */
 const refusingCard = '4000000000004210';
 
 type Tapped = Scene & { tap: AcquirerTap };
 type Event = { type: string; data: Record<string, unknown> };
 
-/** A scene whose link runs through a tap of its own. */
+/** A scene whose link passes through its own relay. */
 async function tapped(t: TestContext): Promise<Tapped> {
   const tap = await acquirerTap((await testHouse()).host.port);
   t.after(tap.close);
@@ -71,21 +71,24 @@ function assertNotApproved({ status, body, text }: Answer): void {
   assert.equal(body.answeredState, 'Reversing');
 }
 
-/** The row is there before its message: what has not left yet would fail, and not be unanswered. */
+/**
+ * The row is stored before its message is sent; an unsent message would fail, and not be
+ * unanswered.
+ */
 const hasLeft = ({ tap }: Awaited<ReturnType<typeof tapped>>, amount: number) =>
   until(
     () => (tap.sent.some(({ fields }) => Number(fields[4]) === amount) ? true : undefined),
     `${amount} to have left`,
   );
 
-/** The messages of one kind, by the numbers that tell them apart. */
+/** The messages of one kind, with the numbers that identify them. */
 function numbersOf(messages: readonly Message[], from: string): string[] {
   return messages
     .filter(({ mti }) => mti.startsWith(from))
     .map(({ mti, fields }) => [mti, fields[41], fields[11], fields[7], fields[37]].join(' '));
 }
 
-/** The first message, then its repeats: the same numbers under the repeat digit. */
+/** Asserts the first message and its repeats: the same numbers with the repeat digit. */
 function assertRepeats(messages: readonly Message[], first: string, count: number): void {
   const sent = numbersOf(messages, first.slice(0, 3));
   const repeat = first.slice(0, 3) + String(Number(first.slice(3)) + 1);
@@ -137,7 +140,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const told = await until(async () => {
       const { body } = await call(on, 'GET', `/${answer.body.transactionId}`);
       const types = typesOf(body);
-      // An approval behind the end of its reversal is taken back once more.
+      // The server reverses again after an approval that arrives after the reversal.
       const late = types.indexOf('late_response');
       return late >= 0 && types.lastIndexOf('reversed') > late ? body : undefined;
     }, 'the late answer, and the reversal behind it');
@@ -427,13 +430,13 @@ describe('a host that fails', { concurrency: 8 }, () => {
 describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   const longAgo = () => new Date(Date.now() - 10 * testTimeoutMs - 60_000).toISOString();
 
-  /** Takes the last events back, as if their commit had never been. */
+  /** Deletes the last events, as if their commit had not happened. */
   async function forgetEvents(on: Scene, id: string, after: number): Promise<void> {
     const database = await testDatabase();
     for (const [table, column] of [
       ['transaction_events', 'transaction_id'],
       ['outbox', 'subject_id'],
-      // Behind the outbox: what was being published at this moment stands here now.
+      // After the outbox, because the relay may just have published an event.
       ['feed_events', 'subject_id'],
     ] as const) {
       await database.query(
@@ -443,7 +446,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     }
   }
 
-  /** The rows as they stood when the message had left and no outcome was stored. */
+  /** Restores the rows to the state after the message was sent and before an outcome was stored. */
   async function forget(on: Scene, id: string): Promise<void> {
     const database = await testDatabase();
     const key = [on.organizationId, id];
@@ -477,9 +480,9 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     const sale = keyedSale();
     const { body: sold } = await call(on, 'POST', '/process', sale);
     await forget(on, sold.transactionId);
-    // The duplicate waits for longer than the sweep takes, and must not keep it off.
+    // The duplicate waits for longer than the sweep takes, and must not block it.
     let again = await call(on, 'POST', '/process', sale);
-    // Where the machine stood still its wait is over before the sweep: once more, and no oftener.
+    // On a slow machine its wait may end before the sweep, so the test repeats it once.
     if (again.body.state === 'Received') again = await call(on, 'POST', '/process', sale);
     assert.equal(again.status, 200, again.text);
     assert.match(again.body.state, /^Revers(?:ing|ed)$/);
@@ -492,7 +495,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     const { body: sold } = await sell(on, {});
     const database = await testDatabase();
     const copy = randomUUID();
-    // The same intent under another trace number, which the host has never seen.
+    // The same intent under another trace number, which the host has not received.
     await database.query(
       `INSERT INTO transactions SELECT organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
           device_id, contract_id, 'Received', 'Received', amount, currency, over_capture_allowance, 0, 0, 0, 0,

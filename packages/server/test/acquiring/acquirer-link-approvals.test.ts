@@ -1,4 +1,5 @@
-// Acquirer links of tenants in production: allowed hosts alone, and connected once the operator has approved them.
+// Acquirer links of tenants in production: only allowed hosts, and connected after operator
+// approval.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Caller } from '../../src/http/index.ts';
@@ -179,7 +180,7 @@ describe('acquirer links in production', () => {
       assert.equal((await approve(acquirerLinkId, place)).status, 200);
       assert.equal(await isOpened(acquirerLinkId), true);
     }
-    // The adapter that a link without the member has is no other one.
+    // Without the member the link has the default adapter, so nothing changes.
     const same = await replace(acquirerLinkId, { name: 'speaks both' });
     assert.equal(same.body.approval, 'Approved');
   });

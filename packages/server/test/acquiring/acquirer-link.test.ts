@@ -1,4 +1,4 @@
-// What an acquirer link does, line by line: the thirteen rules of a link to a host that moves money.
+// The thirteen rules of an acquirer link to an ISO 8583 host, one test for each.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -44,7 +44,7 @@ import { until } from '../support/wait-for-result.ts';
 const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const base = '/payment/v1/transactions';
-/** Its reversals are not answered twice. */
+/** The host does not answer the first two reversals of this card. */
 const silentCard = '4000000000004202';
 const now = () => systemClock.now();
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now });
@@ -84,10 +84,10 @@ type LinkTo = {
   [setting: string]: unknown;
 };
 
-/** Where nothing is waited for in vain, longer than a machine stands still. */
+/** A timeout for tests without lost responses, longer than any pause of the machine. */
 const patientMs = 20_000;
 
-/** An adapter that is signed on, and closed with the test. */
+/** An adapter that is signed on, and closes with the test. */
 async function linked(t: TestContext, given: LinkTo) {
   const { port, table, log = silent, timeoutMs = patientMs, ...settings } = given;
   const late: LateResponse[] = [];
@@ -111,14 +111,14 @@ async function linked(t: TestContext, given: LinkTo) {
   return { connection, late };
 }
 
-/** A host that does as a test says; it goes first, so that no sign-off waits for a silent one. */
+/** A scripted host; it closes first, so that no sign-off waits for a silent host. */
 async function scripted(t: TestContext) {
   const host = await startScriptedHost();
   t.after(host.stop);
   return host;
 }
 
-/** The simulated acquirer in the way of a table. */
+/** The simulated acquirer with a host table. */
 async function simulated(t: TestContext, table: HostTable) {
   const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-link-'));
   const options = { host: '127.0.0.1', port: 0, ledgerDir, lateMs: 500, slowMs: 100 };
@@ -153,7 +153,7 @@ const inState = (on: Scene, id: string, state: string) =>
 
 type Tapped = Scene & { tap: AcquirerTap };
 
-/** A scene whose link runs through a tap of its own. */
+/** A scene whose link passes through its own relay. */
 async function tapped(t: TestContext): Promise<Tapped> {
   const tap = await acquirerTap((await testHouse()).host.port);
   t.after(tap.close);
@@ -238,7 +238,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await eventually('signed on', () => link.isAvailable());
     await eventually('two echoes, then another sign-on', () => host.connections() === 2);
     const echoes = host.heard().filter((each) => each === '0800301');
-    // A third may leave in the moment in which the second is given up.
+    // The link may send a third echo at the moment in which it abandons the second.
     assert.ok(echoes.length === 2 || echoes.length === 3, `${echoes.length} echoes`);
     assert.deepEqual(defaultReconnectDelaysMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
   });
@@ -306,7 +306,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.deepEqual([waiting.available, waiting.alarm], [true, false]);
     assert.deepEqual(waiting.connections, { wanted: 1, signedOn: 1 });
     assert.ok(Date.parse(waiting.queue.oldestAt) <= systemClock.now());
-    // One that has had no success for some minutes: six tries.
+    // A job that has failed for some minutes: six attempts.
     const database = await testDatabase();
     const stuck = [on.organizationId, randomUUID(), on.linkId];
     await database.query(
@@ -327,7 +327,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     for (const { body } of [first, second]) await inState(on, body.transactionId, 'Reversed');
     const order = advices(on).map(({ mti, fields }) => `${mti} ${fields[90]?.slice(4, 10)}`);
     const [one, other] = [first, second].map(({ body }) => body.systemTraceAuditNumber);
-    // The second waits behind the first, which has no answer twice.
+    // The second reversal waits for the first one, which has no response twice.
     assert.deepEqual(order, [`0420 ${one}`, `0421 ${one}`, `0421 ${one}`, `0420 ${other}`]);
     await until(async () => {
       const { body } = await states();
@@ -347,7 +347,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const told = await until(async () => {
       const now = await call(on, 'GET', `${base}/${body.transactionId}`);
       const types = now.body.events.map(({ type }: { type: string }) => type);
-      // An approval behind the end of its reversal is taken back once more.
+      // The server reverses again after an approval that arrives after the reversal.
       const late = types.indexOf('transaction.late_response');
       return late >= 0 && types.lastIndexOf('transaction.reversed') > late ? now.body : undefined;
     }, 'the late answer, and the reversal behind it');
@@ -367,7 +367,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(advices(on).length, 0);
     const { body } = await sell(on, { amount: 9091, instrument: card(silentCard) });
     await inState(on, body.transactionId, 'Reversed');
-    // Three times the same advice: the host has taken it at the first.
+    // The same advice three times; the host processed the first.
     assert.deepEqual(
       advices(on).map(({ mti }) => mti),
       ['0420', '0421', '0421'],
@@ -390,7 +390,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const other = await call(on, 'POST', `${base}/process`, { ...request, amount: 99 });
     assertRefused(other, { code: 'client_id_reused' });
     assert.equal(on.tap.sent.length, 1);
-    // Towards the host trace, terminal and date name a message: each is another one.
+    // Trace number, terminal and date identify a message at the host, so each sale differs.
     await sell(on);
     const names = on.tap.sent.map(({ fields }) => [fields[41], fields[11], fields[13]].join(' '));
     assert.equal(new Set(names).size, 2);
@@ -432,7 +432,8 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     deaf.socket.pause();
     const filler = 'x'.repeat(999);
     const asked: ReturnType<typeof link.sendRequest>[] = [];
-    // Until the system takes no more for the connection that nobody reads, and it is given up.
+    // Sends until the system accepts no more bytes for the unread connection and the link abandons
+    // it.
     for (let stan = 1; link.countSignedOnSessions() === 2 && stan < 18_000; stan += 1) {
       const fields = { 11: String(stan).padStart(6, '0'), 41: 'TERM0001', 48: filler };
       const more = { 60: filler, 61: filler, 62: filler, 63: filler };
@@ -446,7 +447,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       results.filter((result) => result === wanted).length;
     const answered = count('Responded');
     assert.equal(answered + count('ConnectionLost'), results.length);
-    // Half were meant for either; of those for the deaf one, those that waited here were moved.
+    // Each connection got half of the requests; the link moved unsent requests to the other one.
     assert.ok(answered > results.length / 2, `${answered} of ${results.length}`);
     assert.ok(count('ConnectionLost') > 0);
     const heard = host.asked.filter(({ message }) => message.mti === '0200');
@@ -524,7 +525,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       },
     };
     assert.equal((await connection.send(sale('000001', secret))).outcome, 'Approved');
-    // Garbled, of another kind, cut, and one that cannot be written at all.
+    // Garbled, of another message type, truncated, and one that cannot be encoded.
     host.script(({ message, socket }) => {
       const bytes = frameOf(answerTo(message));
       socket.write(bytes.map((byte, at) => (at < 12 ? byte : byte ^ 0xff)));

@@ -1,4 +1,5 @@
-// DNS rebinding: a name that is public when it is checked and private later gets no connection.
+// DNS rebinding: a name that resolves to a public address first and to a private one later gets no
+// connection.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,10 +14,13 @@ import { eventually } from '../support/wait-for-condition.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const compiledHost = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 
-/** A guard that lets a connection through shows within this time. */
+/** A guard that lets a connection through would show it within this time. */
 const limitMs = 10_000;
 
-/** A service on loopback that counts its connections, as a database or a metadata service would be. */
+/**
+ * A service on loopback that counts its connections, in the role of a database or a metadata
+ * service.
+ */
 async function startPrivateService(t: TestContext) {
   const server = createServer((_request, response) => response.end('secret'));
   let connections = 0;
@@ -32,7 +36,7 @@ async function startPrivateService(t: TestContext) {
   return { port, countConnections: () => connections };
 }
 
-/** Public at the first lookup, and on loopback at each later one. */
+/** Resolves to a public address at the first lookup, and to loopback at each later one. */
 function rebindingLookup() {
   let lookups = 0;
   return {

@@ -1,4 +1,4 @@
-// A host that signs off: the sales go to the acquirer that stands by until the host takes us in again.
+// A host that signs off: sales go to the standby acquirer until the host accepts a sign-on again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// Payments through an acquirer that speaks HTTP: the whole way, and what happens when it fails.
+// Payments through an HTTP acquirer, from end to end, with failures.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
@@ -92,7 +92,7 @@ describe('an acquirer that speaks HTTP', () => {
       terminalSequence: 1,
     };
     const members = { deviceId: shop.deviceIds[0], offlineTransaction: true, offlineData };
-    // The first answer does not come: what is sent then is the same message once more.
+    // The first response is lost, so the server repeats the same message.
     const offline = await sell({ amount: 9091, ...members });
     assert.equal(offline.body.state, 'Stored', offline.text);
     const told = async () => (await read(offline.body.transactionId)).state === 'Captured';

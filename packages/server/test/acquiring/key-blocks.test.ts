@@ -1,4 +1,5 @@
-// Keys that a host sends as key blocks of TR-31, from its message down to a module that takes nothing else.
+// Keys that a host sends as TR-31 key blocks, from the host message to an HSM that accepts only key
+// blocks.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
@@ -62,7 +63,7 @@ const linkTo = (port: number): Iso8583HostLink => ({
   },
 });
 
-/** A link that is signed on at a host which sends keys. */
+/** A link that is signed on at a host that sends keys. */
 async function linked(t: TestContext) {
   const { stub, hsm } = await awsModule(t);
   const database = await testDatabase();
@@ -87,12 +88,12 @@ async function linked(t: TestContext) {
   });
   await eventually('signed on', () => link.isAvailable());
   let sent = 0;
-  /** What the host is answered to a message with a new key. */
+  /** Sends a key message from the host and returns the response code of the platform. */
   async function give(text: string): Promise<string | undefined> {
     sent += 1;
     const stan = `9${String(sent).padStart(5, '0')}`;
     const fields = { 7: '0101120000', 11: stan, 48: text, 70: '101' };
-    // Of the connection that has signed on last.
+    // Uses the connection with the latest sign-on.
     const signedOn = host.asked.findLast(({ message }) => message.mti === '0800');
     signedOn?.socket.write(frameOf({ mti: '0800', fields }));
     const answer = () =>
@@ -134,7 +135,7 @@ test('a key block out of shape is refused before the module is asked', async (t)
   for (const [what, text] of Object.entries(wrong))
     assert.equal(await give(head + text), '96', what);
   assert.ok(!stub.asked.some(({ target }) => target?.endsWith('ImportKey')));
-  // One that is merely encrypted has a shape, and the module does not take it.
+  // A key that is only encrypted has a valid format, but the HSM does not accept it.
   assert.equal(await give(`${head}${'0123456789ABCDEF'.repeat(2)}`), '96');
   assert.equal(ring.getPinKey()?.keyRef, 'zpk');
 });

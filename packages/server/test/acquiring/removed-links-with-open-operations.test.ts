@@ -1,5 +1,5 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// A link that is disabled or removed takes no sale, and finishes what was begun on it.
+// A disabled or removed link accepts no sale, and completes its open operations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acquirerTap } from '../support/acquirers/acquirer-relay.ts';
@@ -9,7 +9,7 @@ import { type Scene, scene } from '../support/test-merchant.ts';
 import { testHouse } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
 
-/** Its reversals are not answered twice. */
+/** The host does not answer the first two reversals of this card. */
 const silentCard = { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } };
 
 const sell = (on: Scene, members: Record<string, unknown> = {}) =>
@@ -23,7 +23,7 @@ const stateOf = async (on: Scene, id: string) => {
   return (await on.client.call('GET', path, { token: on.shop.token })).body.state;
 };
 
-/** What the organisation itself is told, and a till of the merchant. */
+/** The availability for the organisation itself and for a till of the merchant. */
 async function availableTo(on: Scene): Promise<unknown[]> {
   const path = '/payment/v1/transactions/technical/isAvailable';
   const entity = { entityType: 'tenant', entityId: on.organizationId } as const;
@@ -49,7 +49,7 @@ test('a link that is disabled, then removed, stays until its reversal is answere
   ]);
   const { body, text } = await sell(on, { amount: 9091, instrument: silentCard });
   assert.equal(body.state, 'Reversing', text);
-  // Not answered before it was looked at, however long that takes.
+  // The relay holds the response until the test has checked the state.
   tap.hold();
 
   const { name, host, port, tls, institutionId } = view;

@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// A host that is out of order at a repeat, or has had numbers before: amounts stay reserved, and are taken back once.
+// A host that fails at a repeat or reports a duplicate: amounts stay reserved, and are reversed
+// once.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -39,7 +40,7 @@ const operationIn = (on: Scene, id: string, status: string) =>
     return body.operations[0]?.status === status ? body : undefined;
   }, `the operation to be ${status}`);
 
-/** The numbers by which the host knows the message again. */
+/** The numbers by which the host recognises a repeated message. */
 const numbersOf = ({ fields }: Message) => [fields[11], fields[37], fields[41]].join(' ');
 
 describe('a host that is out of order', { concurrency: 4 }, () => {
@@ -54,7 +55,7 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
       const { message, socket } = asked;
       if (!message.mti.startsWith('020')) return networkOnly(asked);
       refunds.push(message);
-      // Booked, and its answer is lost.
+      // The host booked the refund, and its response is lost.
       if (refunds.length === 1) return undefined;
       const code = cured ? '00' : (codes[refunds.length - 2] ?? '96');
       socket.write(frameOf(answerTo(message, { 39: code })));
@@ -124,7 +125,7 @@ test('a reversal whose numbers the host has had goes on under others, and takes 
 
 test('a sale that its issuer may book yet is not approved, and is taken back', async (t) => {
   const { on, scriptedHost } = await scripted(t);
-  // 16 approves and says what to write onto a stripe; no table here has it.
+  // Code 16 approves and asks to update the magnetic stripe; no host table here contains it.
   const reasons = { '68': 'Timeout', '09': 'ProcessingError', '16': 'GenericDecline' };
   for (const [code, reason] of Object.entries(reasons)) {
     const reversals: Message[] = [];

@@ -1,4 +1,4 @@
-// Sales among several acquirers of a merchant: who is asked, and when another one is asked after it.
+// Routing of sales among several acquirers of a merchant, and failover to the next one.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { booksOf } from '../payments/ledger/ledger-invariants.ts';
@@ -29,7 +29,7 @@ describe('the routes of a merchant', () => {
   const read = async (shop: Shop, id: string) =>
     (await on.client.call('GET', `${base}/${id}`, { token: shop.token })).body;
 
-  /** A further contract of a shop. */
+  /** Adds a contract to a shop. */
   async function contractOn(shop: Shop, linkId: string, terms: Record<string, unknown> = {}) {
     const { acquirerContracts } = on.house.provisioning;
     const { view } = await acquirerContracts.create(
@@ -49,7 +49,7 @@ describe('the routes of a merchant', () => {
   const merchantOf = (body: { receipt: { merchant: { acquirerMerchantId: string } } }) =>
     body.receipt.merchant.acquirerMerchantId;
 
-  /** A shop at the host with a second contract at an acquirer of its own, which is up. */
+  /** A shop at the host with a second contract at a separate acquirer, which is available. */
   async function shopWithBank(name: string, terms: Record<string, unknown> = { routing: [{}] }) {
     const bank = await attachHttpAcquirer(on, name);
     const shop = await on.newShop();
@@ -126,7 +126,7 @@ describe('the routes of a merchant', () => {
   test('a link that is away is passed over before anything is stored for it', async () => {
     const { bank, shop } = await shopWithBank('passed');
     await bank.vanish();
-    // The first sale finds out; the link is away then.
+    // The first sale detects the failure; after it the link is unavailable.
     const first = await sell(shop);
     assert.equal(first.body.state, 'Captured', first.text);
     const second = await sell(shop);
@@ -171,7 +171,7 @@ describe('the routes of a merchant', () => {
 
   test('where the acquirer may have heard of it, nobody else is asked', async () => {
     const { bank, shop } = await shopWithBank('silent');
-    // First, since a silence makes the link ask whether the bank is there at all.
+    // This goes first, because a missing response makes the link check the acquirer.
     bank.server.setReady(false);
     const refused = await sell(shop);
     assertRefused(refused, { code: 'not_sent' });

@@ -74,7 +74,7 @@ test('each level sets its own values, and inherits the others from above', async
   assert.deepEqual([body['missing'], body['invalid']], [[], []]);
   assert.deepEqual((await scene.delivered(place, serviceId)).values, values);
 
-  // What is left out is inherited again.
+  // A level inherits a value that it no longer sets.
   await scene.submit('org', String(merchant), { languages: [] });
   assert.equal((await scene.call('org', 'DELETE', String(store))).status, 204);
   const later = (await scene.call('org', 'GET', String(device))).body['effective'];
@@ -163,7 +163,7 @@ test('every change is a version, which can be read and brought back', async () =
   assert.deepEqual([restored['version'], restored['values']], [5, { footer: 'two' }]);
   const newest = await scene.done('org', 'GET', `${path}/versions/5`);
   assert.deepEqual([newest['restoredFrom'], newest['isCurrent']], [2, true]);
-  // The same again changes nothing.
+  // A second restore of the same version changes nothing.
   const again = await scene.done('org', 'POST', `${path}/versions/2/restore`);
   assert.equal(again['version'], 5);
   const other = scene.path('logical-devices', place.deviceId, serviceId);

@@ -51,12 +51,12 @@ test('a secret that is left out stays, is replaced alone, and goes with null or 
   const send = (values: object) => scene.done('org', 'POST', path, { values });
   const accountOf = async () => (await scene.delivered(place, serviceId)).values?.['account'];
   await send({ account: { number: '1', apiKey: secret } });
-  // As it was read, with one change.
+  // The values as the API returned them, with one change.
   const { values } = await scene.done('org', 'GET', path);
   const kept = await send({ ...values, account: { ...values.account, number: '2' } });
   assert.deepEqual([kept['version'], kept['secrets']], [2, ['/account/apiKey']]);
   assert.deepEqual(await accountOf(), { number: '2', apiKey: secret });
-  // A new secret is a version, though nothing that is shown has changed.
+  // A new secret makes a new version, although the visible values stay the same.
   const before = await scene.delivered(place, serviceId);
   const renewed = await send({ account: { number: '2', apiKey: 'another' } });
   assert.equal(renewed['version'], 3);

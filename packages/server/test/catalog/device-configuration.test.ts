@@ -22,7 +22,7 @@ const acknowledgements = `${devicePath}/acknowledgements`;
 const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
   `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
 
-/** What the device is told of the one service that this file looks at. */
+/** The response to the device, with the one service of this file. */
 async function told(terminal: Terminal, tag?: string) {
   const answer = await terminal.ask('GET', devicePath, defined({ tag }));
   const services: { serviceId: string }[] = answer.body.services ?? [];
@@ -67,7 +67,8 @@ test('who holds the version is told so; equal values are one version', async () 
     assert.deepEqual([answer.status, answer.tag], [304, tag], header);
   }
   assert.equal((await told(terminal, '"other"')).status, 200);
-  // Set to what is inherited anyway: another version of the level, and nothing new for the device.
+  // The value equals the inherited value: the level has a new version, but the device configuration
+  // does not change.
   await on.configure('stores', terminal.storeId, serviceId, { footer: 'Thank you' });
   assert.equal((await told(terminal, tag)).status, 304);
   await on.configure('stores', terminal.storeId, serviceId, { footer: 'Danke' });
@@ -158,7 +159,7 @@ test('a device says what it made of a version, and its administrator sees it', a
   const behind = (await on.api(deliveryOf(terminal), { token: on.token })).body;
   assert.deepEqual([behind.status, behind.appliedVersion], ['Pending', version]);
   assert.notEqual(behind.version, version);
-  // What it was told last may still be answered for.
+  // The device may still acknowledge the last version that it received.
   assert.equal((await said({ version, applied: false })).status, 200);
 });
 

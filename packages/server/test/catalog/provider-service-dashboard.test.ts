@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// What a provider sees of its services, and how an organisation sees where a service is in use.
+// The dashboard of a provider for its services, and the places where an organisation uses a
+// service.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

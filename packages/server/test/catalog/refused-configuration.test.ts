@@ -145,7 +145,8 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   assert.equal(after.values, undefined);
   assert.notEqual(after.version, before.version);
   assert.equal(after.misfits.length, 2);
-  // What stands above is not the store's to mend, and hides nothing that is.
+  // The invalid values come from the merchant level, so they do not block the store and do not hide
+  // its own errors.
   assert.equal((await scene.submit('org', store, { receipt: { copies: 9 } })).status, 422);
   assert.equal((await scene.submit('org', store, { receipt: { copies: 2 } })).status, 200);
   const old = await scene.call('org', 'POST', `${merchant}/versions/1/restore`);
@@ -223,7 +224,7 @@ test('each caller reaches its own entities and no others', async () => {
       assert.deepEqual(codeOf(answer), [404, unknown[level]]);
     }
   }
-  // Of another level.
+  // The identifier belongs to another level.
   const wrong = scene.path('merchants', place.storeId, serviceId);
   assert.deepEqual(codeOf(await scene.call('org', 'GET', wrong)), [404, 'merchant_not_found']);
   const nowhere = `/configuration/v1/tills/${place.deviceId}/services/${serviceId}`;
@@ -264,7 +265,7 @@ test('only a published service of a subscription can be configured', async () =>
   assert.equal(seen[bare], undefined);
   const nothing = await scene.submit('org', at(bare), { footer: 'x' });
   assert.deepEqual(firstOf(nothing), ['field_unknown', '/values/footer']);
-  // What is retired goes on where it is in use.
+  // A retired service continues where it is in use.
   await scene.done('provider', 'POST', `/services/${known}/retire`);
   assert.equal((await scene.submit('org', at(known), { footer: 'y' })).status, 200);
 });
@@ -291,7 +292,7 @@ test('defaults fit their schema, and hold no secrets', async () => {
   const inList = { type: 'object', properties: { keys: { type: 'array', items: secret } } };
   const listed = await declare({ parameterSchema: inList, defaults: {} });
   assert.equal(firstOf(listed)[1], '/parameterSchema/properties/keys/items/writeOnly');
-  // The footer is demanded, and levels below may give it.
+  // The footer is required, but a lower level may set it.
   const { serviceId } = await scene.service({ ...declaration, defaults: {} });
   const { items } = await scene.done('org', 'GET', '/services?domain=Payments&limit=200');
   const listedService = items.find((item: { serviceId: string }) => item.serviceId === serviceId);

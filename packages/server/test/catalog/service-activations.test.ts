@@ -183,9 +183,12 @@ const schema = {
 };
 const parameters = { account: 'NG-1' };
 
-/** A service whose provider is asked, with its secret; and a script for that provider. */
+/**
+ * A service with a secret parameter whose provider confirms activations, and a script for this
+ * provider.
+ */
 async function asked(script: ProviderScript) {
-  // What earlier tests left to do is nobody's business here.
+  // Completes the jobs of earlier tests first.
   provider.script = answering(200, { status: 'Accepted' });
   while ((await scene.work()).length > 0);
   provider.script = script;
@@ -264,7 +267,7 @@ test('a secret among the parameters reaches the provider and nobody else', async
   for (const told of [made, after, kept, records]) {
     assert.doesNotMatch(JSON.stringify(told), new RegExp(secret));
   }
-  // The same bytes for a provider that is told of the end.
+  // The provider gets the same bytes when the activation ends.
   await deactivate(String(serviceId), 'Organization', scene.organizationId);
   await scene.work();
   assert.deepEqual(JSON.parse(provider.calls.at(-1)?.body ?? '').data.parameters, sent);
@@ -380,7 +383,7 @@ for (const [what, script] of Object.entries<ProviderScript>({
     const ids = new Set(provider.calls.map((call) => call.headers['webhook-id']));
     const bodies = new Set(provider.calls.map((call) => call.body));
     assert.deepEqual([ids.size, bodies.size], [1, 1]);
-    // A connection that was kept and turns out closed makes one more call of a try.
+    // If a reused connection turns out to be closed, an attempt makes one more call.
     const callsMost = what === 'hangs up' ? 6 : 3;
     const { length } = provider.calls;
     assert.ok(length >= 3 && length <= callsMost, `${length} calls`);

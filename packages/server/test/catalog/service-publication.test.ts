@@ -86,7 +86,9 @@ test('others see a change once it is published, and releases are kept', async ()
 });
 
 test('a schema is kept and recorded as deep as a body may be', async () => {
-  /** The body itself, the schema, its properties, the property and the list of examples are five levels. */
+  /**
+   * The body, the schema, its properties, the property and the list of examples are five levels.
+   */
   const levels = 32 - 5;
   const example = JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
   const list = { type: 'array', items: { type: 'integer' }, examples: [example] };
@@ -159,7 +161,7 @@ test('a declaration with a bad member is refused at its pointer', async () => {
     ['paymentTypes', ['has space'], '/paymentTypes/0'],
     ['methods', Array.from({ length: 51 }, (_, at) => `m${at}`), '/methods'],
     ['logo', { mediaType: 'image/svg+xml', data: 'AAAA' }, '/logo/mediaType'],
-    // SVG bytes, the bytes of another type, and none of an image.
+    // SVG data, data of another image type, and data that is no image.
     [
       'logo',
       { mediaType: 'image/png', data: 'PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=' },

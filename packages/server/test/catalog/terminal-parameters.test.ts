@@ -45,7 +45,7 @@ test('without a country nothing is delivered; then applications, keys and the ca
   const service = await toldTo(terminal);
   assert.equal(service.status, 'Ready');
   const { terminal: own, caKeys, applications } = service.values;
-  // The scene's merchants have this category.
+  // The merchants of the scene have this category code.
   assert.match(own.merchantCategoryCode, /^[0-9]{4}$/);
   assert.equal(own.countryCode, '528');
   assert.equal(Object.keys(caKeys).length, 20);

@@ -88,7 +88,8 @@ test('a user signs in with the browser, and refresh tokens keep the session', as
   assert.equal(who.json().name, person.user.username);
   const { items } = (await line.run(['users', 'list', '--json'])).json();
   assert.equal(items[0].username, person.user.username);
-  // The access token has expired: one of several concurrent commands refreshes it, the others use the new one.
+  // The access token has expired: one of several concurrent commands refreshes it, and the others
+  // use the new one.
   const home = join(line.folder, 'home', 'tokens');
   for (const name of readdirSync(home)) {
     const kept = JSON.parse(readFileSync(join(home, name), 'utf8'));

@@ -27,7 +27,7 @@ describe('the request log on the command line', () => {
   });
   after(() => line.remove());
 
-  /** Waits until the entry is stored. */
+  /** Sends a sale and waits until the request log contains it. */
   async function sell(amount: number): Promise<string> {
     const { merchantId, storeId, token } = on.shop;
     const body = keyedSale({ merchantId, storeId, amount });

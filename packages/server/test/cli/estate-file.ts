@@ -1,4 +1,4 @@
-// An estate as somebody writes it by hand, with names that no other test uses.
+// An estate file as a user writes it, with names that no other test uses.
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export type EstateNames = { mark: string; head: string; host: string };
@@ -8,7 +8,9 @@ export const estateNames = (): EstateNames => {
   return { mark, head: `T${mark.slice(0, 3).toUpperCase()}`, host: 'acquirer.example' };
 };
 
-/** Two merchants with all that can stand below them, people, tills, a service and its use. */
+/**
+ * Two merchants with all kinds of objects below them, users, tills, a service and its activation.
+ */
 export function estateYaml({ mark, head, host }: EstateNames): string {
   return `format: switchyard-estate/1
 acquirerLinks:
@@ -73,7 +75,7 @@ configurations:
 `;
 }
 
-/** Links to acquirers alone, many of them, which nobody opens; each is made by a request of its own. */
+/** Many disabled acquirer links; the server creates each one by a separate request. */
 export function manyLinks(count: number): string {
   const acquirerLinks = Array.from({ length: count }, (_, at) => ({
     externalId: `l${String(at).padStart(4, '0')}`,

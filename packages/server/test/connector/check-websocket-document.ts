@@ -1,4 +1,4 @@
-// Compares what goes over WebSockets with the AsyncAPI document: messages, what answers what, and close codes.
+// Compares WebSocket traffic with the AsyncAPI document: messages, their replies, and close codes.
 import assert from 'node:assert/strict';
 import { asyncApiDocument } from '@switchyard/contract';
 import { Ajv, type ValidateFunction } from 'ajv';
@@ -27,7 +27,7 @@ export type SocketDocument = {
   };
 };
 
-/** What goes over one connection is told to it. */
+/** Receives the messages and the close of one connection. */
 type ComparedConnection = {
   heard(data: Buffer, isBinary: boolean): void;
   sent(data: string | Buffer): void;
@@ -35,16 +35,16 @@ type ComparedConnection = {
 };
 
 export type Comparison = {
-  /** What does not fit. */
+  /** The differences between traffic and document. */
   readonly faults: readonly string[];
-  /** The operations that were seen, and what answered them: `claimTerminal > Claimed`. */
+  /** The operations that occurred, and their replies: `claimTerminal > Claimed`. */
   readonly seen: ReadonlySet<string>;
   of(path: string): ComparedConnection;
 };
 
 const nameIn = ({ $ref }: Ref): string => $ref.split('/').at(-1) ?? '';
 
-/** Never in a frame: nobody has said how it ended. */
+/** These codes never appear in a frame: the peer sent no code (1005) or no close frame (1006). */
 const codesOfNobody = new Set([1005, 1006]);
 
 function jsonIn(data: string | Buffer): Json | undefined {
@@ -62,7 +62,7 @@ export const documentOfTests = asyncApiDocument({
   version: '0.0.0',
 }) as unknown as SocketDocument;
 
-/** The names of the messages that the platform takes at a channel. */
+/** The names of the messages that the platform accepts at a channel. */
 export const messagesTakenAt = (channel: string): string[] =>
   Object.values(documentOfTests.operations)
     .filter((one) => one.action === 'receive' && nameIn(one.channel) === channel)
@@ -77,7 +77,7 @@ export function exampleOf(name: string): Json {
 export const requiredOf = (name: string): readonly string[] =>
   documentOfTests.components.schemas[`${name}Message`]?.required ?? [];
 
-/** Of each message of the document: whether a payload fits its schema. */
+/** For each message of the document, a check of a payload against its schema. */
 function validatorsOf(document: SocketDocument): (name: string) => ValidateFunction {
   const ajv = new Ajv({ strict: false });
   addFormats.default(ajv);
@@ -137,7 +137,7 @@ function connectionOf({ name, channel }: NamedChannel, parts: Parts): ComparedCo
     },
     sent(data) {
       const message = isOpaque ? {} : typeof data === 'string' ? jsonIn(data) : undefined;
-      // What is no message of the protocol is for the platform to refuse.
+      // A text that is no message of the protocol is skipped; the platform must refuse it.
       if (message !== undefined && note('receive', message) && !isOpaque) asked.push(message);
     },
     closed(code, reason) {
@@ -175,7 +175,7 @@ export function createComparison(document = documentOfTests): Comparison {
   };
 }
 
-/** Compares a connection from its opening on; paths that are refused need not be in the document. */
+/** Compares a connection after it opens; refused paths need not be in the document. */
 export function watch(comparison: Comparison, path: string, socket: WebSocket) {
   let connection: ComparedConnection | undefined;
   socket.on('open', () => {
@@ -187,7 +187,7 @@ export function watch(comparison: Comparison, path: string, socket: WebSocket) {
   socket.on('close', (code, reason) => connection?.closed(code, reason.toString()));
   return {
     sent: (data: string | Buffer) => connection?.sent(data),
-    /** The test ends it itself: the code that comes back is its own. */
+    /** The test closes the connection itself, so the close code is not compared. */
     closing(): void {
       connection = undefined;
     },

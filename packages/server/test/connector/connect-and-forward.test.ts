@@ -1,4 +1,4 @@
-// The Cloud Connector from end to end: register, connect, claim, talk, release.
+// The Cloud Connector from end to end: register, connect, claim, exchange messages, release.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';

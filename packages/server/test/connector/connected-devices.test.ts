@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// Which devices are connected, as people see it and as events tell it: what lasts, and of each device little.
+// The online state of devices in the API and in events: only lasting changes, and few events for
+// each device.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ConnectedDevice, defined } from '@switchyard/contract';
@@ -20,7 +21,8 @@ describe('devices that come and go', () => {
   let till: Client;
   let database: Database;
   before(async () => {
-    // Its own: a house that runs beside would publish, and take away, what is told here.
+    // A separate database: another running platform would publish and delete the events of these
+    // tests.
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url: await testCopyUrl(), log });
     const times = { idleMs: 100 * 3_600_000, tellMs: 3_600_000 };
@@ -185,7 +187,7 @@ describe('devices that come and go', () => {
     type Told = { kind: string; sequence: number };
     const times = { tellMs: 60 * second, steadyMs: 10 * second, tellAgainMs: 60 * second };
 
-    /** What one look tells of a device; rows of others stay for their own tests. */
+    /** The events of one run for a device; rows of other devices stay for their own tests. */
     async function look({ physicalDeviceId }: Place): Promise<Told[]> {
       const of = [on.organizationId, physicalDeviceId];
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -200,7 +202,7 @@ describe('devices that come and go', () => {
       return rows;
     }
 
-    /** A row that its node renews just now is left to the next look. */
+    /** A run skips a row that its node is renewing, and the next run finds it. */
     const heard = (place: Place) =>
       until(async () => {
         const all = await look(place);
@@ -294,7 +296,7 @@ describe('devices that come and go', () => {
         on.clock.advance(59 * second);
         await further(2);
         assert.deepEqual([await told(staying), await told(dead)], [[], []]);
-        // The node of the one renews, within its minute.
+        // The node of this device renews the row within its minute.
         await database.query(
           `UPDATE device_presence SET online_until = $2 WHERE physical_device_id = $1`,
           [staying.physicalDeviceId, new Date(on.clock.now() + 150 * second).toISOString()],
@@ -358,7 +360,7 @@ describe('devices that come and go, as people and their systems see it', () => {
     const counts = await get(`/cloud-connector/v1/device-counts?storeId=${device.storeId}`);
     assert.deepEqual([counts.status, counts.body.devices, counts.body.online], [200, 1, 1]);
     assert.equal((await get('/cloud-connector/v1/device-counts', at.token)).status, 403);
-    // As if it had stood so for a while already.
+    // Sets the state as if it had lasted for some time already.
     const database = await testDatabase();
     await database.query(
       `UPDATE device_presence SET since = since - interval '20 seconds'

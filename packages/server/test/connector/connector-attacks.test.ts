@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// Peers that mean no good, or know no better: floods, frames by the thousand, words of other places and times.
+// Hostile or faulty peers: floods, thousands of frames, and messages at the wrong place or time.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const hour = 3_600_000;
 type Raw = NodeJS.WritableStream & { pause(): void; resume(): void; writableLength: number };
 const rawOf = ({ socket }: Line): Raw => (socket as unknown as { _socket: Raw })._socket;
 
-/** A frame as clients send it, with a mask of zeros. */
+/** A client frame with a mask of zeros. */
 function frame(first: number, payload: Buffer = Buffer.of()): Buffer {
   assert.ok(payload.length <= 125);
   return Buffer.concat([Buffer.of(first, 0x80 | payload.length, 0, 0, 0, 0), payload]);
@@ -104,7 +104,7 @@ describe('peers of the connector that mean no good', () => {
       parts.forEach((part, at) => {
         const first = (at === 0 ? 1 : 0) | (at === parts.length - 1 ? 0x80 : 0);
         raw.write(frame(first, Buffer.from(part)));
-        // Control frames may come between.
+        // Control frames may come between fragments.
         raw.write(frame(0x89, Buffer.from('between')));
       });
       const heard = await device.raw();
@@ -135,7 +135,7 @@ describe('peers of the connector that mean no good', () => {
       const raw = rawOf(unknown);
       const whole = frame(0x81, Buffer.from('{"tsn":"AXIUM_DX8000-10000001"}'));
       for (const byte of whole.subarray(0, 8)) raw.write(Buffer.of(byte));
-      // Pings come between the fragments of a message, and keep nobody waiting either.
+      // Pings between the fragments of a message do not extend the time limit.
       const fragments = await on.open(connectorPaths.deviceListener);
       rawOf(fragments).write(Buffer.concat([frame(0x01, Buffer.from('{')), frame(0x89)]));
       await once(fragments.socket, 'pong');
@@ -149,7 +149,7 @@ describe('peers of the connector that mean no good', () => {
       const { line, device } = await ready();
       for (let n = 0; n < 20; n += 1) {
         const unknown = await on.open(connectorPaths.deviceListener);
-        // A first byte that no frame of a client has.
+        // The first byte is invalid in every client frame.
         rawOf(unknown).write(Buffer.concat([Buffer.of(0xff), randomBytes(200)]));
         assert.ok([1002, 1006, 1007, 1009].includes((await unknown.closed()).code));
       }
@@ -291,7 +291,8 @@ describe('peers of the connector that mean no good', () => {
     });
   });
 
-  // Last: certificates of the days to come are not good yet in our days.
+  // These tests run last, because they move the clock: certificates issued at the moved time are
+  // not yet valid at the real time.
   describe('by the time', () => {
     it('a session ends after a day, however busy it is', async () => {
       const { line, device } = await ready();

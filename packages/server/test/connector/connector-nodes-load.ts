@@ -1,4 +1,4 @@
-// A till and a terminal that go on and on, while the nodes between them are taken away.
+// A till and a terminal that exchange messages continuously, while their nodes fail.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { pause } from '../../src/platform/index.ts';
@@ -21,12 +21,15 @@ export function nodeIn(scene: NodesScene, { sessionUrl }: Json): Node {
 
 type Load = {
   readonly tsn: string;
-  /** Which node the device begins with. */
+  /** The index of the first node of the device. */
   readonly start: number;
   readonly posAt: () => Node;
 };
 
-/** Each round is a claim, words both ways, and a release. It ends with its test, also where that fails. */
+/**
+ * Runs rounds of claim, messages in both directions, and release. It ends with its test, also after
+ * a failure.
+ */
 export function payOn(t: TestContext, scene: NodesScene, of: Load) {
   const rounds: string[] = [];
   const faults: string[] = [];
@@ -37,7 +40,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
 
   const nodeAt = (at: number): Node => scene.nodes[at % scene.nodes.length] as Node;
 
-  /** As device software does it: it comes back wherever somebody lets it in. */
+  /** Reconnects to the next node after each close, as device software does. */
   async function deviceLoop(): Promise<void> {
     while (!isOver) {
       try {
@@ -59,7 +62,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
   }
 
   async function round(pos: Line, number: number): Promise<void> {
-    // What it claimed before it was cut off, and never used, is kept for a minute.
+    // A session that was claimed before a break and never used stays reserved for a minute.
     const asked = { tsn: of.tsn, posId: 'till', waitSeconds: 2, takeOver: true };
     const got = await scene.ask(pos, { type: 'claim', ...asked });
     if (got['type'] !== 'claimed') throw new Error(String(codeOf(got)));
@@ -67,7 +70,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
     const word = `round ${number}`;
     session.send(word);
     const heard = (await session.raw()).data.toString();
-    // What comes is the answer to this very question, or none.
+    // A response must belong to this request.
     assert.equal(heard, `answer ${word}`);
     rounds.push(word);
     session.close(1000);
@@ -96,7 +99,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
 
   const [ofDevice, ofPos] = [deviceLoop(), posLoop()];
 
-  /** The till ends its round first; one that hears nothing is cut off. */
+  /** Lets the till finish its round first; after a time limit it terminates the connection. */
   async function end(): Promise<void> {
     isOver = true;
     const limit = new AbortController();
@@ -110,7 +113,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
   t.after(end);
 
   return {
-    /** Until more rounds have gone well. */
+    /** Waits until three more rounds have succeeded. */
     async goesOn(): Promise<void> {
       const [enough, since] = [rounds.length + 3, faults.length];
       await eventually('more rounds', () => rounds.length >= enough).catch((error: Error) => {

@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// Devices and points of sale at three nodes: claims find the device, and what dies or is cut is told.
+// Devices and points of sale at three nodes: a claim finds the device, and both sides learn of lost
+// nodes and connections.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pause } from '../../src/platform/index.ts';
@@ -33,12 +34,12 @@ describe('several nodes of the connector', () => {
     assert.equal(answer['type'], 'claimed', JSON.stringify(answer));
     return answer;
   }
-  /** As soon as the device has come to its new node and the nodes know of each other again. */
+  /** Waits until the device has reached its new node and the nodes have found each other again. */
   async function claimedSoon(pos: Line, tsn: string): Promise<Json> {
     let got: Json = {};
     await eventually('a claim', async () => {
       got = await claim(pos, tsn);
-      // Whoever asks without a pause is cut off.
+      // The connector closes a connection that claims without a pause.
       if (got['type'] !== 'claimed') await pause(askAgainMs);
       return got['type'] === 'claimed';
     });
@@ -184,7 +185,7 @@ describe('several nodes of the connector', () => {
     const resumed = await claimed(pos, tsn, { resumeToken: first['resumeToken'] });
     assert.deepEqual([nodeOf(resumed), resumed['resumed']], [b, true]);
     await talk(device, await b.open(pathOf(resumed)), 'at the new node');
-    // A point of sale that does not resume lets go of what is kept for it by the name that it knows.
+    // A point of sale that does not resume releases the reserved session by its session id.
     const back = await scene.device(a, tsn);
     await device.closed();
     await release(pos, resumed);

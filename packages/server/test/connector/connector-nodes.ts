@@ -1,4 +1,4 @@
-// Three nodes of the connector on addresses of their own, with one database and a real NATS between them.
+// Three connector nodes at their own addresses, with one database and a real NATS server.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ export type Node = {
   readonly host: string;
   readonly port: number;
   readonly server: ServerProcess;
-  /** Between this node and NATS. */
+  /** The connection between this node and NATS. */
   readonly wire: CutWire;
   start(): Promise<void>;
   ready(): Promise<{ status: number; body: Json }>;
@@ -51,17 +51,17 @@ export type Node = {
 export type NodesScene = {
   readonly nodes: readonly [Node, Node, Node];
   readonly nats: NatsServer;
-  /** Of the scene alone: it may be killed, and comes back by itself. */
+  /** The database of this scene only; a test may kill it, and it restarts itself. */
   readonly postgres: EmbeddedPostgres;
   readonly facts: DemoFacts;
   token(): Promise<string>;
-  /** Where a device is told to connect, and with which token. */
+  /** The connection path and token that a registration returns. */
   register(node: Node, tsn: string): Promise<{ path: string; token: string }>;
-  /** Registers and connects at a node. */
+  /** Registers and connects a device at a node. */
   device(node: Node, tsn: string): Promise<Line>;
   pos(node: Node): Promise<Line>;
   ask(pos: Line, message: Json): Promise<Json>;
-  /** A request of the Retail API. */
+  /** Sends a request of the Retail API. */
   http(node: Node, path: string, body?: string): Promise<{ status: number; body: Json }>;
   close(): Promise<void>;
 };
@@ -122,7 +122,7 @@ async function makeNode(given: Given): Promise<Node> {
     async start() {
       const file = join(dataDir, 'demo.json');
       const first = join(directory, 'a', 'demo.json');
-      // Who does not seed tells nothing of it: what the first node told holds for all.
+      // A node that does not seed writes no demo facts, so the facts of the first node are copied.
       if (name !== 'a') {
         const told = JSON.parse(await readFile(first, 'utf8'));
         await writeFile(file, JSON.stringify({ ...told, metricsUrl }));
@@ -137,7 +137,7 @@ async function makeNode(given: Given): Promise<Node> {
     ready,
     open: (path, token) =>
       openLine(comparison, `wss://${host}:${port}${path}`, {
-        // Each node has an authority of its own here; who it is, is not what is tried.
+        // Each node has its own authority here; these tests do not check the server's identity.
         rejectUnauthorized: false,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       }),

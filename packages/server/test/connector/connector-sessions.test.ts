@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// How sessions go on, change hands and end; and what peers do that mean no good.
+// How sessions continue, change owners and end, and how the connector handles hostile peers.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
@@ -47,7 +47,7 @@ describe('sessions of the connector', () => {
     return Number(found?.split(' ').at(-1) ?? 0);
   }
 
-  /** Where a count comes to rest. */
+  /** Waits until a metric stops growing and returns its value. */
   async function stalled(name: string): Promise<number> {
     let [last, looks] = [-1, 0];
     await eventually('no more is taken', async () => {
@@ -102,7 +102,8 @@ describe('sessions of the connector', () => {
       const first = await claim(pos, place, { resumeToken: claimed['resumeToken'] });
       assert.equal(first['resumed'], true);
       device.send('two');
-      // Its network breaks again: another control connection, and the address before was never used.
+      // The network breaks again before the session address was used; a new control connection
+      // follows.
       pos.socket.terminate();
       const other = await on.pos(await on.tokenOf(till));
       const old = await claim(other, place, { resumeToken: claimed['resumeToken'] });
@@ -174,7 +175,8 @@ describe('sessions of the connector', () => {
       const first = await on.pos(await on.tokenOf(till));
       const unheard = await claim(first, place);
       assert.equal(unheard['type'], 'claimed');
-      // Its network broke before the answer came: it knows of no session, and comes back.
+      // The network breaks before the response arrives, so the point of sale does not know the
+      // session.
       first.socket.terminate();
       const pos = await on.pos(await on.tokenOf(till));
       on.clock.advance(2_000);

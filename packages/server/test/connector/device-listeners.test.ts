@@ -1,4 +1,5 @@
-// The listeners of a whole house: what is asked of whom, as the settings say, until it stops.
+// The listeners of a platform: the authentication that the settings require, until the platform
+// stops.
 
 import assert from 'node:assert/strict';
 import { lookup } from 'node:dns/promises';
@@ -64,7 +65,8 @@ describe('the listeners of a house', () => {
     const spot = { storeId: store.storeId, name: 'Till' };
     const { view: place } = await provisioning.logicalDevices.create(scope, spot);
     const { view: hardware } = await provisioning.physicalDevices.create(scope, {
-      // One terminal stands in one organisation of the platform.
+      // A terminal can belong to only one organisation of the platform, so each has its own serial
+      // number.
       serialNumber: organizationId.slice(-12),
       make: 'AXIUM',
       model: 'DX8000',
@@ -78,7 +80,9 @@ describe('the listeners of a house', () => {
     return { key, cert: made.certificateChain };
   }
 
-  /** By address: localhost may have one of each family, and all are to be open. */
+  /**
+   * Requests by IP address: localhost may have an IPv4 and an IPv6 address, and both must be open.
+   */
   function statusOf(host: string, port: number, shown: Shown): Promise<number | undefined> {
     const agent = new Agent({ ca, ...shown });
     return new Promise((resolve, reject) => {

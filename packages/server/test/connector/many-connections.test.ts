@@ -1,6 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// Many at once: registrations and claims beyond all measure take no more than there is room for. The real
-// room is that of thousands; here it is lowered, and the crowd with it.
+// Many registrations and claims at once never exceed the limits. The real limits are in the
+// thousands; these tests lower the limits and the load.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { connectorPaths } from '@switchyard/contract';
@@ -106,7 +106,7 @@ describe('a crowd at the connector', () => {
     await eventually('all is given back', async () => (await claims(on)) === 0);
   });
 
-  /** Whoever claims one terminal after the other, and uses none of them. */
+  /** Claims one terminal after the other and uses none of the sessions. */
   async function claimOneByOne(
     on: ConnectorScene,
     { count, most }: { count: number; most: number },
@@ -119,7 +119,7 @@ describe('a crowd at the connector', () => {
       const claimed = await on.ask(pos, claimOf(place.tsn, { requestId: `c${n}` }));
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
       assert.ok((await claims(on)) <= most);
-      // Nobody uses it, and the terminal goes away.
+      // The session stays unused, and the terminal disconnects.
       on.clock.advance(60 * second);
       device.close();
       await eventually('it has ended', async () => {
@@ -138,7 +138,7 @@ describe('a crowd at the connector', () => {
 
   it('of sessions whose end nobody told makes room, too', async (t) => {
     const on = await small(t, 10);
-    // As where NATS is away.
+    // The same effect as a NATS outage.
     on.connector.backplane.publish = () => {};
     await claimOneByOne(on, { count: 15, most: 10 });
     assert.ok((await claims(on)) <= 10);
@@ -146,7 +146,7 @@ describe('a crowd at the connector', () => {
 
   it('of sessions whose end nobody told makes room behind those that live', async (t) => {
     const on = await small(t, 10);
-    // As where NATS is away.
+    // The same effect as a NATS outage.
     on.connector.backplane.publish = () => {};
     const till = await on.application();
     const token = await on.tokenOf(till);
@@ -155,7 +155,7 @@ describe('a crowd at the connector', () => {
       const { tsn } = await on.terminal();
       return { tsn, device: await on.connect({ tsn }, till) };
     };
-    /** As often as told: a claim looks at a few of the others. */
+    /** Retries, because a claim checks only a few of the other claims. */
     const claimed = async (tsn: string, attempts = 3): Promise<Json> => {
       const answer = await on.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
       if (answer['type'] === 'claimed') return answer;
@@ -189,7 +189,7 @@ describe('a crowd at the connector', () => {
     const on = await small(t, 200);
     const { backplane } = on.connector;
     const { publish, request } = backplane;
-    // The word of an end is lost; how the terminal stands is heard of.
+    // The message about the end is lost, but the state of the terminal still arrives.
     backplane.publish = (topic, message) => {
       if (message['kind'] !== 'ended') publish(topic, message);
     };

@@ -1,4 +1,5 @@
-// Nodes and real NATS servers: TLS, users, certificates and credentials, and a cluster that loses a server.
+// Nodes with real NATS servers: TLS, users, certificates and credentials, and a cluster that loses
+// a server.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -51,7 +52,7 @@ describe('nodes and NATS', () => {
     return file;
   }
 
-  /** Up as soon as it says who it is. */
+  /** Starts a server and waits until it sends its greeting. */
   async function start(name: string, port: number, config: string): Promise<ChildProcess> {
     const head = `host: 127.0.0.1\nport: ${port}\nserver_name: ${name}\n`;
     const file = await keep(`${name}.conf`, `${head}${config}`);
@@ -92,7 +93,7 @@ describe('nodes and NATS', () => {
     end();
   }
 
-  /** It goes on trying, and nobody is asked meanwhile. */
+  /** The link keeps trying to connect, and its requests fail. */
   async function isRefused(given: Given): Promise<void> {
     const opened = link(given);
     let changes = 0;
@@ -100,7 +101,7 @@ describe('nodes and NATS', () => {
       changes += 1;
     });
     await assert.rejects(opened.ask('question', Buffer.of()), BackplaneFault);
-    // As long as good ones take to come up.
+    // Waits as long as valid links need to connect.
     await isUp(good);
     assert.deepEqual([opened.isUp(), changes], [false, 0]);
   }
@@ -213,7 +214,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       const routes = ports.slice(2).map((port) => `"nats://127.0.0.1:${port}"`);
       const starting = [0, 1].map((at) => {
         const listen = `listen: "127.0.0.1:${ports[at + 2]}"`;
-        // Each node is to be where it is put, until its server dies.
+        // Without this option a node could move to another server before its own server stops.
         const cluster = `cluster { name: c, ${listen}, routes: [${routes}], no_advertise: true }`;
         configs.push(`${cluster}\n`);
         return start(`n${at}`, ports[at] ?? 0, `${cluster}\n`);
@@ -246,7 +247,10 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       return { end, words, closed };
     };
 
-    /** A session that one node offers and another one joins, with a device that gives back each word. */
+    /**
+     * A session that one node offers and another node joins, with a device that echoes each
+     * message.
+     */
     async function session(device: ReturnType<typeof node>, pos: ReturnType<typeof node>) {
       const sessionId = systemIds.secret();
       const told: string[] = [];
@@ -276,7 +280,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       const [first = '', second = ''] = urls;
       const [a, b] = [node(first), node(first)];
       const c = node(`${second},${first}`);
-      // Its first choice is its own: others are for when that has died.
+      // The first URL is its own server; the others are used after that server has stopped.
       await eventually('all nodes', () => a.isUp() && b.isUp() && c.isUp());
       const near = await session(a, b);
       await near.say('within the first server');
@@ -290,7 +294,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       const again = await session(a, c);
       await again.say('by the server that is left');
       assert.deepEqual([near.heard.closed, near.told], [[], []]);
-      // Either it was with the dead one and has told its end, or it was not and has lost nothing.
+      // If the node was at the killed server, the session ended; otherwise it lost nothing.
       const wasThere = changes.includes(false);
       if (wasThere) {
         assert.deepEqual(across.heard.closed, [4003]);

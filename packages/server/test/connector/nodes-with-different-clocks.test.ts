@@ -1,4 +1,4 @@
-// Nodes whose clocks are apart: which connection of a device is the newest is no question of the time.
+// Nodes with different clocks: the newest connection of a device does not depend on the time.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,7 @@ const minute = 60_000;
 type NodeAt = {
   register(place: Place): Promise<{ path: string; token: string }>;
   open(path: string, token: string): Promise<Line>;
-  /** Registers and connects. */
+  /** Registers and connects a device. */
   device(place: Place): Promise<Line>;
   pos(): Promise<Line>;
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ describe('nodes whose clocks are apart', () => {
   let till: Client;
   let ahead: NodeAt;
   let behind: NodeAt;
-  /** What nodes say to each other by NATS. */
+  /** The messages that nodes otherwise exchange by NATS. */
   const between = createLocalBackplane();
 
   async function nodeAt(name: string, apartMs: number): Promise<NodeAt> {
@@ -152,7 +152,7 @@ describe('nodes whose clocks are apart', () => {
   it('give it up to a process of the version before, and take it back', async () => {
     const place = await on.terminal();
     const device = await ahead.device(place);
-    // What such a process writes when the device connects to it.
+    // The row that a process of the previous version writes when the device connects to it.
     const [row] = await on.database.query(
       `UPDATE device_presence SET connection_id = $3, node = 'before'
        WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id < $3

@@ -1,5 +1,5 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// What the connector refuses: each row of its table of errors, over real WebSockets.
+// The errors of the connector: each row of its error table, over real WebSockets.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
@@ -34,7 +34,7 @@ describe('what the connector refuses', () => {
     client_secret: clientSecret,
   });
 
-  /** What a registration is told, and with which code it is closed. */
+  /** The error of a registration, and the close code. */
   async function refused(message: Json | string): Promise<{ error: Json; code: number }> {
     const { line, answer } = await on.register(message);
     const { code, reason } = await line.closed();
@@ -59,7 +59,7 @@ describe('what the connector refuses', () => {
     await on.provisioning.stores.replace(scope, storeId, body);
   }
 
-  /** In one step: between two of them it would have no place, and be disabled for that. */
+  /** Moves the terminal in one statement, because a terminal without a place would be disabled. */
   async function move({ physicalDeviceId }: Place, to: Place): Promise<void> {
     await on.database.query(
       `UPDATE physical_devices SET logical_device_id = CASE physical_device_id
@@ -67,7 +67,7 @@ describe('what the connector refuses', () => {
        WHERE organization_id = $1 AND physical_device_id IN ($2, $3)`,
       [on.organizationId, to.physicalDeviceId, physicalDeviceId, to.logicalDeviceId],
     );
-    // What is remembered of terminals is forgotten by such a change.
+    // This change invalidates the cached data of the terminals.
     const scope = { organizationId: on.organizationId };
     await on.provisioning.logicalDevices.link(scope, to.logicalDeviceId, [physicalDeviceId]);
   }
@@ -486,7 +486,7 @@ describe('what the connector refuses', () => {
       const { code, reason } = await gone.line.closed();
       assert.equal(code, closeCodes.unauthorized);
       assert.match(reason, /^unauthorized:/);
-      // The device is free for whoever may claim it, and the other token is as good as before.
+      // The device is free for a new claim, and the other token stays valid.
       const { tsn } = gone.place;
       assert.equal((await claim(staying.pos, tsn, { posId: 'p2' }))['type'], 'claimed');
       staying.line.send('still here');
@@ -539,7 +539,8 @@ describe('what the connector refuses', () => {
       const pos = await on.pos(posToken);
       const { line } = await on.session(pos, { tsn: theirs.tsn, posId: 'p1' });
       const { answer } = await on.register({ tsn: later.tsn, ...credentials(client) });
-      // As another process does it: this one sees it once its memory of the application is old.
+      // Changes the role as another process does; this process sees it when its cache entry
+      // expires.
       await on.database.query(
         `UPDATE applications SET roles = '["Merchant"]'::jsonb
          WHERE organization_id = $1 AND client_id = $2`,

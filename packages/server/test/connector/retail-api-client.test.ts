@@ -1,4 +1,4 @@
-// The public client of others at the Retail API: its HTTP client is pointed at the platform, and nothing else of it is changed.
+// A public third-party client at the Retail API: only its HTTP client is replaced.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import * as library from '@adyen/api-library';
@@ -20,7 +20,7 @@ describe('the public client', () => {
   let client: library.TerminalCloudAPI;
   const asked: { status: number; path: string }[] = [];
 
-  /** What it posts to its own service goes to the terminal that the POIID names. */
+  /** Sends the client's request to the terminal that the POIID names. */
   async function request(endpoint: string, json: string): Promise<string> {
     const how = endpoint.endsWith('/async') ? 'async' : 'sync';
     const { POIID } = JSON.parse(json).SaleToPOIRequest.MessageHeader;

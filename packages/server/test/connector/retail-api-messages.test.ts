@@ -1,4 +1,5 @@
-// Messages to terminals over their time: late answers, tills that go away, processes that die, and 48 hours.
+// The lifetime of messages to terminals: late responses, disconnected tills, killed processes, and
+// 48 hours of retention.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -32,7 +33,7 @@ import { headerOf, paymentOf, requestOf } from './test-retail-api.ts';
 const hourMs = 3_600_000;
 const start = Date.UTC(2026, 2, 1, 12);
 
-/** A terminal in its place, as nobody else has it. */
+/** A unique terminal in a place. */
 const placeOf = () =>
   ({
     organizationId: randomUUID(),
@@ -57,7 +58,7 @@ describe('messages to terminals', () => {
   const masterKey = randomBytes(32);
 
   before(async () => {
-    // Its own: the clock of these tests would take away the messages of others.
+    // A separate database: the clock of these tests would expire the messages of other tests.
     database = openDatabase({ url: await testCopyUrl(), log });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
     store = createMessageStore({ database, clock, ids: systemIds, masterKey });
@@ -305,7 +306,7 @@ describe('messages to terminals', () => {
       assert.deepEqual([kept?.status, kept?.fault], ['Failed', 'timeout']);
       assert.equal(device?.isLeft, true);
       assert.equal(told.length, 1);
-      // Its late answer finds nobody: the till asks by TransactionStatus.
+      // No till waits for the late response; the till uses TransactionStatus.
       device?.say(answerTo(JSON.stringify(payment)));
       await exchange.settled();
       assert.equal((await found(serviceId))?.status, 'Failed');
@@ -351,7 +352,7 @@ describe('messages to terminals', () => {
       assert.deepEqual(device?.heard, []);
       assert.equal(released, 1, 'what was claimed is given back');
       assert.equal(await found(headerOf(payment)['ServiceID']), undefined, 'its ServiceID is good');
-      // Nor where another message of the same till opened the session.
+      // The same holds if another message of the till opened the session.
       onClaim = async () => {};
       const other = exchange.sync(callOf(paymentOf()));
       const heard = await heardOf();
@@ -367,7 +368,7 @@ describe('messages to terminals', () => {
       const pending: { settle(word?: 'device_offline'): void; waitSeconds: number | undefined }[] =
         [];
 
-      /** Joins what its till has under way, or opens it. */
+      /** Joins the open session of its till, or opens one. */
       async function join(message: Json, facts: { waitSeconds: number; signal?: AbortSignal }) {
         const before = asked;
         const { waitSeconds, ...rest } = facts;
@@ -437,7 +438,7 @@ describe('messages to terminals', () => {
     it('hear that what nobody answers could not be sent', async () => {
       make(60_000, {
         begin(message) {
-          // Lost in the moment before.
+          // The device disconnects immediately before the message is stored.
           device?.drop();
           return store.begin(message);
         },
@@ -455,7 +456,7 @@ describe('messages to terminals', () => {
       const paid = paymentOf();
       const paying = codeOf(exchange.sync(callOf(paid)));
       await heardOf();
-      // A terminal that is away: the claim of another till waits for it.
+      // The terminal is offline, and the claim of another till waits for it.
       onClaim = (signal) =>
         new Promise((_, reject) =>
           signal.addEventListener('abort', () => reject(new Fault('device_offline'))),

@@ -1,4 +1,4 @@
-// The Retail API from end to end: a point of sale that asks by HTTP, and a terminal at the connector.
+// The Retail API from end to end: a point of sale that uses HTTP, and a terminal at the connector.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -91,7 +91,7 @@ describe('the Retail API', () => {
   it('sends a message as it was written, and gives the answer as it came', async () => {
     const { tsn, connect } = await on.device();
     const line = await connect();
-    // As others write it: a number with its zeros, and a member that nobody knows.
+    // Other clients send numbers with trailing zeros and unknown members.
     const raw = JSON.stringify(paymentOf())
       .replace('12.5', '12.50')
       .replace('"SaleData"', '"X":1,"SaleData"');
@@ -216,7 +216,8 @@ describe('the Retail API', () => {
     const kept = await call('GET', `/devices/${tsn}/messages/${ServiceID}?wait=5`);
     assert.deepEqual([kept.body.status, kept.body.fault], ['Failed', 'device_disconnected']);
     assert.equal(body.retryable, false, 'its ServiceID is used up');
-    // The till repeats it while the terminal is away, and once it is back: money may have moved.
+    // The till repeats the message while the terminal is offline and after it is back; the first
+    // one may have moved money.
     const repeat = async (how: 'sync' | 'async') => (await send(tsn, how, payment)).body;
     const away = [await repeat('sync'), await repeat('async')];
     await connect();

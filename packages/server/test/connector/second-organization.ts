@@ -1,4 +1,4 @@
-// Another organisation beside the one of the connector's scene, with a terminal and an application of its own.
+// A second organisation in the connector's scene, with its own terminal and application.
 import { systemIds } from '../../src/platform/index.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';

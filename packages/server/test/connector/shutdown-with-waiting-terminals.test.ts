@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// A stop while tills wait for terminals: each is told at once, and nothing is sent any more.
+// A shutdown while tills wait for terminals: each till gets an error at once, and no message is
+// sent any more.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,10 +15,10 @@ import { type ServerProcess, serverProcess } from '../support/processes/server-p
 import { type Line, lineOf } from './test-connector.ts';
 import { paymentOf } from './test-retail-api.ts';
 
-/** How long a till may wait for a terminal that is away: the stop waits for none of that. */
+/** How long a till may wait for an offline terminal; the shutdown does not wait for it. */
 const waitSeconds = 30;
 
-/** A till that waits for the answer of a terminal, and one that waits for a terminal that is away. */
+/** One till waits for the response of a terminal, another waits for an offline terminal. */
 async function heldTerminals(server: ServerProcess, client: Client) {
   const { baseUrl, caFile, devices, applications, userDomainId } = await server.facts();
   const [here, away] = devices;
@@ -47,7 +48,7 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   const unanswered = send(here);
   await device.raw();
   const waiting = send(away);
-  // So that it waits by then; one that comes later hears the same.
+  // After this call the message is waiting; a later message gets the same error.
   await client.call('GET', `/retail/v1/devices/${away.tsn}/status`, { token });
   return {
     async demandEnds(): Promise<void> {

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The simulated terminal against a platform of its own: PINs, chips, reversals, over HTTPS and the connector.
+// The simulated terminal with its own platform: PINs, chips and reversals over HTTPS and the
+// connector.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -175,14 +176,15 @@ describe('the simulated terminal', () => {
       assert.equal(conditionOf(answer), condition, `${card} ${amount}: ${JSON.stringify(answer)}`);
     }
     started.terminal.setCard('mastercard');
-    // The demo's acquirer approves all or nothing: the till that takes a part is served all the same.
+    // The demo acquirer approves the whole amount, although the till accepts a partial approval.
     const partial = await post(pay(22, { PaymentData: { SplitPaymentFlag: true } }));
     assert.equal(conditionOf(partial), 'Success');
     await eventually('nothing is owed', () => {
       const { reversals, uploads } = started.terminal.pendingCounts();
       return reversals + uploads === 0;
     });
-    // Approved, captured at once, and not wanted: the money is back, by a refund where by no reversal.
+    // These sales were captured and then declined by the terminal; the money goes back by reversal
+    // or refund.
     for (const id of late) {
       await eventually('it is given back', async () => {
         const { state } = await transactionOf(id);

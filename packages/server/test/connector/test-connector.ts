@@ -1,4 +1,5 @@
-// The connector over real TLS and a real database: devices and points of sale that speak its protocol.
+// The connector over real TLS and a real database, with devices and points of sale that use its
+// protocol.
 import assert from 'node:assert/strict';
 import { connectorPaths, defined } from '@switchyard/contract';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
@@ -31,19 +32,19 @@ import { type Comparison, createComparison, watch } from './check-websocket-docu
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
 export type Json = Record<string, any>;
 
-/** A WebSocket with everything that it has heard, in order. */
+/** A WebSocket that records all messages in order. */
 export type Line = {
   readonly socket: WebSocket;
   send(message: Json | string | Buffer): void;
-  /** The next message that nobody has taken yet: JSON where it is an object, else as it came. */
+  /** The next unread message, parsed as JSON. */
   next(): Promise<Json>;
   raw(): Promise<{ data: Buffer; isBinary: boolean }>;
-  /** Until it is closed, with which code and reason. */
+  /** Waits for the close and returns its code and reason. */
   closed(): Promise<{ code: number; reason: string }>;
   close(code?: number): void;
 };
 
-/** What a refused handshake answers. */
+/** The response to a refused handshake. */
 export class Refused extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -63,26 +64,26 @@ export type ConnectorScene = DeviceScene & {
   readonly catalog: Catalog;
   readonly metrics: Metrics;
   readonly logged: string[];
-  /** Of all that goes over its connections with the AsyncAPI document. */
+  /** Compares all traffic of its connections with the AsyncAPI document. */
   readonly comparison: Comparison;
-  /** From here on handshakes are told to come back. */
+  /** From now on the connector refuses handshakes with a retry. */
   drain(): void;
   open(path: string, options?: ClientOptions & { token?: string; port?: number }): Promise<Line>;
-  /** A merchant, store and terminal where the service is active. */
+  /** Creates a merchant, a store and a terminal with the active service. */
   terminal(facts?: { family?: string; merchantId?: string }): Promise<Place>;
-  /** An application with the role of a point of sale; of the organisation, where nothing is said. */
+  /** An application with the role of a point of sale; default: of the organisation. */
   application(facts?: object): Promise<Client>;
   tokenOf(client: Client, userDomainId?: string): Promise<string>;
-  /** Registers and connects. */
+  /** Registers and connects a device. */
   connect(place: { tsn: string }, client: Client, shown?: Shown): Promise<Line>;
   register(
     message: Json | string,
     options?: ClientOptions & { port?: number },
   ): Promise<{ line: Line; answer: Json }>;
-  /** A control connection of a point of sale. */
+  /** Opens a control connection of a point of sale. */
   pos(token: string): Promise<Line>;
   ask(pos: Line, message: Json): Promise<Json>;
-  /** Claims and connects. */
+  /** Claims a terminal and connects to the session. */
   session(pos: Line, claim: Json): Promise<{ line: Line; claimed: Json }>;
   /** Activates the service at a place. */
   activate(place: Place): Promise<void>;
@@ -129,7 +130,7 @@ export function lineOf(socket: WebSocket): Line {
   return line;
 }
 
-/** A line whose messages and end are compared with the document. */
+/** A line whose messages and close are compared with the document. */
 export function comparedLine(comparison: Comparison, path: string, socket: WebSocket): Line {
   const line = lineOf(socket);
   const watching = watch(comparison, path, socket);
@@ -335,7 +336,7 @@ export async function openConnector(
   return opened;
 }
 
-/** The refusal that an opening meets. */
+/** The refusal of a handshake. */
 export async function refusal(opening: Promise<unknown>): Promise<Refused> {
   const error = await opening.then(
     () => assert.fail('it was let in'),

@@ -1,4 +1,5 @@
-// The Retail API over real sockets: a house of its own times, an organisation with terminals, and small devices that answer.
+// The Retail API over real sockets: a platform with short times, an organisation with terminals,
+// and small devices that respond.
 import { randomUUID } from 'node:crypto';
 import { connectorPaths } from '@switchyard/contract';
 import { type AnyMessage, answerTo, isMessage, readMessage, writeMessage } from '@switchyard/nexo';
@@ -17,12 +18,12 @@ export type RetailDevice = {
 };
 export type RetailScene = {
   readonly on: Scene;
-  /** Of an application of the whole organisation. */
+  /** The token of an application of the whole organisation. */
   readonly token: string;
   device(shop?: { merchantId: string }): Promise<RetailDevice>;
-  /** Takes the terminal of one place to another, whose own it takes the place of. */
+  /** Moves a terminal to the place of another terminal, which it replaces. */
   move(terminal: RetailDevice, to: RetailDevice): Promise<void>;
-  /** A token that is good for the terminals of one store. */
+  /** A token for the terminals of one store. */
   tillToken(place: { merchantId: string; storeId: string }): Promise<string>;
   close(): void;
 };
@@ -134,7 +135,7 @@ export async function retailScene(): Promise<RetailScene> {
 
 let services = 0;
 
-/** A request with a ServiceID that nobody used. */
+/** A request with an unused ServiceID. */
 export function requestOf(category: string, body: Json, header: Json = {}): Json {
   services += 1;
   return {
@@ -168,14 +169,14 @@ export const paymentOf = (header: Json = {}): Json =>
 
 export const headerOf = (message: Json): Json => message['SaleToPOIRequest'].MessageHeader;
 
-/** Reads the next request that came to a device. */
+/** Reads the next request that a device received. */
 export async function heardBy(line: Line): Promise<AnyMessage> {
   const reading = readMessage((await line.raw()).data);
   if (reading.kind !== 'Message') throw new Error(JSON.stringify(reading));
   return reading.message;
 }
 
-/** What a terminal answers a payment with: a masked number, which may stand in no log. */
+/** A payment response of a terminal, with a masked number that no log may contain. */
 export function paidOf(message: AnyMessage): string {
   if (!isMessage(message, 'Payment', 'Request')) throw new Error('no payment');
   const { SaleData, PaymentTransaction } = message.body;

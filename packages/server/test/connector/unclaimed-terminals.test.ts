@@ -1,4 +1,4 @@
-// In production the connector takes claimed terminals alone, and takes their claim codes.
+// In production the connector accepts only claimed terminals, and stores their claim codes.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,8 @@ describe('terminals at the connector, in production', () => {
       const scope = { organizationId: on.organizationId };
       const { terminalClaims } = on.provisioning;
       await terminalClaims.claimByCode(scope, place.physicalDeviceId, shownCode);
-      // The platform of this test names a data address of another port: it has registered the terminal.
+      // The data address of this test platform has another port, so "Connecting" shows a successful
+      // registration.
       await eventually('the registration', () => states.includes('Connecting'));
       assert.equal(codes.length, 1, 'a code does not change while a person reads it');
     } finally {

@@ -1,4 +1,4 @@
-// The WebSockets as the AsyncAPI document tells of them, beside those that there are.
+// Compares the WebSockets in the AsyncAPI document with the real ones.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
@@ -12,7 +12,7 @@ import {
 } from './check-websocket-document.ts';
 import { type Client, type ConnectorScene, type Json, openConnector } from './test-connector.ts';
 
-/** Everything that the document says of the WebSockets, as a comparison names it. */
+/** All operations and replies of the document, in the format of the comparison. */
 function everyExchange(): string[] {
   return Object.entries(documentOfTests.operations).flatMap(([name, { channel, reply }]) => {
     const { $ref } = channel;

@@ -17,7 +17,9 @@ const limitMs = 60_000;
 const preload = fileURLToPath(
   new URL('../support/processes/stepped-clock-preload.ts', import.meta.url),
 );
-/** The acquirer simulator sends no response to this amount, and loses the first reversals of this card. */
+/**
+ * The acquirer simulator does not answer this amount, and loses the first reversals of this card.
+ */
 const unanswered = {
   amount: 9091,
   instrument: { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } },

@@ -1,4 +1,5 @@
-// A platform under load while its PostgreSQL fails over to a standby, or is restored to an earlier moment.
+// A platform under load while its PostgreSQL fails over to a standby, or is restored to an earlier
+// time.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -23,7 +24,7 @@ const timeoutMs = faultSize({ small: 240_000, full: 900_000 });
 
 type Relay = { readonly url: string; target: PostgresServer; close(): Promise<void> };
 
-/** The address of the database, whichever server serves it. */
+/** A relay with a fixed database address; a test can change its target server. */
 async function relayTo(first: PostgresServer): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

@@ -20,7 +20,10 @@ const sellingAfterStepMs = 500;
 const limitMs = faultSize({ small: 360_000, full: 1_200_000 });
 const minuteMs = 60_000;
 const backMs = -60 * minuteMs;
-/** Shorter than the wait for the end of a sale: due times that were stored ahead stay ahead after the restart. */
+/**
+ * Shorter than the wait for the end of a sale, because due times that were stored ahead stay ahead
+ * after the restart.
+ */
 const forwardMs = minuteMs;
 const preload = fileURLToPath(
   new URL('../support/processes/stepped-clock-preload.ts', import.meta.url),

@@ -1,4 +1,5 @@
-// A database that dies, stands still or has no connection left: load is shed, nothing is half done, all goes on alone.
+// A database that is killed, is paused or has no free connection: the server refuses load, leaves
+// nothing half done, and recovers by itself.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
@@ -17,7 +18,7 @@ const limitMs = faultSize({ small: 120_000, full: 900_000 });
 
 describe('a database that fails', { concurrency: false }, () => {
   const next = random(seed);
-  /** Of all tests: the host adds them up. */
+  /** The sales of all tests, because the host totals include all of them. */
   const sales: Sale[] = [];
   let platform: FaultPlatform;
 
@@ -28,7 +29,7 @@ describe('a database that fails', { concurrency: false }, () => {
 
   after(() => platform.stop());
 
-  /** Tills that go on through all of it, and what must be true when they have ended. */
+  /** Runs tills during the fault, and asserts the results after they have ended. */
   async function under(name: string, fault: (answered: () => number) => Promise<void>) {
     const { server, host } = platform;
     const { client, token } = await platform.entrance();
@@ -49,7 +50,7 @@ describe('a database that fails', { concurrency: false }, () => {
     }
     for (const { answered: answer } of sales) {
       if (answer === undefined || answer.status === 200) continue;
-      // What lay in the standing database until its time was over has not been sent, and ends so.
+      // A sale that waited in the paused database until its deadline is not sent.
       if (answer.body.code === 'not_sent') continue;
       assert.equal(answer.status, 503, answer.text);
       assert.equal(answer.body.retryable, true, answer.text);
@@ -126,7 +127,7 @@ describe('a database that fails', { concurrency: false }, () => {
   );
 });
 
-/** A process and those that it started. */
+/** The ids of a process and its descendants. */
 function familyOf(pid: number): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -137,7 +138,8 @@ function familyOf(pid: number): number[] {
 
 function parentOf(pid: string): number {
   try {
-    // The name in brackets may hold anything, so the fields are counted behind it.
+    // The process name is in parentheses and may contain any text, so the fields are counted after
+    // it.
     const [, parent] =
       readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return Number(parent);
@@ -146,7 +148,7 @@ function parentOf(pid: string): number {
   }
 }
 
-/** One that has ended meanwhile needs none. */
+/** A process that has already ended needs no signal. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

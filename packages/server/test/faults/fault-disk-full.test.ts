@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// A disk that is full: load is shed, nothing is half written, and once there is room all goes on alone.
+// A full disk: the server refuses load, leaves nothing half written, and recovers by itself when
+// there is space.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { open, rm } from 'node:fs/promises';
@@ -18,8 +19,9 @@ const chunkBytes = 256 * 1024;
 type Way = { readonly begin: readonly string[]; readonly go: readonly string[] };
 
 /**
- * How to get a file system of one's own. Root has it in a namespace of mounts; anybody else is root in a
- * namespace of users of his own for it, and himself again in another one, since PostgreSQL refuses root.
+ * The commands that give a process its own file system. Root uses a mount namespace. Another user
+ * also becomes root in a user namespace, and then the original user again, because PostgreSQL
+ * refuses to run as root.
  */
 function wayToMount(): Way | undefined {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
@@ -38,7 +40,9 @@ function wayToMount(): Way | undefined {
 
 const way = wayToMount();
 
-/** A file system of a few megabytes for the database alone, which the process takes with it. */
+/**
+ * A file system of a few megabytes for the database only, in the mount namespace of the process.
+ */
 const onSmallDisk = (dataDir: string) => [
   ...(way?.begin ?? []),
   '/bin/sh',
@@ -47,14 +51,14 @@ const onSmallDisk = (dataDir: string) => [
   dataDir,
 ];
 
-/** Takes all the room there is, and gives it back. */
+/** Fills the disk with a file, and deletes the file again. */
 async function ballast(platform: FaultPlatform) {
   const path = `/proc/${platform.server.pid()}/root${join(platform.dataDir, 'postgres', 'ballast')}`;
   const file = await open(path, 'w');
   const chunk = Buffer.alloc(chunkBytes);
   let isFull = false;
   return {
-    /** Again and again: what the database gives back is taken, too. */
+    /** Writes until nothing fits, including space that the database has freed. */
     async fill(): Promise<void> {
       for (let size = chunk.length; size > 0; ) {
         try {

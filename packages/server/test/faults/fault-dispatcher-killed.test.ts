@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// A server that is killed between sending an event and writing it down: sent again, the same to the byte, and none is lost.
+// A server that is killed after it sent an event and before it stored the result: it sends the same
+// bytes again and loses no event.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { FeedItem } from '@switchyard/contract';
@@ -14,7 +15,7 @@ import { base, random } from './load-during-faults.ts';
 
 const size = faultSize({ small: { points: 2, kills: 2 }, full: { points: 8, kills: 25 } });
 const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
-/** A lease of the dead has to end before another process sends. */
+/** The lease of the killed process must end before another process sends. */
 const leaseMs = 40_000;
 
 describe('a dispatcher that is killed', { concurrency: false }, () => {
@@ -44,7 +45,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     await second.stop();
   });
 
-  /** Of the organisation: it reads the feed and has the endpoints. */
+  /** A token of the organisation, which reads the feed and owns the endpoints. */
   async function ours(client: Client): Promise<string> {
     const { userDomainId, applications } = await platform.server.facts();
     const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
@@ -64,7 +65,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
   }
 
   const checked = new Map<Receiver, number>();
-  /** A signature is good for five minutes: what came is looked at while the test goes on. */
+  /** A signature is valid for five minutes, so the test checks new deliveries as it runs. */
   function assertSigned(): void {
     for (const to of [first, second]) {
       const { length } = to.received;
@@ -74,7 +75,10 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     }
   }
 
-  /** Everything that is in the feed has come to both, signed, with its own bytes under its own identifier. */
+  /**
+   * Asserts that each receiver got every event of the feed, signed and with the same bytes for each
+   * id.
+   */
   async function assertAllCame(sales: ReadonlySet<string>): Promise<number> {
     const { client } = await platform.entrance();
     const token = await ours(client);
@@ -139,7 +143,8 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
       await assertAllCame(sales);
       const copies = ({ to, id }: (typeof sent)[number]) =>
         to.received.filter((one) => one.id === id);
-      // Each receiver gets it once more when the lease of the dead is over, and none is left for the next round.
+      // Each receiver gets the event again after the lease of the killed process has ended, before
+      // the next round starts.
       await eventually(
         'what was not written down came again',
         () => sent.every((one) => copies(one).length > 1),
@@ -157,7 +162,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     const { server } = platform;
     const sales = new Set<string>();
     for (let round = 0; round < size.kills; round += 1) {
-      // The second hangs now and then: it holds up neither the first nor what comes after the kill.
+      // The second receiver hangs sometimes; it delays neither the first receiver nor later events.
       second.answer((received, reply, request) => {
         if (next() < 0.7) accept(received, reply, request);
       });

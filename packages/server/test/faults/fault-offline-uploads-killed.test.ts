@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// Fault 10, and sales that await their confirmation, under kill -9: each offline sale once, each hole told, no money of the unheard.
+// Fault 10, and unconfirmed sales, under kill -9: each offline sale is stored once, each gap is
+// reported, no unconfirmed sale is kept.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -13,16 +14,16 @@ import { base, random } from './load-during-faults.ts';
 
 const kills = faultSize({ small: 2, full: 30 });
 const perRound = faultSize({ small: 12, full: 40 });
-/** Before the first byte, where the mark alone is durable, and behind it. */
+/** The process dies after it stored the intent, or after it sent the message. */
 const failPoints = faultSize({
   small: ['after-send'],
   full: ['after-intent', 'after-send'],
 });
 const limitMs = faultSize({ small: 240_000, full: 2_400_000 });
-/** A link sends in order, and waits at each message without an answer: many kills leave many. */
+/** A link sends in order and waits for each missing response, so many kills cause a long queue. */
 const endLimitMs = faultSize({ small: 60_000, full: 900_000 });
 const confirmWithinSeconds = 5;
-/** Told twice, answered late or never, hung up on, declined: and ordinary ones. */
+/** Duplicate, late and missing responses, a closed connection, a decline, and normal amounts. */
 const amounts = [2222, 3333, 4444, 9091, 9093, 9094, 9051] as const;
 
 type Body = Record<string, unknown>;
@@ -42,7 +43,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
 
   after(() => platform.stop());
 
-  /** A server that has too much to do is asked again, as a terminal does. */
+  /** Repeats the request while the server is overloaded, as a terminal does. */
   const sell = ({ client, token }: Entrance, body: Body) =>
     until(async () => {
       const answer = await client.call('POST', `${base}/process`, { token, body });
@@ -62,7 +63,8 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
       offlineTransaction: true,
       offlineData: {
         authorizedAt: new Date(Date.now() - 60_000 - sequence * 1000).toISOString(),
-        // Of its terminal: a sale that is alike in all of it is the same one, whichever device brings it.
+        // The code includes the terminal: the server treats sales with all equal data as one sale,
+        // from any device.
         authorizationCode: `${terminal}${String(sequence).padStart(5, '0')}`,
         terminalSequence: sequence,
         reason: 'ServerUnavailable',
@@ -70,13 +72,15 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
     });
   }
 
-  /** A sale keeps the identifier of its first upload: under any other it answers 409. */
+  /**
+   * The sale keeps the identifier of its first upload; an upload with another identifier gets 409.
+   */
   function assertUploaded({ status, body, text }: Answer): void {
     if (status === 409) assert.equal(body.code, 'offline_sale_already_uploaded', text);
     else assert.equal(status, 200, text);
   }
 
-  /** Now and then under another identifier, cut in the middle, or twice at once. */
+  /** Sometimes uploads with another identifier, a truncated body, or two requests at once. */
   async function upload(on: Entrance, { body }: OfflineSale): Promise<void> {
     const renamed = { ...body, clientTransactionId: randomUUID() };
     const sent = next() < 0.3 ? renamed : body;
@@ -100,7 +104,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
     sale.confirmed = await on.client.call('POST', path, { token: on.token });
   }
 
-  /** Whatever the server was killed in the middle of comes again in the next round. */
+  /** Ignores the connection loss by the kill; the next round repeats the work. */
   const untilKilled = (work: Promise<void>) =>
     work.catch((error: unknown) => {
       if (error instanceof assert.AssertionError) throw error;
@@ -156,7 +160,10 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
     }
   }
 
-  /** What was confirmed stands, what was not asked for to stand is gone, the rest is one of both. */
+  /**
+   * Asserts that confirmed sales are captured, unconfirmed sales are reversed, and sales with a
+   * lost confirmation are either.
+   */
   async function assertHeard(on: Entrance, sales: readonly Awaited[]): Promise<number> {
     let captured = 0;
     for (const { body, answered, confirmed, asked } of sales) {

@@ -1,4 +1,4 @@
-// A platform of its own under load, for tests that take something away from it: itself, its database, its disk.
+// A separate platform under load, for tests that kill it, its database or its disk.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,21 +14,21 @@ import { linkIsUp, tokenOf } from './load-during-faults.ts';
 export type FaultPlatform = {
   readonly server: ServerProcess;
   readonly host: AcquirerHost;
-  /** Where the platform keeps its data. */
+  /** The data directory of the platform. */
   readonly dataDir: string;
-  /** A client of the server that runs now, with a token, once the link is up. */
+  /** A client of the running server with a token, after the link is available. */
   entrance(): Promise<{ client: Client; token: string }>;
-  /** Where the embedded database can be reached at this moment. */
+  /** The current URL of the embedded database. */
   databaseUrl(): Promise<string>;
-  /** The process id of the embedded database at this moment. */
+  /** The current process id of the embedded database. */
   postmaster(): Promise<number>;
-  /** Our books, the replay of the events and the host's ledger are one. */
+  /** Asserts that ledger, replayed events and host ledger agree. */
   agree(): Promise<readonly Book[]>;
   stop(): Promise<void>;
 };
 
 export type FaultPlatformOptions = {
-  /** A database that is not the platform's own. */
+  /** The URL of an external database. */
   readonly databaseUrl?: string;
   readonly through?: (dataDir: string) => readonly string[];
   readonly settings?: Record<string, string>;
@@ -64,7 +64,10 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
     { through: options.through?.(dataDir) ?? [] },
   );
 
-  /** Lines of postmaster.pid: id, data, start, port, socket directory; as the server sees its files. */
+  /**
+   * The lines of postmaster.pid: id, data, start, port, socket directory, with paths as the server
+   * sees them.
+   */
   async function pidFile(): Promise<string[]> {
     const file = `/proc/${server.pid()}/root${join(dataDir, 'postgres', 'data', 'postmaster.pid')}`;
     return (await readFile(file, 'utf8').catch(() => '')).split('\n');
@@ -73,7 +76,7 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
   async function databaseUrl(): Promise<string> {
     if (options.databaseUrl !== undefined) return options.databaseUrl;
     const [, , , port = '', socketDir = ''] = await pidFile();
-    // What lies on a file system of the server alone is reached through its process.
+    // Files in the server's own mount namespace are accessible through its process.
     const from = options.through === undefined ? '' : `/proc/${server.pid()}/root`;
     const host = `${from}${socketDir}`;
     const query = new URLSearchParams({ host, port, user: 'switchyard' });

@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// kill -9 of a server whose sale was going another way: one acquirer at most has seen it, and nobody's money is held.
+// kill -9 of a server during the reroute of a sale: at most one acquirer has the sale, and no
+// amount stays held.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +27,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
   let platformKey: string;
   let link: Record<string, unknown>;
   let bank: HttpAcquirer | undefined;
-  /** Amounts that no other sale has, by which the ledgers find them. */
+  /** Each sale has a unique amount, by which the test finds it in the ledgers. */
   let amount = 60_000_000;
 
   async function asAcquirer(client: Client, method: string, path: string, body?: unknown) {
@@ -52,7 +53,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
       slowMs: 300,
     });
 
-  /** A bank in front of the host: its contract has a rule that fits every sale. */
+  /** Adds a bank before the host: its contract has a routing rule that matches every sale. */
   before(async () => {
     platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
     await platform.server.start();
@@ -70,7 +71,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
       httpJson,
     });
     platformKey = made.signingKeys.current.x;
-    // It comes back at the same one: nobody else may be given it meanwhile.
+    // The bank restarts at the same port, so no other server may get it.
     const [port = 0] = await freePorts(1);
     bank = await startBank(port);
     const { publicKey } = bank;
@@ -102,7 +103,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     await rm(ledgerDir, { recursive: true, force: true });
   });
 
-  /** The bank's and the host's: a sale that finds no second way never comes to the fail point. */
+  /** Waits for bank and host; without a second link the sale would not reach the fail point. */
   const linksAreUp = (client: Client) =>
     until(
       async () => {
@@ -115,7 +116,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
       60_000,
     );
 
-  /** The bank goes as the sale comes; the server dies at the fail point of its second way. */
+  /** Stops the bank before the sale; the server dies at the fail point of the reroute. */
   async function soldInto(failPoint: string, sale: Record<string, unknown>): Promise<Answer> {
     const { server } = platform;
     await server.stop();
@@ -125,7 +126,8 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     const port = bank?.port ?? 0;
     await bank?.stop();
     bank = undefined;
-    // By then the server has heard that its connections to the bank are gone: it makes a new one.
+    // These calls let the server notice its closed connections to the bank, so that it opens a new
+    // one.
     for (let turn = 0; turn < 3; turn += 1) {
       await client.call('GET', `${base}/technical/isAvailable`, { token });
     }
@@ -145,13 +147,14 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     return again.client.call('GET', path, { token: again.token });
   }
 
-  /** What each ledger has of sales of this amount. */
+  /** The sales with this amount in each ledger. */
   const seen = () => ({
     host: platform.host.ledger().originals.filter(({ approved }) => approved === amount),
     bank: bank?.ledger().originals.filter(({ approved }) => approved === amount) ?? [],
   });
 
-  // Before the second send nobody has it; behind that the host has, and gives it back.
+  // Before the second send no acquirer has the sale; after it the host has the sale and reverses
+  // it.
   for (const [failPoint, atHost] of [
     ['after-reroute', 0],
     ['after-send', 1],

@@ -1,4 +1,4 @@
-// A connection that is cut somewhere in the answer: whoever asks again gets the answer that was lost.
+// A connection that breaks during the response: a repeated request gets the lost response.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ const base = '/payment/v1/transactions';
 const rounds = faultSize({ small: 4, full: 60 });
 const atOnce = 8;
 
-/** Bytes of the answer that still come through, by the place where they end. */
+/** The number of response bytes that pass, by the position of the break. */
 const places: Readonly<Record<string, (next: () => number) => number>> = {
   'before the first byte': () => 0,
   'in the head of the first record': () => 3,
@@ -27,7 +27,7 @@ const places: Readonly<Record<string, (next: () => number) => number>> = {
 
 type Relay = { readonly port: number; cutAfter(bytes: number): void; close(): Promise<void> };
 
-/** Lets everything through until it is told to cut what comes back. */
+/** A relay that passes all bytes until the test limits the bytes of the response. */
 async function openRelay(to: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   let left = Number.POSITIVE_INFINITY;
@@ -68,7 +68,7 @@ async function openRelay(to: number): Promise<Relay> {
   };
 }
 
-/** Sends one request and reads until the connection is no more. */
+/** Sends one request and reads until the connection closes. */
 async function lose(on: Scene, path: string, body: unknown, bytes: number): Promise<string> {
   const { port } = new URL(on.settings.baseUrl);
   const relay = await openRelay(Number(port));
@@ -83,7 +83,7 @@ async function lose(on: Scene, path: string, body: unknown, bytes: number): Prom
     let isAsked = false;
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
-      // An answer that came whole is not waited for any longer.
+      // Closes the connection after a complete response.
       if (isAsked && isWhole(text)) socket.destroy();
     });
     await new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ async function lose(on: Scene, path: string, body: unknown, bytes: number): Prom
     });
     const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     socket.on('error', () => {});
-    // What the server says of its own accord behind the handshake has come by the first answer.
+    // This request first reads the TLS messages that the server sends after the handshake.
     socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
     await new Promise((resolve) => socket.once('data', resolve));
     text = '';
@@ -114,7 +114,7 @@ async function lose(on: Scene, path: string, body: unknown, bytes: number): Prom
   }
 }
 
-/** Whether an answer came whole: then nothing was lost. */
+/** Whether the response is complete, so that nothing was lost. */
 function isWhole(text: string): boolean {
   const [head = '', body] = text.split('\r\n\r\n');
   const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);

@@ -1,4 +1,5 @@
-// kill -9 under load: what was acknowledged is there once, what was not answered ends, captures of all go on.
+// kill -9 under load: acknowledged sales are stored once, unanswered sales end, batch captures
+// continue.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { testCopyUrl } from '../support/database/test-database.ts';
@@ -9,9 +10,9 @@ import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { assertNothingLost, base, random, type Sale, settled, till } from './load-during-faults.ts';
 
-/** The specification asks for thirty at least. */
+/** The specification requires at least thirty. */
 const kills = faultSize({ small: 30, full: 90 });
-/** Each ends a server, too. */
+/** Each fail point also ends a server process. */
 const failPoints = faultSize({ small: 1, full: 5 });
 const batchKills = faultSize({ small: 6, full: 25 });
 const batchSales = faultSize({ small: 600, full: 10_000 });
@@ -54,7 +55,7 @@ describe('a server that is killed', { concurrency: false }, () => {
     tell(`after ${kills} kills ${JSON.stringify(counts)}`);
   });
 
-  /** A sale that ends its server, and what has become of it under the next one. */
+  /** Sends a sale that kills its server, and returns the sale after the restart. */
   async function soldInto(failPoint: string, amount: number): Promise<Record<string, unknown>> {
     const { server } = platform;
     await server.stop();
@@ -80,14 +81,14 @@ describe('a server that is killed', { concurrency: false }, () => {
       timeout: limitMs,
     }, async () => {
       for (let round = 0; round < failPoints; round += 1) {
-        // An amount that no other sale has, by which the host's entry is found.
+        // A unique amount, by which the test finds the sale at the host.
         unlikeOthers += 10_000;
         const now = await soldInto(failPoint, unlikeOthers);
         assert.deepEqual([now['state'], now['capturedAmount']], ['Reversed', 0]);
         const found = platform.host
           .ledger()
           .originals.filter(({ approved }) => approved === unlikeOthers);
-        // Before it was sent there is nothing to find; behind that there is a sale taken back.
+        // Before the send the host has no entry; after it the entry is reversed.
         assert.equal(found.length, failPoint === 'after-intent' ? 0 : 1);
         for (const { held, captured } of found) assert.deepEqual([held, captured], [0, 0]);
       }
@@ -95,7 +96,7 @@ describe('a server that is killed', { concurrency: false }, () => {
     });
   }
 
-  /** Sales that are held and not captured, each by its identifier. */
+  /** The ids of authorised sales that are not captured. */
   async function heldSales(): Promise<Set<string>> {
     const { client, token } = await platform.entrance();
     const held = new Set<string>();
@@ -109,7 +110,7 @@ describe('a server that is killed', { concurrency: false }, () => {
           captureMode: 'Deferred',
         });
         const sold = await client.call('POST', `${base}/process`, { token, body });
-        // Where the machine stood still for as long as the host is waited for, it is reversed: another one.
+        // On a slow machine the sale may time out and be reversed; then the test sends another one.
         if (sold.body.state === 'Authorized') held.add(sold.body.transactionId);
         else {
           assert.equal(sold.body.state, 'Reversing', sold.text);
@@ -132,7 +133,7 @@ describe('a server that is killed', { concurrency: false }, () => {
     let succeeded = 0;
     for (let round = 0; round <= batchKills; round += 1) {
       const { client, token } = await platform.entrance();
-      // Two at once, again after each start: they are the same batch.
+      // Two concurrent requests after each restart return the same batch.
       const [one, other] = await Promise.all(
         [1, 2].map(() => client.call('POST', `${base}/captureall`, { token, body: ask })),
       );

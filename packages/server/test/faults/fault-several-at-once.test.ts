@@ -1,4 +1,5 @@
-// Everybody at once: the same sale from fifty tills, and captures, cancels and refunds that race each other.
+// Concurrent requests: the same sale from fifty tills, and captures, cancels and refunds on one
+// sale.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -13,14 +14,14 @@ const base = '/payment/v1/transactions';
 const twins = 50;
 const rounds = faultSize({ small: 3, full: 60 });
 const racers = 60;
-/** Slow answers, lost ones and declines are among the amounts of a race. */
+/** These amounts include slow responses, lost responses and declines. */
 const amounts = [100, 700, 2500, 6000, 9051, 9091, 9098];
 const verbs = ['capture', 'capture', 'cancel', 'refund', 'refund', 'refundbyweb'] as const;
 
 const ask = (on: Scene, path: string, body: unknown): Promise<Answer> =>
   on.client.call('POST', base + path, { token: on.shop.token, body });
 
-/** How often the host was asked for a sale of this merchant. */
+/** The number of sales of this merchant that the host received. */
 const atHost = (on: Scene): number =>
   on.host.ledger().originals.filter(({ merchant }) => merchant === on.shop.merchantNumber).length;
 
@@ -77,7 +78,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
       assert.equal(own.length, 1);
     };
     for (let round = 0; round < rounds; round += 1) {
-      // All of it, a slow answer, and a decline.
+      // The whole amount, a slow response, and a decline.
       await shared(pick(verbs), pick([10_000, 9098, 9051]));
     }
     for (const { operations } of await assertAgreement(on)) assert.equal(operations.length, 1);
@@ -103,7 +104,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
         };
         return [verb, members] as const;
       });
-      // Each of them twice, under one identifier.
+      // Sends each operation twice with the same identifier.
       const answers = await Promise.all(
         [...entries, ...entries].map(([verb, members]) =>
           ask(on, `/${sold.body.transactionId}/${verb}`, members),
@@ -122,7 +123,8 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
           assert.match(outcome, new RegExp(`${limits.source}|${states.source}`), text);
         }
       }
-      // Whose twin came while there was no room for it yet: the identifier stands for what was done since.
+      // A duplicate may be refused for its amount before its twin succeeds; a later replay returns
+      // the result of the twin.
       for (const [verb, members] of entries) {
         const operationId = done.get(members.clientOperationId);
         if (operationId === undefined) continue;

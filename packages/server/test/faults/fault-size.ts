@@ -1,6 +1,6 @@
-// How much the fault tests do: a little in `npm test`, all of it by `npm run faults`; and by which seed.
+// The size of the fault tests: small in `npm test`, full in `npm run faults`; and the random seed.
 
-/** What decides every random choice of a run; `TEST_SEED` runs it again. */
+/** The seed of all random choices in a run; `TEST_SEED` repeats a run. */
 export const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 
 const isFull = process.env['TEST_FAULTS'] === 'full';
@@ -10,7 +10,7 @@ export function faultSize<Size>({ small, full }: { small: Size; full: Size }): S
   return isFull ? full : small;
 }
 
-/** What a run did, for whoever reads its output. */
+/** Prints the result of a run. */
 export function tell(line: string): void {
   process.stdout.write(`  ${line} (seed ${seed})\n`);
 }

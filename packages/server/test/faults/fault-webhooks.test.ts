@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// Receivers that fail in every way there is: each event arrives at last, with one identifier and the same bytes, and nobody else waits.
+// Receivers with every kind of fault: each event arrives in the end with one identifier and the
+// same bytes, and other receivers do not wait.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -41,7 +42,7 @@ async function room(...from: Parameters<typeof webhookRoom>): Promise<WebhookRoo
   return made;
 }
 
-/** Goes on as the machine's does, and further when the test says so. */
+/** A clock that runs as the system clock, and moves forward when the test advances it. */
 function leapingClock() {
   let ahead = 0;
   return {
@@ -52,7 +53,7 @@ function leapingClock() {
   };
 }
 
-/** One identifier has one body, however often it came. */
+/** Asserts that all deliveries with one identifier have the same body. */
 function assertSameBytes({ received }: Receiver): Map<string, number> {
   const bodies = new Map<string, string>();
   const times = new Map<string, number>();
@@ -64,7 +65,10 @@ function assertSameBytes({ received }: Receiver): Map<string, number> {
   return times;
 }
 
-/** Nothing is sent that the log does not tell: again only where a busy machine made it late. */
+/**
+ * Asserts that the log contains every attempt; only an attempt that timed out may be missing at the
+ * receiver.
+ */
 async function assertNoMoreThanLogged(
   { database }: WebhookRoom,
   endpointId: string,
@@ -79,7 +83,7 @@ async function assertNoMoreThanLogged(
   );
   const { tries, late } = row ?? { tries: 0, late: 0 };
   const told = `${received.length} came, ${tries} are logged, ${late} of them out of time`;
-  // Only a call that ran out of time may never have come.
+  // Only an attempt that timed out may not have arrived.
   assert.ok(received.length <= tries && received.length >= tries - late, told);
 }
 
@@ -90,7 +94,7 @@ const drip: Answering = (_received, reply) => {
   const timer = setInterval(() => reply.write('.'), 20);
   reply.on('close', () => clearInterval(timer));
 };
-/** Not even the status comes to its end. */
+/** The response status never completes. */
 const headerDrip: Answering = (_received, reply, request) => {
   const text = 'HTTP/1.1 200 OK\r\nx-slow: ';
   let at = 0;
@@ -291,7 +295,8 @@ describe('an endpoint that must not be called', () => {
     await on.happen(3);
     await eventually('the others get what follows', () => assertSameBytes(good).size === 5);
     assert.equal(gone.received.length, 1);
-    // Enabled again: what was planned comes by itself, and what was not by a replay.
+    // After the endpoint is enabled again, scheduled deliveries arrive by themselves and missed
+    // ones by a replay.
     gone.answer(accept);
     await on.endpoints.replace(on.by, endpointId, { url: gone.url, eventTypes: ['transaction.*'] });
     await eventually('the first one comes again', () => gone.received.length === 2);
@@ -306,7 +311,7 @@ describe('an endpoint that must not be called', () => {
 });
 
 test('an endpoint is replayed to once at a time, and again once that has come to its end', async () => {
-  // Nobody works off the steps yet.
+  // No process runs the replay job yet.
   const on = keep(await webhookRoom());
   const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
   const begin = (span: WebhookReplay = {}) => on.replays.begin(on, endpointId, span);
@@ -367,9 +372,9 @@ describe('the schedule', () => {
       stamps.toSorted((one, two) => one - two),
     );
     assert.equal(new Set(stamps).size, 10, 'each try has a time of its own');
-    // A burst disables nobody, nor do ten tries of one event within the five days.
+    // Neither a burst nor ten attempts within five days disable the endpoint.
     assert.equal((await on.endpoints.get(on, endpointId)).view.status, 'Enabled');
-    // By a replay from the last acknowledged event it comes back.
+    // A replay from the last acknowledged event delivers it again.
     bad.answer(accept);
     await on.replays.begin(on, endpointId, {});
     await eventually('it is delivered', async () => (await attempts())?.status === 'Delivered');
@@ -419,7 +424,7 @@ describe('many receivers, each with faults that come and go', () => {
   test('all get every event at last, the good ones at once, over two processes', async () => {
     const size = faultSize({ small: { events: 60, rounds: 3 }, full: { events: 400, rounds: 20 } });
     const chance = randomFrom(seed);
-    // Longer than a busy machine holds up a receiver that is well.
+    // Longer than a busy machine delays a working receiver.
     const times = { timeoutMs: 2_000, leaseMs: 15_000 };
     const first = await room({ times });
     const second = keep(await webhookRoom({ on: first.url, times }));

@@ -1,4 +1,4 @@
-// The check of the fault tests is itself held to what it must see: a sale that became another than it was answered.
+// Tests the check of the fault tests: it detects a sale whose state differs from its response.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Answer, Client } from '../support/https-client.ts';
@@ -18,7 +18,7 @@ const told = (state: string): Sale => {
 };
 const untold: Sale = { clientId: 'c1' };
 
-/** A platform that has one sale, and says this of it. */
+/** Runs the check against a platform with one sale in this state. */
 function ends(sale: Sale, state: string, capturedAmount: number, mayFail = false) {
   const answeredState = sale.answered?.body.state ?? state;
   const now = { transactionId, state, answeredState, capturedAmount, operations: [] };

@@ -1,4 +1,4 @@
-// Tills that sell and refund until their server is gone, and what must be true of it afterwards.
+// Tills that sell and refund until their server is killed, and the assertions about the result.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { faultSize } from './fault-size.ts';
 
 export const base = '/payment/v1/transactions';
 
-/** A small generator with a seed, so that a failure can be run again. */
+/** A small generator with a seed, so that a failure can be repeated. */
 export function random(seed: number): () => number {
   let state = seed + 1;
   return () => {
@@ -42,27 +42,29 @@ type Till = {
   token: string;
   sales: Sale[];
   next: () => number;
-  /** Now and then a sale that the host does not answer, of a card whose reversals it loses. */
+  /** Sometimes sends a sale that the host does not answer, with a card whose reversals it loses. */
   fails?: boolean;
-  /** Goes on through errors until this says no; else it stops at the first lost connection. */
+  /**
+   * Continues after errors until this returns false; default: stops at the first lost connection.
+   */
   goOn?: () => boolean;
 };
 
-/** By the simulator's published table. */
+/** Values of the simulator's published table. */
 const unanswered = {
   amount: 9091,
   instrument: { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } },
 };
 const oneUnansweredIn = 40;
-/** A till that is told to come again later does not do so at once. */
+/** A till waits before it repeats a request that was refused for overload. */
 const busyPauseMs = 50;
 /**
- * A link sends in order, and waits seconds at each message that the host loses: many kills leave many. A
- * repetition that five processes died over comes a minute after the lease of the last one.
+ * A link sends in order and waits seconds for each missing response, so many kills cause a long
+ * queue. A retry that five processes died over runs a minute after the last lease.
  */
 const endLimitMs = faultSize({ small: 100_000, full: 600_000 });
 
-/** Sells, and now and then refunds. */
+/** Sends sales, and sometimes refunds. */
 export async function till(of: Till): Promise<void> {
   const { server, client, token, sales, next, goOn, fails = false } = of;
   const { devices } = await server.facts();
@@ -93,7 +95,7 @@ export async function till(of: Till): Promise<void> {
   } while (goOn === undefined || goOn());
 }
 
-/** A sale once nothing about it is under way any more; `Unknown` where it was never stored. */
+/** The sale when no work on it is in progress; `Unknown` if the server never stored it. */
 export async function settled(client: Client, token: string, sale: Pick<Sale, 'clientId'>) {
   let last = '';
   const look = async () => {
@@ -109,7 +111,7 @@ export async function settled(client: Client, token: string, sale: Pick<Sale, 'c
   });
 }
 
-/** What was taken stays taken, and what was not is not: the ends of a sale by the state it was answered with. */
+/** The allowed final states of a sale, by the state in its response. */
 const endsOf: Readonly<Record<string, readonly string[]>> = {
   Captured: ['Captured', 'PartiallyRefunded'],
   Declined: ['Declined'],
@@ -117,18 +119,21 @@ const endsOf: Readonly<Record<string, readonly string[]>> = {
   Reversing: ['Reversed'],
   Reversed: ['Reversed'],
 };
-/** Nobody was told of it: taken whole, taken back, or never stored. */
+/** The final states of a sale without a response: captured, reversed, or never stored. */
 const untoldEnds = ['Captured', 'Reversed', 'Unknown'];
 
 type Ends = {
   client: Client;
   token: string;
   sales: readonly Sale[];
-  /** A sale that waits for its database until its time is over is not sent, and ends so. */
+  /** A sale that waits for the database until its deadline is not sent and fails. */
   mayFail?: boolean;
 };
 
-/** Every acknowledged sale is there once and as it was answered, and every other one has ended. */
+/**
+ * Asserts that each acknowledged sale is stored once as acknowledged, and that all others have
+ * ended.
+ */
 export async function assertEnds({ client, token, sales, mayFail = false }: Ends) {
   const counts: Record<string, number> = {};
   const sums = { captured: 0, refunded: 0 };
@@ -155,7 +160,7 @@ export async function assertEnds({ client, token, sales, mayFail = false }: Ends
   return { counts, ...sums };
 }
 
-/** As every sale has ended, so are the totals of the host. */
+/** Asserts that the totals of the host equal the sums of all sales. */
 export async function assertNothingLost(of: Ends & { host: AcquirerHost }) {
   const { counts, captured, refunded } = await assertEnds(of);
   const { totals } = of.host.ledger();

@@ -1,4 +1,5 @@
-// An organisation acts in one below it by ?organizationId=, in every room that arranges a house and in no other.
+// An organisation acts in a sub-organisation by ?organizationId=, only in the modules that support
+// it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -312,7 +313,8 @@ describe('acting in an organisation below', () => {
       return Number(/r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
     };
     const merchants = '/provisioning/v2/merchants';
-    // Between two calls the window may turn and all be left again; counters of their own would never go down.
+    // Retries, because a new rate limit window may begin between two calls. With separate counters
+    // the value would never go down.
     await eventually('the second call finds less than the first', async () => {
       const first = await left(merchants);
       return (await left(`${merchants}${below.at}`)) < first;

@@ -1,4 +1,5 @@
-// Applications with rights to payments: a caller without um.write registers them, a user manager approves them.
+// Applications with payment permissions: a caller without um.write registers them, a user manager
+// approves them.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined, type GroupName } from '@switchyard/contract';

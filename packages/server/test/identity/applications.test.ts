@@ -1,4 +1,4 @@
-// The chapter on applications, over TLS: registered, listed, changed, given new secrets, removed.
+// Chapter "Applications" over TLS: register, list, change, rotate secrets, remove.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -32,7 +32,7 @@ describe('applications', () => {
     return answer;
   }
 
-  /** Whether a token of this application is good for anything. */
+  /** Whether the server accepts a token of this application. */
   async function isGood(token: string): Promise<boolean> {
     const { status } = await on.client.call('GET', '/provisioning/v2/merchants', { token });
     return status !== 401;

@@ -1,4 +1,4 @@
-// The files of client certificates: whose they are, what is wrong with them, and what a renewal changes.
+// The files of client certificates: their owners, their faults, and the effect of a renewal.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The terminal simulation of the demo, over TLS: from a merchant's user to a sale of one of his devices.
+// The terminal simulation of the demo over TLS: from a merchant's user to a sale of the user's
+// device.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -52,7 +53,7 @@ describe('a custom token', () => {
     return post(path, form, token === undefined ? {} : { authorization: `Bearer ${token}` });
   }
 
-  /** Hardware for the first place of a shop. */
+  /** Links hardware to the first place of a shop. */
   async function plugIn(shop: Shop): Promise<Terminal> {
     const { provisioning } = on.house;
     const scope = { organizationId: on.organizationId };

@@ -1,4 +1,4 @@
-// Independent client libraries against the whole platform over TLS, each by its own idea of OpenID Connect.
+// Independent OpenID Connect client libraries against the whole platform over TLS.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
@@ -23,7 +23,7 @@ import {
 import { type TestHouse, testHouse } from '../support/test-platform.ts';
 import { openShop, type Shop } from './keycloak-connect-app.ts';
 
-/** The libraries spell out the part of `fetch` that they use. */
+/** The libraries declare the part of `fetch` that they use. */
 type Fetch = (address: string, options: object) => Promise<Response>;
 
 const redirectUri = 'https://shop.example/callback';
@@ -244,7 +244,10 @@ describe('an independent client', () => {
     );
   });
 
-  /** The library asks by the agent of the process, which has to trust the house meanwhile. */
+  /**
+   * The library uses the global agent of the process, which temporarily trusts the platform's
+   * authority.
+   */
   async function trusting(work: () => Promise<void>): Promise<void> {
     const { ca } = globalAgent.options;
     globalAgent.options.ca = house.ca;
@@ -333,7 +336,7 @@ describe('an independent client', () => {
         (direct.access_token as unknown as { token: string }).token,
       );
       assert.equal(info.sub, userId);
-      // It knows RS256 alone, which is why the tokens of people have that.
+      // The library supports only RS256, so user tokens are signed with RS256.
       await assert.rejects(manager.obtainFromClientCredentials(), /public key signature/);
     }));
 

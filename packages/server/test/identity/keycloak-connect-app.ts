@@ -1,4 +1,5 @@
-// A shop on its own port that keycloak-connect protects: what such a library needs of Express, and no more.
+// A small shop application protected by keycloak-connect, with the minimum of Express that the
+// library needs.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type Keycloak from 'keycloak-connect';
@@ -10,7 +11,7 @@ type Step = (request: ShopRequest, response: ShopResponse, next: () => void) => 
 
 export type Shop = {
   readonly address: string;
-  /** What the shop knows of the signed-in user of the last visit to `/private`. */
+  /** The data of the signed-in user at the last visit to `/private`. */
   readonly greeted: Record<string, unknown>[];
   /** Protects `/private`. */
   protectWith(keycloak: Keycloak.Keycloak): void;
@@ -37,7 +38,7 @@ function dress(request: ShopRequest, response: ShopResponse, session: Session): 
 }
 
 export async function openShop(): Promise<Shop> {
-  // One visitor at a time: the session is the shop's.
+  // The application has one session, so it serves one visitor at a time.
   const session: Session = { id: 'the only one' };
   const greeted: Record<string, unknown>[] = [];
   let steps: Step[] = [];

@@ -1,4 +1,5 @@
-// The developers of a merchant: webhooks, events, request log and applications of their merchant, and of no other.
+// Developers of a merchant: they see webhooks, events, request log and applications of their own
+// merchant only.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The chapter on onboarding, over TLS: signed up, approved by the operator, activated by the mailed link.
+// Chapter "Onboarding" over TLS: sign-up, approval by the operator, activation by the mailed link.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -59,7 +59,7 @@ describe('onboarding', () => {
   const read = async (signUpId: string) =>
     (await call('GET', `/sign-ups/${signUpId}`, { token: operator })).body;
 
-  /** The mail with a link, unless another one is asked for. */
+  /** Waits for a mail to the address, by default a mail with a link. */
   function mailTo(address: string, holds = /\/links\//): Promise<string> {
     const directory = join(on.settings.dataDir, 'mail');
     return until(async () => {
@@ -265,7 +265,8 @@ describe('onboarding', () => {
     const database = await testDatabase();
     const rows = await database.query('SELECT 1 FROM sign_ups WHERE email = $1', [email]);
     assert.equal(rows.length, 3);
-    // A decision, another suffix and other letter cases change nothing within a day; all at once neither.
+    // A decision, a plus suffix, letter case and concurrent requests do not raise the limit within
+    // a day.
     await database.query(`UPDATE sign_ups SET status = 'Rejected' WHERE email = $1`, [email]);
     const suffixed = email.toUpperCase().replace('@', '+x@');
     const send = (address: string) =>

@@ -1,4 +1,5 @@
-// Everybody whom the published table knows: a person of each group, an application of each role, a device.
+// All callers of the published permission table: a user of each group, an application of each role,
+// a device.
 import assert from 'node:assert/strict';
 import {
   type GroupName,
@@ -16,12 +17,12 @@ import type { Tenant } from './permission-matrix-organizations.ts';
 export type MatrixCaller = {
   readonly name: string;
   readonly level: 'tenant' | 'merchant';
-  /** What the table grants, and nothing that was read from the token. */
+  /** The permissions of the published table, not those of the token. */
   readonly granted: ReadonlySet<Permission>;
   readonly isDevice: boolean;
-  /** Belongs to an organisation below the one that the others belong to. */
+  /** The caller belongs to an organisation below the organisation of the other callers. */
   readonly isBelow?: boolean;
-  /** The members of a payment that the token decides. */
+  /** The members of a payment that the token determines. */
   readonly fixed: ReadonlySet<string>;
   readonly token: string;
 };
@@ -46,7 +47,7 @@ async function publicClient({ house, organizationId, realm }: Scene): Promise<st
   return clientId;
 }
 
-/** A person signs in as people do, so that the token is one of a user. */
+/** Signs in as a user, so that the server issues a user token. */
 async function personOf(on: Scene, group: GroupName, clientId: string): Promise<MatrixCaller> {
   const isOfMerchant = groupLevels[group] === 'merchant';
   const { house, organizationId, realm, shop, client } = on;
@@ -92,7 +93,7 @@ async function merchantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
   return { name, level: 'merchant', granted, isDevice: false, fixed, token };
 }
 
-/** As the device port would sign it for the first till of the shop. */
+/** A token as the device listener signs it, for the first till of the shop. */
 async function device(on: Scene): Promise<MatrixCaller> {
   const { storeId, deviceIds } = on.shop;
   const permissions = [...rolePermissions.Device];
@@ -102,7 +103,7 @@ async function device(on: Scene): Promise<MatrixCaller> {
   return { name: 'a device', level: 'merchant', granted, isDevice: true, fixed, token };
 }
 
-/** Its own organisation has another above it, which it can neither see nor change. */
+/** Its parent organisation is neither visible to it nor changeable by it. */
 async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> {
   const { organizationId = '', userDomainId = '' } = below;
   const role = 'AcquirerAdministrator';

@@ -1,4 +1,4 @@
-// Two organisations with one thing of every kind, for the permission matrix: whose a thing is decides the answer.
+// Two organisations with one object of every kind for the permission matrix, which tests by owner.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemIds } from '../../src/platform/index.ts';
@@ -9,17 +9,17 @@ import { makeRequest } from '../support/provisioning/test-devices.ts';
 import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
 import { createPerson } from '../support/test-users.ts';
 
-/** Identifiers, by the name of the path parameter or body member that takes them. */
+/** Identifiers, by the name of the path parameter or body member. */
 export type Things = Readonly<Record<string, string>>;
 
 export type Tenant = {
   readonly on: Scene;
-  /** Of every level: what an organisation and its merchants share. */
+  /** Objects of all levels: an organisation shares them with its merchants. */
   readonly shared: Things;
   readonly organization: Things;
   readonly shop: Things;
   readonly neighbour: Things;
-  /** Of an organisation below this one, which has a user domain of its own. */
+  /** Objects of an organisation below this one, which has its own user domain. */
   readonly below: Things;
 };
 
@@ -30,7 +30,7 @@ const declaration = {
   parameterSchema: { type: 'object', properties: { greeting: { type: 'string' } } },
 };
 
-/** Ends the test where the platform does not make what is asked for. */
+/** Creates an object and asserts success. */
 async function made(on: Scene, path: string, body: unknown, token = on.acquirerToken) {
   const answer = await on.client.call('POST', path, { token, body });
   assert.ok(answer.status < 300, `${path}: ${answer.text}`);
@@ -57,7 +57,7 @@ async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promi
   const [deviceId = ''] = deviceIds;
   const sale = keyedSale({ captureMode: 'Deferred', storeId, deviceId });
   const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
-  // Its first operation, for what names one by its number.
+  // The first operation, for routes with an operation number.
   await made(on, `/payment/v1/transactions/${transactionId}/capture`, { amount: 1 }, token);
   const selection = { storeId, currency: 'JPY' };
   const all = await made(on, '/payment/v1/transactions/captureall', selection, token);
@@ -67,7 +67,7 @@ async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promi
   return { transactionId, batchId, approvalCodeId, deviceId, logicalDeviceId: deviceId };
 }
 
-/** Of a provider that has no server, so that it stays as it is. */
+/** Its provider has no server, so the payment does not change. */
 async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
   const qrTransactionId = systemIds.uuid();
   const { merchantId, storeId, deviceIds } = shop;
@@ -94,7 +94,7 @@ async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Th
   return { qrTransactionId };
 }
 
-/** Of a day that no payment of the run belongs to. */
+/** A settlement of a day without other payments. */
 async function settlementOf(on: Scene, { merchantId }: Shop): Promise<Things> {
   const key = { day: '2020-03-01', acquirerLinkId: on.linkId, merchantId, currency: 'EUR' };
   const database = await testDatabase();
@@ -141,7 +141,7 @@ function whereOf({ house, organizationId, realm }: Scene) {
   return { identity: house.identity, organizationId, userDomainId: realm };
 }
 
-/** So that it has a version. */
+/** Submits a configuration, so that it has a version. */
 async function configure(on: Scene, level: string, entityId: string, serviceId: string) {
   const path = `/configuration/v1/${level}/${entityId}/services/${serviceId}`;
   await made(on, path, { values: { greeting: 'Hello' } });
@@ -183,7 +183,7 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
 async function signUpId(): Promise<string> {
   const id = randomUUID();
   const database = await testDatabase();
-  // Decided already: whoever may decide hears so, and nothing is made.
+  // The sign-up is already approved, so another decision gets an error and creates nothing.
   await database.query(
     `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
        family_name, country, status, version, created_at, updated_at, recipient)
@@ -193,7 +193,7 @@ async function signUpId(): Promise<string> {
   return id;
 }
 
-/** Settled already: the same decision again changes nothing. */
+/** The conflict is already settled, so the same decision changes nothing. */
 async function conflictId(): Promise<string> {
   const id = randomUUID();
   const database = await testDatabase();
@@ -210,7 +210,7 @@ async function conflictId(): Promise<string> {
   return id;
 }
 
-/** Of an import everybody sees his own alone. */
+/** A caller sees only its own imports. */
 async function bulkOf(on: Scene): Promise<string> {
   const bulkId = `import-${randomUUID()}`;
   const answer = await on.client.call('POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
@@ -222,8 +222,7 @@ async function bulkOf(on: Scene): Promise<string> {
   return bulkId;
 }
 
-/** Made by the platform alone, once captures wait for one. */
-/** An export that runs: there again for whoever deletes it next. */
+/** A running export; the test restores it before each deletion. */
 export async function putExportBack({ organizationId }: Scene, exportId: string): Promise<void> {
   await (await testDatabase()).query(
     `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
@@ -236,7 +235,7 @@ export async function putExportBack({ organizationId }: Scene, exportId: string)
   );
 }
 
-/** An export, and a reconciliation with something to decide. */
+/** An export, and a reconciliation with an open item. */
 async function reportsOf(on: Scene) {
   const { organizationId, linkId } = on;
   const database = await testDatabase();
@@ -257,6 +256,7 @@ async function reportsOf(on: Scene) {
   return { exportId, reconciliationId, number: '1' };
 }
 
+/** The platform creates a clearing file only when captures wait for one, so the test inserts it. */
 async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string> {
   const id = randomUUID();
   const database = await testDatabase();
@@ -269,7 +269,7 @@ async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string
   return id;
 }
 
-/** Nobody listens there, which is told at once. */
+/** No server listens at the endpoint, so a delivery fails at once. */
 async function webhooksOf(on: Scene, token = on.acquirerToken): Promise<Things> {
   const input = { url: 'http://127.0.0.1:9/hooks', eventTypes: ['endpoint.test'] };
   const { endpointId } = await made(on, '/webhooks/v1/endpoints', input, token);
@@ -311,7 +311,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
   };
 }
 
-/** Made from above, in the organisation that the parameter names. */
+/** Created by the parent organisation with the organizationId parameter. */
 async function thingsBelow(on: Scene): Promise<Things> {
   const userDomainId = `s${randomUUID().slice(0, 13)}`;
   const wanted = { name: 'Below', userDomainId };
@@ -352,7 +352,10 @@ async function thingsBelow(on: Scene): Promise<Things> {
   };
 }
 
-/** An organisation with two merchants, one organisation below it, and something of every kind at each of the three. */
+/**
+ * An organisation with two merchants and one sub-organisation, and objects of every kind at all
+ * three.
+ */
 export async function tenant(): Promise<Tenant> {
   const on = await scene();
   const organization = await thingsOfOrganization(on);

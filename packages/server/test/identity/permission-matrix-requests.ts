@@ -1,4 +1,5 @@
-// Which requests a route is tried with, and which answer the published table alone expects of each.
+// The requests of each route in the permission matrix, and the response that the published table
+// expects.
 import { defined } from '@switchyard/contract';
 import type { RouteDeclaration } from '../../src/http/index.ts';
 import type { MatrixCaller } from './permission-matrix-callers.ts';
@@ -22,9 +23,10 @@ import {
 } from './permission-matrix-routes.ts';
 
 /**
- * Whose things the request names: `own` names nobody's in particular, `smuggled` puts a stranger's
- * behind a parent of one's own, `unknown` is nobody's at all. `below` is asked by acting in the
- * organisation below, `belowDirect` names its things as if they were one's own.
+ * The owner of the objects in a request. `own` names no object with an owner. `smuggled` puts
+ * another tenant's object below a parent of the caller's tenant. `unknown` does not exist. `below`
+ * acts in the sub-organisation. `belowDirect` names the objects of the sub-organisation without the
+ * parameter.
  */
 export type Whose =
   | 'own'
@@ -42,9 +44,9 @@ export type Trial = {
   readonly whose: Whose;
   readonly url: string;
   readonly body?: unknown;
-  /** The last that it names. */
+  /** The last identifier in the request. */
   readonly last?: string | undefined;
-  /** The foreign identifiers that it sends itself, which may come back. */
+  /** The foreign identifiers that the request itself contains; the response may return them. */
   readonly sent: string;
 };
 
@@ -53,10 +55,10 @@ export type Expected = 'denied' | 'outOfScope' | 'notFound' | 'allowed';
 type World = { readonly ours: Tenant; readonly theirs: Tenant };
 
 const nobody = '0198ffff-ffff-7fff-bfff-ffffffffffff';
-/** Belong to a tenant as a whole, or to nobody: they do not tell which merchant is meant. */
+/** These names belong to a whole tenant or to no tenant, so they do not determine a merchant. */
 const tenantWide: ReadonlySet<string> = new Set(['userDomainId', 'level', 'version']);
 
-/** Those of others can be seen by everybody, or are there for everybody. */
+/** Objects of other tenants that every caller can see, or that have no owner. */
 const unsmuggled: ReadonlySet<string> = new Set([...nobodysOwn, 'serviceId']);
 
 export const parametersOf = ({ url }: RouteDeclaration): string[] =>
@@ -64,7 +66,7 @@ export const parametersOf = ({ url }: RouteDeclaration): string[] =>
 
 type Json = Record<string, unknown>;
 
-/** Puts identifiers of the world where the example has its own. */
+/** Replaces the identifiers of the example by identifiers of the test objects. */
 function filled(value: unknown, things: Things, name = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => filled(item, things, name));
   if (typeof value === 'object' && value !== null) {
@@ -85,14 +87,14 @@ function namesIn(value: unknown, things: Things): string[] {
   );
 }
 
-/** The example of the document, or the body that is kept for the route. */
+/** The example of the document, or the body that is defined for the route. */
 function bodyOf(facts: RouteDeclaration, example: unknown, things: Things): unknown {
   const own = bodies[facts.operationId];
   if (own !== undefined) return own(things);
   return example === undefined ? undefined : filled(example, things);
 }
 
-/** What the path names beside the tenant; where that is nothing, what the body names. */
+/** The identifiers in the path except those of the tenant; if there are none, those in the body. */
 function namedBy(facts: RouteDeclaration, example: unknown, { ours }: World): string[] {
   const inPath = parametersOf(facts).filter((name) => !tenantWide.has(name));
   if (inPath.length > 0) return inPath;
@@ -111,7 +113,7 @@ function trial(facts: RouteDeclaration, example: unknown, whose: Whose, things: 
   return { facts, whose, url, sent, ...defined({ body }) };
 }
 
-/** The levels of our own tenant that have all that is named, and something of their own among it. */
+/** The levels of the own tenant that have all named objects, at least one of them as its own. */
 function levelsOf(named: readonly string[], { organization, shop, neighbour }: Tenant) {
   const levels: Whose[] = named.every((name) => organization[name] !== undefined)
     ? ['organization']
@@ -132,7 +134,7 @@ function thingsAt(level: Whose, { organization, shop, neighbour, shared }: Tenan
   return { ...organization, ...shared, ...own };
 }
 
-/** Every way in which a route is asked, from one's own things to nobody's. */
+/** All requests for a route, from own objects to unknown ones. */
 export function trialsOf(facts: RouteDeclaration, example: unknown, world: World): Trial[] {
   const { ours, theirs } = world;
   const named = namedBy(facts, example, world);
@@ -142,7 +144,7 @@ export function trialsOf(facts: RouteDeclaration, example: unknown, world: World
     ...trial(facts, example, whose, things),
     last,
   });
-  /** Only what the organisation below has; the parameter where it may be used at all. */
+  /** Uses only objects of the sub-organisation, and the parameter if the route supports it. */
   const below = (all: readonly string[]): Trial[] => {
     const things = ours.below;
     const needed = [...all, ...parameters];
@@ -180,14 +182,14 @@ function holds(caller: MatrixCaller, { permission }: RouteDeclaration): boolean 
   return [permission].flat().some((one) => (caller.granted as ReadonlySet<string>).has(one));
 }
 
-/** A token that is bound to a place sells there and nowhere else. */
+/** A token that is bound to a place sells only there. */
 function contradicts({ fixed }: MatrixCaller, { facts, whose, last = '' }: Trial): boolean {
   if (!namesSeller.has(facts.operationId)) return false;
   if (whose === 'unknown') return fixed.has(last);
   return fixed.size > 0 && (whose === 'stranger' || whose === 'neighbour');
 }
 
-/** Of everything that the organisation above has, nothing is there. */
+/** No object of the parent organisation is visible to the sub-organisation. */
 function expectedBelow({ facts, whose, last }: Trial): Expected {
   const { operationId } = facts;
   if (whose === 'unknown') return 'notFound';
@@ -197,13 +199,16 @@ function expectedBelow({ facts, whose, last }: Trial): Expected {
   return notOfItself.has(operationId) ? 'denied' : 'allowed';
 }
 
-/** From the table of permissions, the level of the caller, and whose the thing is. */
+/**
+ * The expected result, from the permission table, the level of the caller and the owner of the
+ * object.
+ */
 export function expectedOf(caller: MatrixCaller, trial: Trial): Expected {
   const { facts, whose } = trial;
   const { operationId } = facts;
   if (!holds(caller, facts)) return 'denied';
   const isOfMerchant = caller.level === 'merchant';
-  // Asked before anything else: a token of a merchant stays there.
+  // The server checks this first: a merchant token cannot act in another organisation.
   if (whose === 'below' && isOfMerchant) return 'notFound';
   if (isOfMerchant && organizationOnly.has(operationId)) return 'denied';
   if (!caller.isDevice && devicesAlone.has(operationId)) return 'denied';

@@ -1,9 +1,10 @@
-// What an address alone does not tell of a route: who needs no token, what is the organisation's alone, and its body.
+// Facts about routes that their paths do not show: public routes, routes of the organisation only,
+// and request bodies.
 import { randomUUID } from 'node:crypto';
 import { keyedSale } from '../support/keyed-sale.ts';
 import type { Things } from './permission-matrix-organizations.ts';
 
-/** Open to anybody, by intent: a route that is public and not here fails the matrix. */
+/** Routes that are public by intent; the matrix fails for any other public route. */
 export const openRoutes: ReadonlySet<string> = new Set([
   'getOpenApiDocument',
   'getAsyncApiDocument',
@@ -21,7 +22,7 @@ export const openRoutes: ReadonlySet<string> = new Set([
   'listRoles',
 ]);
 
-/** Hidden pages lie below these, and have tests of their own. */
+/** Hidden pages are below these paths and have their own tests. */
 export const pagePaths: readonly string[] = [
   '/auth/',
   '/docs',
@@ -30,25 +31,25 @@ export const pagePaths: readonly string[] = [
   '/provider-portal',
 ];
 
-/** Answered by the authorization server, which knows no permissions. */
+/** The authorization server answers these paths; it does not check permissions. */
 export const oauthPaths: readonly string[] = [
   '/oauth2/v1/:realm/',
   '/oauth2-mtls/v1/',
   '/auth/realms/:realm',
 ];
 
-/** WebSockets, which have tests of their own; by plain HTTP each of them answers 426. */
+/** WebSockets, which have their own tests; a plain HTTP request gets 426. */
 export const socketPaths: readonly string[] = [
   '/cloud-connector/v1/',
   '/portal/terminal-connections/',
 ];
 
-/** What an address has to say besides, without which nobody is let any further; refused behind the rights. */
+/** Required query parameters; the server checks them after the permissions. */
 export const queries: Readonly<Record<string, string>> = {
   createReconciliation: `?acquirerLinkId=${randomUUID()}&from=2026-03-02&to=2026-03-01`,
 };
 
-/** A merchant's caller is refused with 403, whatever permissions it holds. */
+/** A merchant's caller gets 403, with any permissions. */
 export const organizationOnly: ReadonlySet<string> = new Set([
   'createOrganization',
   'updateOrganization',
@@ -95,7 +96,7 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   'getPlatformHealth',
 ]);
 
-/** The configuration of a level, which a device does not read: it asks for its own. */
+/** The configuration of a level; a device reads only its own configuration. */
 const configurations = [
   'listConfigurableServices',
   'getConfiguration',
@@ -106,7 +107,7 @@ const configurations = [
   'restoreConfigurationVersion',
 ];
 
-/** A device's caller is refused with 403. */
+/** A device's caller gets 403. */
 export const notOfDevices: ReadonlySet<string> = new Set([
   'listServiceActivations',
   'getServiceActivation',
@@ -116,29 +117,29 @@ export const notOfDevices: ReadonlySet<string> = new Set([
   ...configurations,
 ]);
 
-/** The application of the world has rights to payments: callers without `um.write` are refused with 403. */
+/** The test application has payment permissions, so callers without `um.write` get 403. */
 export const ofUserManagers: ReadonlySet<string> = new Set(['rotateClientSecret']);
 
-/** What a device asks for itself: to everybody else there is no such device. */
+/** Requests of a device for itself; all other callers get 404. */
 export const ofDevices: ReadonlySet<string> = new Set([
   'getDeviceConfiguration',
   'acknowledgeDeviceConfiguration',
 ]);
 
-/** Begun by terminals alone: whoever else may sell is refused with 403. */
+/** Only devices may create these; other callers with payment permissions get 403. */
 export const devicesAlone: ReadonlySet<string> = new Set(['createQrPayment']);
 
-/** Nobody ends his own organisation; the one above does. */
+/** An organisation cannot delete itself; its parent can. */
 export const notOfItself: ReadonlySet<string> = new Set(['deleteOrganization']);
 
-/** Those of an organisation below are named by themselves, without acting in it. */
+/** The path names the sub-organisation itself, without the organizationId parameter. */
 export const seenFromAbove: ReadonlySet<string> = new Set([
   'getOrganization',
   'updateOrganization',
   'deleteOrganization',
 ]);
 
-/** What is arranged in an organisation from above by ?organizationId=; the rest by itself alone. */
+/** The permission families that a parent organisation can use with ?organizationId=. */
 export const familiesFromAbove: ReadonlySet<string> = new Set([
   'prov',
   'um',
@@ -151,7 +152,7 @@ export const familiesFromAbove: ReadonlySet<string> = new Set([
   'rep',
 ]);
 
-/** What is published is there for everybody who may read at all, whosever it is. */
+/** Every caller with the read permission can use published objects of any organisation. */
 export const publishedToAll: ReadonlySet<string> = new Set([
   // The operator approves the links of every organisation.
   'approveAcquirerLink',
@@ -161,29 +162,34 @@ export const publishedToAll: ReadonlySet<string> = new Set([
   'listServiceStates',
 ]);
 
-/** Read by the merchants of the organisation too. */
+/** The merchants of the organisation can also read these. */
 export const sharedInOrganization: ReadonlySet<string> = new Set([
   'getServicePackage',
   'getSubscription',
 ]);
 
-/** A merchant's caller is refused with 403 where it names the organisation itself. */
+/** A merchant's caller gets 403 if it names the organisation itself. */
 export const organizationLevel: ReadonlySet<string> = new Set([
   'createServiceActivation',
   'deactivateService',
   ...configurations,
 ]);
 
-/** They say who sells; what contradicts the token is refused with 403, whether it exists or not. */
+/**
+ * The body names the seller; a contradiction to the token gets 403, even for unknown identifiers.
+ */
 export const namesSeller: ReadonlySet<string> = new Set([
   'processTransaction',
   'captureAllTransactions',
 ]);
 
-/** What callers of one's own have asked, and so the identifiers of strangers that they sent themselves. */
+/** The log shows requests of the own callers, including foreign identifiers that they sent. */
 export const tellsOfRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
 
-/** No tenant's own: the platform's, or numbers that each organisation counts for itself. */
+/**
+ * Identifiers without an owner: those of the platform, or numbers that each organisation counts
+ * itself.
+ */
 export const nobodysOwn: ReadonlySet<string> = new Set([
   'signUpId',
   'conflictId',
@@ -191,7 +197,7 @@ export const nobodysOwn: ReadonlySet<string> = new Set([
   'number',
 ]);
 
-/** They change what the others are tried on. */
+/** These routes run last, because they change objects that other routes need. */
 export const last: ReadonlySet<string> = new Set(['retireService', 'deactivateService']);
 
 const activation = (things: Things) => ({
@@ -210,7 +216,7 @@ const contract = ({ acquirerLink }: Things) => ({
 
 let told = 0;
 
-/** Where the example of the document names nothing of anybody, or makes too much. */
+/** Bodies for routes whose example names no object, or would create too much. */
 export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   approveAcquirerLink: () => ({ host: 'acquirer.example', port: 8583 }),
   resolveClaimConflict: () => ({ decision: 'KeepHolder' }),
@@ -224,7 +230,7 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
     institutionId: '123456',
     status: 'Disabled',
   }),
-  // As text: its body is read line by line.
+  // A text, because the server reads this body line by line.
   createBulkImport: () =>
     JSON.stringify({ type: 'store', operation: 'delete', data: { externalId: 'x' } }),
   createAcquirerContract: contract,

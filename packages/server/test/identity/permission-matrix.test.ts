@@ -1,4 +1,5 @@
-// Every route × every group and role × whose the thing is: the published table is asked, then the platform.
+// Every route × every group and role × every owner: compares the platform with the published
+// permission table.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -25,7 +26,7 @@ type Told = { readonly status: number; readonly code: string | undefined; readon
 
 const nothing: Told = { status: 0, code: undefined, text: '' };
 
-/** The codes with which rights are refused. */
+/** The error codes of a missing permission. */
 const deniedCodes: ReadonlySet<unknown> = new Set(['permission_denied', 'insufficient_scope']);
 
 describe('the permission matrix', () => {
@@ -50,7 +51,7 @@ describe('the permission matrix', () => {
       .filter(({ permission }) => permission !== 'public' && permission !== 'certificate')
       .sort((a, b) => Number(last.has(a.operationId)) - Number(last.has(b.operationId)));
 
-  /** A body that is read as it comes needs a connection. */
+  /** A streamed body needs a real connection. */
   async function send({ facts, url, body }: Trial, type: string, token: string): Promise<Told> {
     const headers = { 'content-type': type };
     const call = { token, headers, ...(typeof body === 'string' ? { raw: body } : { body }) };
@@ -59,7 +60,7 @@ describe('the permission matrix', () => {
     return { status: answer.status, code, text: answer.text };
   }
 
-  /** Who asks too often is told so before anything else, and asks again. */
+  /** Repeats the request after a rate limit response. */
   const ask = (trial: Trial, token: string): Promise<Told> =>
     until(async () => {
       const told = await askOnce(trial, token);
@@ -76,7 +77,7 @@ describe('the permission matrix', () => {
       url,
       headers: {
         authorization: `Bearer ${token}`,
-        // Stale for everything: who may change a thing hears so, and it stays as it is.
+        // The version matches no object, so a permitted caller gets an error and changes nothing.
         ...(facts.method === 'GET' ? {} : { 'if-match': '"999999"' }),
         ...defined({ 'content-type': body === undefined ? undefined : type }),
       },
@@ -93,7 +94,7 @@ describe('the permission matrix', () => {
   const trials = (facts: RouteDeclaration) =>
     trialsOf(facts, examples.get(facts.operationId), { ours, theirs });
 
-  /** Tells what is wrong with the answer, and nothing where it is as the table says. */
+  /** Returns the fault of a response, or undefined if it agrees with the table. */
   function faultOf(caller: MatrixCaller, trial: Trial, told: Told): string | undefined {
     const expected = expectedOf(caller, trial);
     const isSaidAgain = tellsOfRequests.has(trial.facts.operationId);
@@ -112,14 +113,17 @@ describe('the permission matrix', () => {
     return `${caller.name}, ${method} ${url} (${trial.whose}): ${told.status} ${told.code ?? ''} ${wrong}`;
   }
 
-  /** Somebody else's thing and one that never was get the same answer, or it would tell which. */
+  /**
+   * A foreign object and an unknown object get the same response, which hides whether the object
+   * exists.
+   */
   function tellApart(caller: MatrixCaller, all: readonly Trial[], told: readonly Told[]) {
     const at = (whose: string) => told[all.findLastIndex((trial) => trial.whose === whose)];
     const [first] = all;
     if (first?.last === undefined) return undefined;
     const { method, url } = first.facts;
     if (!url.includes(`:${first.last}`)) return undefined;
-    // Behind a parent of one's own both have the same parent; behind a stranger's they cannot.
+    // With a nested path, both requests must have the same own parent.
     const isBelow = (url.match(/:/g) ?? []).length > 1;
     const [theirs, unknown] = [at(isBelow ? 'smuggled' : 'stranger'), at('unknown')];
     if (theirs?.status !== 404 || unknown?.status !== 404) return undefined;
@@ -127,7 +131,10 @@ describe('the permission matrix', () => {
     return `${caller.name}, ${method} ${url}: ${theirs.code} tells a stranger’s from ${unknown.code}`;
   }
 
-  /** As many as fit at once; of bodies that are read as they come one, since few are let in. */
+  /**
+   * Sends many requests in parallel, but streamed bodies one at a time, because the server limits
+   * those.
+   */
   async function askAll(who: readonly MatrixCaller[], all: readonly Trial[]) {
     const answers = new Map<MatrixCaller, readonly Told[]>();
     const isStream = all.some(({ facts }) => facts.streamedMediaTypes !== undefined);
@@ -190,7 +197,7 @@ describe('the permission matrix', () => {
     const faults: string[] = [];
     let asked = 0;
     for (const facts of guarded()) {
-      // Who gets as far as the database with it, of each kind.
+      // One permitted caller of each kind, so that the request reaches the database.
       const own = trials(facts).flatMap((trial) =>
         callers
           .filter((caller) => expectedOf(caller, trial) === 'allowed')
@@ -239,7 +246,7 @@ describe('the permission matrix', () => {
 
 type Json = Record<string, unknown>;
 
-/** The address with U+0000 in each place of its path, and where nothing is written in each word of its query. */
+/** The address with U+0000 in each path parameter, and for GET in each text query parameter. */
 function withNul({ facts, url }: Trial): string[] {
   const [path = '', query] = url.split('?', 2);
   const places = path.split('/');
@@ -256,7 +263,7 @@ function withNul({ facts, url }: Trial): string[] {
   return [...inPath, ...inQuery];
 }
 
-/** The body that the document shows for each operation. */
+/** The example body of each operation in the document. */
 function examplesOf(document: Json): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
   for (const methods of Object.values(document['paths'] as Json)) {
@@ -271,7 +278,7 @@ function examplesOf(document: Json): ReadonlyMap<string, unknown> {
   return found;
 }
 
-/** Long enough not to stand in an answer by chance; what is published to all is no secret. */
+/** Identifiers too long to occur by chance, without identifiers of published objects. */
 function identifiersOf({ organization, shop, neighbour }: Tenant): readonly string[] {
   const { serviceId, serviceIds, organizationId, entityId, scope, signUpId, conflictId, ...own } =
     organization;

@@ -1,4 +1,5 @@
-// Session fixation: an attacker prepares a browser, a victim signs in with it, and the attacker's copy stays outside.
+// Session fixation: an attacker prepares a browser, a victim signs in with it, and the attacker's
+// copy gets no session.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
@@ -54,7 +55,7 @@ describe('a browser that an attacker has prepared', () => {
       ...more,
     });
 
-  /** The user for whom a browser gets tokens without a sign-in; undefined if it has to sign in. */
+  /** The user of the tokens that a browser gets without a sign-in; undefined if it must sign in. */
   async function userOf({ browser }: Visitor): Promise<unknown> {
     const seen = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
     const code = seen.location?.searchParams.get('code');
@@ -70,7 +71,9 @@ describe('a browser that an attacker has prepared', () => {
     return decodeJwt(String(answer.json()['id_token'])).sub;
   }
 
-  /** Every address below which the browser has cookies: among them where a sign-in is resumed. */
+  /**
+   * Visits each path for which the browser has cookies, including the path that resumes a sign-in.
+   */
   async function visitOwnPaths(from: Visitor): Promise<Seen[]> {
     const paths = new Set(from.browser.cookies.map(({ path }) => path));
     return Promise.all([...paths].map((path) => from.browser.visit(path)));

@@ -1,4 +1,4 @@
-// The predefined groups, as portals and the command line ask for them.
+// The predefined groups, as portals and the command line request them.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';

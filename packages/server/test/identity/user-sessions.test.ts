@@ -1,4 +1,4 @@
-// Where users are signed in, as their administrators see and end it; and how the platform is doing.
+// The sessions of users, which administrators list and end, and the health of the platform.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// The chapter on user management, over TLS: invited, listed, edited, switched off, helped back in.
+// Chapter "User management" over TLS: invite, list, edit, disable, and reset access.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -49,7 +49,7 @@ describe('users', () => {
     return answer;
   }
 
-  /** The newest mail to an address, once there are so many. */
+  /** Waits for this number of mails to an address and returns the newest. */
   function mailTo(address: string, count = 1): Promise<string> {
     const directory = join(on.settings.dataDir, 'mail');
     return until(async () => {
@@ -86,7 +86,7 @@ describe('users', () => {
     return form(grant, realm);
   }
 
-  /** A token of a new person of this group. */
+  /** A token of a new user in this group. */
   async function tokenOf(group: GroupName, ofMerchant?: string): Promise<string> {
     const where = {
       identity: on.house.identity,

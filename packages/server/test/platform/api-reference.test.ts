@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The API reference of the whole house: every part of it holds, and the token address is a real one.
+// The API reference of the complete platform: all parts are valid, and the token address is a real
+// one.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +26,7 @@ describe('the reference of the house', () => {
       SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
     });
     const log = createLog(settings);
-    // Describing the routes asks nothing of the database.
+    // Describing the routes needs no database query.
     database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
     house = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
     document = (await house.http.app.inject('/openapi.json')).json();

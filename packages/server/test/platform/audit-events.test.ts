@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// What the audit records and others may know is published: by its type, with names and never values.
+// Audit records with a public event type are published with names and without values.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The audit of identity, over TLS: applications, device certificates and signing keys, and no secret of them.
+// The audit of identity over TLS: applications, device certificates and signing keys, without their
+// secrets.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {

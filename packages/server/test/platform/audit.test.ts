@@ -1,4 +1,4 @@
-// The audit: every change is recorded in the commit that makes it, and nobody can undo the record unseen.
+// The audit: each change is recorded in the same commit, and changes to the records are detectable.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -45,7 +45,7 @@ describe('the audit', () => {
   const recordsOf = async (query: string, token = 'org') =>
     (await asked<{ items: AuditRecord[] }>(token, `/records?${query}`)).items;
 
-  /** An organisation of its own, with a token and a chain of a few records. */
+  /** A separate organisation with a token and a chain of some records. */
   async function chainOf(count: number) {
     const organizationId = randomUUID();
     const token = randomUUID();
@@ -235,7 +235,7 @@ describe('the audit', () => {
     assert.deepEqual(foreign, []);
     const [record] = await recordsOf(`entityId=${mine.merchantId}`);
     const { sequence } = record as AuditRecord;
-    // The other organisation's chain has that number too, or none.
+    // The chain of the other organisation may contain this number too.
     const other = await ask('other', `/records/${sequence}`);
     assert.ok(!other.text.includes(mine.merchantId), other.text);
     assert.deepEqual(await asked(mine.token, `/records/${sequence}`), record);
@@ -280,7 +280,7 @@ describe('the audit', () => {
       await record();
     }
     await timed.close();
-    // A clock that is behind does not turn the chain's time back.
+    // A slow clock does not move the time of the chain back.
     const all = await recordsOf('order=OldestFirst', token);
     assert.deepEqual(
       all.map(({ at }) => at.slice(17, 19)),

@@ -1,4 +1,5 @@
-// The tables of malformed input: what is sent, the code that it meets, the member that is named.
+// The tables of malformed input: the request, the expected error code, and the member in the
+// pointer.
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@switchyard/contract';
 import { chipData, tlv } from '../support/card-data/chip-data.ts';
@@ -8,7 +9,7 @@ export type Case = {
   name: string;
   body: unknown;
   code: ErrorCode;
-  /** Null where no member is at fault; undefined where the table does not say. */
+  /** Null if no member is at fault; undefined if the table does not specify it. */
   pointer: string | null | undefined;
 };
 
@@ -21,7 +22,7 @@ const paidCard = { number: pan, expiryMonth: 12, expiryYear: 2030 };
 const x = (length: number) => 'x'.repeat(length);
 const nameOf = (members: Members) => JSON.stringify(members).slice(0, 70);
 
-/** The fault is in the first member of each row, unless the row names another place. */
+/** The fault is in the first member of each row, unless the row names another pointer. */
 function cases(
   rows: readonly Row[],
   bodyOf: (members: Members) => unknown,
@@ -262,7 +263,7 @@ const ofCurrency: readonly Row[] = [
 ];
 const asSent = (members: Members) => members;
 
-/** Against an authorised sale of 12.34 EUR. */
+/** Faults against an authorised sale of 12.34 EUR. */
 export const operationFaults: Readonly<Record<string, readonly Case[]>> = {
   capture: cases(
     [
@@ -329,7 +330,7 @@ const sale = JSON.stringify(keyedSale());
 const withAmount = (text: string) => sale.replace('"amount":1234', text);
 const withNote = (text: string) => withAmount(`"amount":1234,"metadata":{${text}}`);
 
-/** Bodies that are no JSON, or JSON that loses or hides something. */
+/** Bodies that are no JSON, or JSON with lost or hidden data. */
 export const malformed: readonly (readonly [string, string | Buffer])[] = [
   ['nothing', ''],
   ['blanks', ' \n'],
@@ -367,7 +368,7 @@ export const malformed: readonly (readonly [string, string | Buffer])[] = [
   ['33 levels in a member', withNote(`"n":${'{"a":'.repeat(31)}1${'}'.repeat(31)}`)],
 ];
 
-/** JSON, but no object. */
+/** JSON values that are no object. */
 export const notAnObject: readonly (readonly [string, string])[] = [
   ['a list', '[]'],
   ['a text', '"process"'],

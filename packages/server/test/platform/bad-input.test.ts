@@ -1,4 +1,4 @@
-// Everything malformed, each with its own code and the right status, and nothing written.
+// Malformed input gets its own code and the right status, and the server stores nothing.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, type TestContext, test } from 'node:test';
@@ -26,10 +26,10 @@ const base = '/payment/v1/transactions';
 const batches = '/payment/v1/capture-batches';
 const bodyMax = 1_048_576;
 
-/** Values that no refusal may repeat. */
+/** Card data that no error response may contain. */
 const cardData = /4111111111111111|4111 1111|4111111111111112|541333008901001|5555555555554444/;
 
-/** Most paths are below that of transactions. */
+/** Most paths are below the path of transactions. */
 const addressOf = (path: string) => (path.startsWith(batches) ? path : base + path);
 
 describe('bad input', () => {
@@ -57,7 +57,7 @@ describe('bad input', () => {
   const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
     on.client.call(method, addressOf(path), { token: on.shop.token, ...options });
 
-  /** Calls, judges the refusal, and looks whether anything was written. */
+  /** Sends a request, asserts the refusal, and asserts that the server stored nothing. */
   async function refused(
     name: string,
     code: ErrorCode,
@@ -292,7 +292,7 @@ describe('bad input', () => {
       [closed.token, {}, 'clear_card_data_refused'],
     ];
     for (const [token, members, code] of rows) {
-      // A card that nobody has paid with yet, so that a kept one would show.
+      // The test uses a card without payments, so that a stored card would be detected.
       const card = { number: '4242424242424242', expiryMonth: 12, expiryYear: 2031 };
       const body = keyedSale({ ...members, instrument: { card } });
       await refused(code, code, 'POST', '/process', { token, body });

@@ -1,4 +1,4 @@
-// Bodies made from the schemas of the contract, and the ways in which they are spoilt.
+// Generates request bodies from the schemas of the contract, and damages them.
 import fc from 'fast-check';
 import { plainAmount } from '../support/amounts-without-host-faults.ts';
 
@@ -58,7 +58,7 @@ function objects(schema: Schema): fc.Arbitrary<unknown> {
   return fc.record(members, { requiredKeys: required });
 }
 
-/** Values that a schema of the contract accepts. */
+/** Generates values that a schema of the contract accepts. */
 export function valid(given: object): fc.Arbitrary<unknown> {
   const schema = given as Schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -111,7 +111,7 @@ const spoils: fc.Arbitrary<Spoil['how']> = fc.oneof(
   }),
 );
 
-/** Every place in a value where a member or an item stands. */
+/** Every member and item of a value. */
 function places(value: unknown, found: [Record<string, unknown>, string][] = []) {
   if (typeof value !== 'object' || value === null) return found;
   for (const name of Object.keys(value)) {
@@ -122,7 +122,7 @@ function places(value: unknown, found: [Record<string, unknown>, string][] = [])
   return found;
 }
 
-/** What a schema accepts, with up to three faults. */
+/** Generates valid values with up to three faults. */
 export function spoilt(schema: object): fc.Arbitrary<unknown> {
   const faults = fc.array(fc.record<Spoil>({ at: fc.nat(1000), how: spoils }), { maxLength: 3 });
   return fc.tuple(valid(schema), faults).map(([value, list]) => {
@@ -136,7 +136,7 @@ export function spoilt(schema: object): fc.Arbitrary<unknown> {
   });
 }
 
-/** JSON text of which some bytes were lost, changed or added on the way. */
+/** Generates JSON text with lost, changed or added bytes. */
 export function garbled(schema: object): fc.Arbitrary<Buffer> {
   const change = fc.record({
     at: fc.nat(2000),

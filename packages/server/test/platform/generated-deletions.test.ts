@@ -1,4 +1,5 @@
-// Every DELETE and every route that renews a secret, with generated identifiers, bodies and headers: never a 5xx, and nothing of another organisation changes.
+// Every DELETE and every secret rotation with generated identifiers, bodies and headers: never a
+// 5xx, and no change in another organisation.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -9,11 +10,11 @@ import { type Documented, documented } from '../support/documented-error-codes.t
 import type { Answer } from '../support/https-client.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-/** Requests of one run go out together. */
+/** The requests of one run are sent together. */
 const together = 8;
 const runsOfRoute = 6;
 
-/** These routes describe no body, and so no refusal of one. */
+/** These routes have no body, so the document lists no code for an unwanted one. */
 const codesOfUnwantedBodies = new Set(['unsupported_media_type', 'malformed_json']);
 
 type Route = { readonly method: string; readonly path: string; readonly names: readonly string[] };
@@ -150,11 +151,11 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     }
   }
 
-  /** Deliveries and calls of providers go on by themselves. */
+  /** Removes members that deliveries and provider calls change by themselves. */
   const withoutCounters = (body: Answer['body']) =>
     JSON.stringify(body, (name, value) => (/^(?:fail|last|retry)/.test(name) ? undefined : value));
 
-  /** What their owner reads of all of them. */
+  /** Reads all objects of the other organisation as their owner. */
   async function readTheirs(): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const { path, names } of routes) {

@@ -1,4 +1,4 @@
-// Bodies from the schemas, whole and spoilt: never a 5xx, and always a code that is documented.
+// Generated bodies, valid and damaged: never a 5xx, and always a documented code.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -21,7 +21,7 @@ import { garbled, spoilt, valid } from './generated-bodies.ts';
 
 const base = '/payment/v1/transactions';
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-/** Requests of one run go out together. */
+/** The requests of one run are sent together. */
 const together = 16;
 
 describe(`generated input (seed ${seed})`, () => {
@@ -70,10 +70,10 @@ describe(`generated input (seed ${seed})`, () => {
     .tuple(valid(ProcessRequest), fc.constantFrom('EUR', 'USD', 'JPY'))
     .map(([body, currency]) => ({
       ...(body as object),
-      // Without it the header Idempotency-Key names the sale, which other tests send.
+      // Without it the Idempotency-Key header identifies the sale, which other tests cover.
       clientTransactionId:
         (body as { clientTransactionId?: string }).clientTransactionId ?? randomUUID(),
-      // Nothing is for a verification alone, which other tests send.
+      // An amount of zero is only for verifications, which other tests cover.
       amount: Math.max(1, (body as { amount: number }).amount),
       currency,
       entryMode: 'Keyed',
@@ -82,7 +82,7 @@ describe(`generated input (seed ${seed})`, () => {
       storeId: undefined,
       deviceId: undefined,
       notAfter: undefined,
-      // These depend on each other and on the amount: other tests send them.
+      // These members depend on each other and on the amount; other tests cover them.
       amounts: undefined,
       purpose: undefined,
       ksn: undefined,

@@ -1,4 +1,5 @@
-// What fails behind a commit leaves the key taken: sent again, nothing is done a second time.
+// A failure after a commit keeps the idempotency key: a repeated request does nothing a second
+// time.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -23,7 +24,7 @@ import { createDeliveryLog } from '../../src/webhooks/delivery/deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
 
-/** As where no connection is to be had. */
+/** The error of a missing database connection. */
 async function lost(): Promise<never> {
   throw new Refusal('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
@@ -39,7 +40,9 @@ describe('a fault behind a commit', () => {
   });
   after(() => room.stop());
 
-  /** Asks twice under one key: the first is told that nobody knows, and the second that it was cut off. */
+  /**
+   * Sends two requests with one key: the first has an unknown outcome, the second was interrupted.
+   */
   async function assertTaken(handler: RouteHandlerMethod): Promise<void> {
     const store = createKeyStore(room.database);
     const masterKey = Buffer.alloc(32, 7);

@@ -1,4 +1,4 @@
-// A database of another commit is refused at the start, with how to remove it.
+// The server refuses a database of an older commit at the start, and explains how to remove it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ async function withDatabase<Result>(
   }
 }
 
-/** The commits before the baseline began with a migration of another name. */
+/** Commits before the baseline had a first migration with another name. */
 const makeOlder = (url: string) =>
   withDatabase(url, async (database) => {
     const migrations = await mkdtemp(join(directory, 'migrations-'));

@@ -30,7 +30,7 @@ async function underLoad(loopDelayMs: number, use: (pressure: () => number) => P
   }
 }
 
-/** Longer than two turns of whoever looks how late they come. */
+/** Blocks the event loop for longer than two measurements of its delay. */
 function occupy(): void {
   for (const end = performance.now() + 150; performance.now() < end; );
 }

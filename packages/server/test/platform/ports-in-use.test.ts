@@ -1,4 +1,4 @@
-// A port that another program has is reported before anything is built, migrated or seeded.
+// The server reports a port in use before it builds, migrates or seeds anything.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -52,7 +52,9 @@ describe('ports that cannot be listened at', () => {
     ...extra,
   });
 
-  /** The keys of a demo are made with the settings; of a database, a certificate and data nothing is there. */
+  /**
+   * Only the demo keys exist, which the settings create; there is no database, certificate or data.
+   */
   async function expectNothingMade() {
     const made = await readdir(join(directory, 'data'));
     assert.deepEqual(made.sort(), ['platform.key', 'vault.key']);

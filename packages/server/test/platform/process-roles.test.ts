@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// What a process opens is what its roles say; without the role `cards` no key of cards is in it anywhere.
+// The roles of a process determine its routes; without the role `cards` the process contains no
+// card key.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -39,7 +40,7 @@ const startLimitMs = 120_000;
 const read = (path: string) =>
   readFile(new URL(`../../../../docs/${path}`, import.meta.url), 'utf8');
 
-/** The table of the guide, by which operators set up their balancers: the paths by the role that opens them. */
+/** The table of the production guide for load balancers: the paths by role. */
 const guide = new Map(
   [
     ...(await read('how-to/run-in-production.md')).matchAll(
@@ -53,7 +54,7 @@ const guide = new Map(
 
 type Published = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonly url: string };
 type Operations = Record<string, { readonly servers?: object }>;
-/** Without what is served at the listener of devices alone. */
+/** Without the operations that only the device listener serves. */
 const published: readonly Published[] = Object.entries<Operations>(
   JSON.parse(await read('reference/openapi.json')).paths,
 ).flatMap(([url, operations]) =>
@@ -104,7 +105,7 @@ describe('the parts that a process opens', () => {
     return Object.keys(document.paths);
   };
 
-  /** Whether there is such a route: whoever is let in gets further than this. */
+  /** Whether the route exists; a request with a permission would get beyond this response. */
   async function isThere({ http }: Application, { method, url }: Published): Promise<boolean> {
     const answer = await http.app.inject({ method, url: url.replace(/\{\w+\}/g, 'x') });
     return answer.statusCode !== 404 || !answer.body.includes('"route_not_found"');
@@ -146,7 +147,7 @@ describe('the parts that a process opens', () => {
   });
 });
 
-/** Process memory is read as Linux shows it, and as it lets a parent see its child. */
+/** The test reads process memory in the way of Linux, which lets a parent read its child. */
 const canLook = process.platform === 'linux';
 
 describe('a process without the role cards', { skip: canLook ? false : 'needs /proc' }, () => {
@@ -162,7 +163,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: databaseUrl,
       SWITCHYARD_LOG_LEVEL: 'warn',
-      // A busy machine is no reason to refuse here.
+      // Overload refusals are off, because the machine may be busy.
       SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
     };
   });
@@ -183,7 +184,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
 
   type Ready = { status: string; roles: string[]; checks: object };
 
-  /** A process that joins what another has seeded, which therefore does not tell of it in demo.json. */
+  /** Starts a process on an already seeded database; it writes no demo.json. */
   async function startBeside(extra: Record<string, string>) {
     const env = { ...fromOutside(), ...shared, ...(await ports()), ...extra };
     const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit'] });
@@ -198,7 +199,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     return { child, ready, baseUrl: `https://localhost:${env['SWITCHYARD_PORT']}` };
   }
 
-  /** All keys of cards that there are, as somebody with the key file and the database has them. */
+  /** All card keys, decrypted with the key file and the database. */
   async function keysOfCards(): Promise<Needle[]> {
     const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
     const { vaultKey } = settings;
@@ -240,13 +241,13 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       const sale = await client.call('POST', '/payment/v1/transactions/process', { token, body });
       assert.equal(sale.body.approved, true, sale.text);
 
-      // A secret in a file that is named, and never opened.
+      // The setting names a secret file, which the process never opens.
       const named = join(dataDir, 'named.key');
       await copyFile(join(dataDir, 'vault.key'), named);
       const other = await startBeside({
         SWITCHYARD_ROLES: 'identity connector portal jobs',
         SWITCHYARD_VAULT_KEY_FILE: named,
-        // As clients see both of them: behind one address.
+        // Clients see both processes at one address.
         SWITCHYARD_BASE_URL: facts.baseUrl,
       });
       assert.deepEqual(other.ready.roles, ['identity', 'connector', 'portal', 'jobs']);
@@ -261,7 +262,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
         body,
       });
       assert.equal(refused.status, 404, refused.text);
-      // Its token is as good as any where cards are taken.
+      // Its token is also valid at the process that processes cards.
       const path = `/payment/v1/transactions/${sale.body.transactionId}`;
       assert.equal((await client.call('GET', path, { token: tokenFromThere })).status, 200);
       there.close();

@@ -1,4 +1,5 @@
-// A database that is away: the process stays ready and answers 503 itself, so a balancer cuts no connection.
+// With an unavailable database the process stays ready and answers 503, so that a load balancer
+// cuts no connection.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -21,7 +22,7 @@ type Ready = {
   readonly links: readonly { readonly available: boolean }[];
 };
 
-/** A balancer and Kubernetes give up a probe after this time by default. */
+/** The default probe timeout of load balancers and Kubernetes. */
 const probeLimitMs = 1000;
 
 test('a process whose database is away stays ready, and answers 503 with Retry-After', {

@@ -1,4 +1,5 @@
-// The request log: what an application asked and was told, found by its own organisation and by nobody else.
+// The request log: the requests and responses of an application, visible only to its own
+// organisation.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -30,7 +31,7 @@ describe('the request log', () => {
     return answer.body.items;
   }
 
-  /** Written behind the answer, so it is waited for. */
+  /** Waits for the entry, because the server writes it after the response. */
   const lineOf = (answer: Answer): Promise<LoggedRequest> =>
     until(
       async () => (await lines(`?requestId=${String(answer.headers['x-request-id'])}`))[0],

@@ -1,4 +1,4 @@
-// How the database finds the rows of the hot statements: by whole keys, in young and in full tables.
+// The query plans of the hot statements use whole index keys, in small and in large tables.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -17,14 +17,16 @@ import { type Scene, scene } from '../support/test-merchant.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
-/** Sales; with their events, operations and cards a quarter of a million rows. */
+/**
+ * The number of sales; with events, operations and cards this gives a quarter of a million rows.
+ */
 const fullSales = 80_000;
 const youngSales = 300;
 
-/** One access to a table, as EXPLAIN writes it. */
+/** One table access in the output of EXPLAIN. */
 type Access = { how: string; index: string; table: string; condition: string };
 
-/** Tables that grow with every sale, or with every card or terminal. */
+/** Tables that grow with every sale, card or terminal. */
 const growing = new Set([
   'transactions',
   'offline_sale_identifiers',
@@ -38,31 +40,31 @@ const growing = new Set([
   'acquirer_contracts',
 ]);
 
-/** Where a statement is right not to name the whole key of the index: what it names instead. */
+/** The statements that rightly use only a part of the index key, with this part. */
 const shorter: Readonly<Record<string, readonly string[]>> = {
   // All events and all operations of one transaction.
   transaction_events: ['organization_id', 'transaction_id'],
   operations: ['organization_id', 'transaction_id'],
-  // One client identifier may stand once for each merchant.
+  // A client identifier may occur once for each merchant.
   'payments-find-by-client-id transactions': ['organization_id', 'client_transaction_id'],
   'payments-find-by-client-id offline_sale_identifiers': [
     'organization_id',
     'client_transaction_id',
   ],
-  // What is overdue, oldest first, of an index that holds only what is unanswered.
+  // Overdue rows, oldest first, in an index that contains only unanswered rows.
   'payments-sales-without-outcome transactions': ['deadline'],
   'payments-operations-without-outcome operations': ['deadline'],
   // The oldest enabled contract of the merchant.
   'provisioning-resolve acquirer_contracts': ['organization_id', 'merchant_id'],
 };
 
-/** Once for each new terminal, and about all the others of its contract. */
+/** This statement runs once for each new terminal and reads all terminals of the contract. */
 const rare = new Set(['acquiring-count-terminals']);
 
 const accessForm =
   /^\W*((?:Parallel )?[A-Z][A-Za-z ]*Scan(?: Backward)?)(?: using (\w+))? on (\w+)/;
 
-/** The accesses of a plan, with the condition that is written under each. */
+/** The table accesses of a plan, with their index conditions. */
 function accessesOf(lines: readonly string[]): Access[] {
   return lines.flatMap((line, place) => {
     const [, how, index = '', table] = accessForm.exec(line) ?? [];
@@ -94,7 +96,9 @@ describe('the plans of the hot statements', () => {
     await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
   });
 
-  /** A sale of each kind and what follows it, so that the house uses all its hot statements. */
+  /**
+   * Sends a sale of each kind with its operations, so that the platform uses all hot statements.
+   */
   async function useEverything(): Promise<void> {
     const call = (method: string, path: string, body?: unknown) =>
       on.client.call(method, base + path, {
@@ -199,7 +203,7 @@ describe('the plans of the hot statements', () => {
 const organizations = `('00000000-0000-7000-8000-00000000000' || (n % 5))::uuid`;
 const idOf = (kind: string) => `md5('${kind}' || n)::uuid`;
 
-/** Five organisations; the rows of one sale are found under its number. */
+/** Five organisations; the number of a sale gives the keys of its rows. */
 const fill = [
   `INSERT INTO transactions SELECT ${organizations}, ${idOf('t')}, md5('m' || n % 50)::uuid, 'c' || n,
       NULL, NULL, md5('k' || n % 50)::uuid, 'Captured', 'Approved', 1000, 'EUR', 0, 1000, 1000, 0, 0,

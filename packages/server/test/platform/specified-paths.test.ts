@@ -1,4 +1,5 @@
-// Each address of the specification's endpoint tables stands in the published document, with what it takes and gives.
+// The published document contains each path of the specification's endpoint tables, with its
+// parameters and responses.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -11,7 +12,7 @@ const realm = '/auth/realms/{realm}/protocol/openid-connect';
 const users = '/user-management/v2/user-domains/{userDomainId}/users';
 const payments = '/payment/v1/transactions';
 
-/** The tables of "Endpoints", in their order; the WebSockets stand in the AsyncAPI document. */
+/** The tables of "Endpoints" in their order; the AsyncAPI document contains the WebSockets. */
 const specified = [
   'GET /resources/v1/countries',
   'POST /oauth2/v1/{userDomainId}/auth',
@@ -39,7 +40,7 @@ const specified = [
   `GET ${payments}/technical/isAvailable`,
 ];
 
-/** What clients of this field call at the issuer besides. */
+/** Further endpoints of the issuer that OpenID Connect clients call. */
 const ofTheIssuer = [
   `POST ${realm}/token/introspect`,
   `POST ${realm}/revoke`,
@@ -51,7 +52,7 @@ const ofTheIssuer = [
 
 type Operation = OpenApiDocument['paths'][string][string];
 
-/** What stands between braces is a name, and names differ. */
+/** Removes the names of path parameters, because they differ. */
 const bare = (path: string) => path.replace(/\{\w+\}/g, '{}');
 
 const operations: ReadonlyMap<string, Operation> = new Map(

@@ -1,4 +1,5 @@
-// Routes that take files: after a refusal the connection closes, and the rest of the body is not read.
+// Routes that accept files: after a refusal the connection closes, and the server does not read the
+// rest.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
@@ -6,7 +7,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { type Scene, scene } from '../support/test-merchant.ts';
 import { closed } from '../support/wait-for-socket-close.ts';
 
-/** Much less than a client sends on loopback in the time until the connection is closed. */
+/** Much less than a client sends on loopback before the connection closes. */
 const acceptedBytesMax = 33_554_432;
 const part = Buffer.alloc(65_536, 'x');
 
@@ -28,7 +29,10 @@ describe('a refused upload', () => {
     return socket;
   }
 
-  /** Sends until the server closes. @returns the head of the response, and how many bytes the server took */
+  /**
+   * Sends until the server closes. @returns the head of the response, and the number of bytes that
+   * the server accepted
+   */
   async function upload(path: string, headers: readonly string[]) {
     const socket = await dial();
     let response = '';

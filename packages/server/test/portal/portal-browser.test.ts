@@ -1,5 +1,6 @@
 // Whole run: pages in a browser.
-// The built portal in a real browser: in by the realm's pages, an ended session, two tabs, and nobody else asked.
+// The built portal in a real browser: sign-in by the realm's pages, an ended session, two tabs, and
+// no request to another origin.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -8,7 +9,7 @@ import { openChromium, withoutChromium } from '../support/browser/chromium.ts';
 import { createPerson, type Person } from '../support/test-users.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
 
-/** For a machine that has much else to do. */
+/** A long limit, because the machine may be busy. */
 const waitLimitMs = 90_000;
 
 describe('the portal in a real browser', { skip: withoutChromium }, () => {
@@ -26,7 +27,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
     await on.close();
   });
 
-  /** Runs a walk in a window of its own, and looks at what the browser complained of. */
+  /** Runs steps in a separate browser context, and asserts that the browser reported no problem. */
   async function walk(steps: (page: Page, context: BrowserContext) => Promise<void>) {
     assert.ok(chromium !== undefined);
     const context = await chromium.newContext({ baseURL: on.settings.baseUrl, locale: 'en-GB' });
@@ -123,7 +124,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
       await other.goto('/portal/');
       await accountOf(other).click();
       await other.getByRole('menuitem', { name: 'Sign out' }).click();
-      // The tab that was left open hears of it at once, though nobody touches it.
+      // The other open tab detects the end of the session at once, without a user action.
       await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
       await other.waitForURL('**/signed-out');
       await other.goto('/portal/');

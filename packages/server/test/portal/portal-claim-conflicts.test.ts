@@ -1,5 +1,5 @@
 // Whole run: pages in a browser.
-// The operator settles conflicts about terminals in the portal, against the platform as it is started.
+// The operator settles conflicts about terminals in the portal, on the platform as users start it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-// A browser at the portal: it signs in by the realm's pages, and asks as the portal's own scripts do.
+// A browser without a window at the portal: it signs in by the realm's pages, and sends requests as
+// the portal's scripts do.
 import assert from 'node:assert/strict';
 import {
   type Browser,
@@ -17,20 +18,20 @@ const redirectsMax = 10;
 export type Visitor = {
   readonly origin: string;
   readonly browser: Browser;
-  /** As a script of the page asks. */
+  /** Sends a request as a script of the page does. */
   ask(path: string, visit?: Visit): Promise<Seen>;
-  /** Until it stands before the form of name and password. */
+  /** Goes to the form for name and password. */
   toSignIn(wanted?: Readonly<Record<string, string>>): Promise<Seen>;
-  /** To the sign-in and back: what the callback answers. */
+  /** Signs in and returns the response of the callback. */
   callback(person: Person, page?: Seen): Promise<Seen>;
-  /** All of it; answers where the callback leads to. */
+  /** Completes the sign-in and returns the redirect target of the callback. */
   signIn(person: Person, wanted?: Readonly<Record<string, string>>): Promise<URL>;
   session(): Cookie | undefined;
 };
 
 export const asPage = { 'x-switchyard-portal': '1', 'sec-fetch-site': 'same-origin' } as const;
 
-/** Redirects to whatever host; `until` says where to stop before. */
+/** Follows redirects to any host; stops before an address for which `until` is true. */
 export async function follow(
   browser: Browser,
   first: Seen,
@@ -47,7 +48,7 @@ export async function follow(
 
 type Where = Pick<PortalHouse, 'settings' | 'transport' | 'clock'>;
 
-/** `origin`: the host of a client; left out: the address of the platform. */
+/** `origin` is the host of a client; default: the address of the platform. */
 export function openVisitor(
   { settings, transport, clock }: Where,
   userDomainId: string,

@@ -1,5 +1,5 @@
 // Whole run: pages in a browser.
-// Small things of the portal in a real browser: lost answers, files by a link, lists that are long, and details.
+// Details of the portal in a real browser: lost responses, file links, long lists.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { eventually } from '../support/wait-for-condition.ts';
 import { openStage, type Stage } from './portal-in-chromium.ts';
 
 const day = '2026-03-01';
-/** What a test fetches in the page's place does not know the certificate of the demo. */
+/** Requests that a test sends in place of the page do not trust the certificate of the demo. */
 const ownAnswers = { isTourOver: true, ignoreHTTPSErrors: true } as const;
 
 describe('details of the portal', { skip: withoutChromium }, () => {

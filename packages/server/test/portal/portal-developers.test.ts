@@ -1,5 +1,5 @@
 // Whole run: pages in a browser.
-// The developers' screens of the portal in a real browser, against the platform as it is started.
+// The developer screens of the portal in a real browser, on the platform as users start it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -22,7 +22,7 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
   let client: Client;
   let facts: StageFacts;
   let context: BrowserContext;
-  /** Of the merchant, and of the acquirer's own application. */
+  /** The tokens of the merchant and of the acquirer's own application. */
   let token: string;
   let admin: string;
   let hooks: Receiver;
@@ -53,7 +53,7 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
     await page.getByRole('menuitem', { name, exact: true }).click();
   }
 
-  /** What the dialogue that shows something once says of it. */
+  /** The value in the dialog that shows a secret once. */
   async function shownOnce(page: Page, label: string): Promise<string> {
     const line = dialog(page).locator('dl > div').filter({ hasText: label }).locator('.sy-mono');
     return (await line.first().textContent()) ?? '';
@@ -75,7 +75,7 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
     return body;
   }
 
-  /** An endpoint at the receiver of the test, made by the API. */
+  /** Creates an endpoint at the receiver of the test by the API. */
   async function endpoint(members: Record<string, unknown> = {}) {
     const { status, body, text } = await client.call('POST', '/webhooks/v1/endpoints', {
       token: admin,

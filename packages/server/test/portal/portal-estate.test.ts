@@ -1,5 +1,6 @@
 // Whole run: pages in a browser.
-// The estate of the portal in a real browser, against the platform as it is started: taken in, moved, imported, seen come and go.
+// The estate screens of the portal in a real browser: claim, move, import and connect terminals, on
+// the platform as users start it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -63,7 +64,7 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
     return { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000', family: 'axium' };
   };
 
-  /** What is typed into, of a field or of a choice. */
+  /** The input element of a text field or a select. */
   const field = (scope: Page | Locator, label: string): Locator =>
     scope
       .locator('input:not([type="radio"], [type="checkbox"])')
@@ -210,7 +211,7 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
     });
   });
 
-  /** As a terminal of the demo does: registers, and holds its connection. */
+  /** Registers and keeps its connection open, as a terminal of the demo does. */
   async function connect(tsn: string): Promise<Line> {
     const { clientId, clientSecret } = facts.applications['cloud'] ?? {};
     const ca = await readFile(facts.caFile, 'utf8');

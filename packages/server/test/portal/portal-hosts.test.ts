@@ -1,4 +1,5 @@
-// Where portals stand: at the platform's address in two steps, and at the host of each client in one.
+// Addresses of portals: sign-in takes two steps at the platform's address, and one at the host of a
+// client.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { formsIn, submit } from '../support/browser/test-sign-in-pages.ts';

@@ -1,4 +1,5 @@
-// The portal as tests of its screens find it: built, served by a platform of its own, in a browser with somebody signed in.
+// The built portal for screen tests: a separate platform serves it, and a user is signed in by a
+// real browser.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -20,22 +21,22 @@ import {
 import { codeAt } from '../support/test-users.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-/** For a machine that has much else to do. */
+/** A long limit, because the machine may be busy. */
 const waitLimitMs = 90_000;
 const buildLimitMs = 300_000;
 export const wide = { width: 1440, height: 900 };
 const narrow = { width: 390, height: 844 };
-/** What somebody may be called: a script, and a word without an end. */
+/** A name that contains a script and a very long word. */
 export const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
 
-/** What a page must never say to those who look behind it. */
+/** Console messages that no page may cause. */
 const complaint = /Content Security Policy|not assignable|React|key/i;
 
 export type StageFacts = DemoFacts &
   Pick<WholeFacts, 'deviceAuthUrl' | 'mailDir' | 'users' | 'serviceProvider'>;
 
 type SignIn = BrowserContextOptions & {
-  /** The tour is offered to whoever comes for the first time: here it is over. */
+  /** The portal offers the tour to new users; true skips it. */
   readonly isTourOver?: boolean;
 };
 
@@ -47,18 +48,18 @@ export type Stage = {
   readonly facts: StageFacts;
   readonly base: string;
   readonly chromium: Browser;
-  /** Of an application of the demo, by its name in demo.json. */
+  /** The token of a demo application, by its name in demo.json. */
   tokenOf(application: string): Promise<string>;
   /** A browser in which a user of the demo is signed in. */
   signedIn(username: string, options?: SignIn): Promise<BrowserContext>;
-  /** Opens a screen in a tab of its own, and looks at what the browser complained of. */
+  /** Opens a screen in its own tab, and asserts that the browser reported no problem. */
   look(whose: BrowserContext, path: string, steps: Steps): Promise<void>;
-  /** The screen can be used by everybody: wide and narrow, light and dark; after steps of the caller's. */
+  /** Runs the steps and asserts that the screen is accessible: wide and narrow, light and dark. */
   usable(whose: BrowserContext, path: string, steps?: Steps): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Hears what the browser complains of in a page, from now on. */
+/** Records the problems that the browser reports in a page from now on. */
 export function complaintsOf(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -68,7 +69,7 @@ export function complaintsOf(page: Page): readonly string[] {
   return complaints;
 }
 
-/** Nothing has to be scrolled sideways, on a screen and on a phone. */
+/** Asserts that no screen needs horizontal scrolling, on a desktop and on a phone. */
 export async function assertFits(page: Page, name: string): Promise<void> {
   for (const size of [wide, narrow]) {
     await page.setViewportSize(size);
@@ -76,7 +77,7 @@ export async function assertFits(page: Page, name: string): Promise<void> {
   }
 }
 
-/** Nothing of the screen is still being fetched. */
+/** Waits until the screen has loaded all data. */
 export const loaded = (page: Page) =>
   page.waitForSelector('#content [aria-busy="true"]', { state: 'detached' });
 
@@ -109,7 +110,7 @@ function userOf(facts: StageFacts, username: string) {
   return assert.fail(`the demo has no user ${username}`);
 }
 
-/** By the page of the realm, as a person: that takes a one-time password where the user has one. */
+/** Signs in by the page of the realm, with a one-time password if the user has one. */
 async function signIn(context: BrowserContext, user: ReturnType<typeof userOf>): Promise<Page> {
   const page = await context.newPage();
   await page.goto(`/portal/sign-in?domain=${user.userDomainId}&to=/portal/`);
@@ -137,7 +138,7 @@ async function openServer(name: string) {
   return { dataDir, server };
 }
 
-/** @param name tells the data directory apart from others */
+/** @param name is part of the data directory's name */
 export async function openStage(name: string): Promise<Stage> {
   const { dataDir, server } = await openServer(name);
   let chromium: Browser | undefined;

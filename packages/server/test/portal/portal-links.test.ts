@@ -1,4 +1,5 @@
-// What the browser fetches by a plain link in a page of ours: the session counts there, and for nothing else.
+// Plain links in a portal page: the session authenticates the allowed downloads, and no other
+// request.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -24,7 +25,7 @@ test('a link in a page of ours leads to the content of an export, and to nothing
     const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
     return (await browser.visit(path, { ...visit, headers: { accept, ...headers } })).status;
   };
-  // Nobody has made it, and who is let in hears so.
+  // The export does not exist, so an authenticated request gets 404.
   assert.equal(await status(content, link), 404);
   const strange: Record<string, string>[] = [
     {},

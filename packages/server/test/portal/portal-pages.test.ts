@@ -1,4 +1,5 @@
-// The built portal as a browser gets it: strict headers, files that stay, and a page of the server's own before it is built.
+// The built portal over HTTP: strict headers, cached files, and a page of the server if the portal
+// is not built.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 // Whole run: pages in a browser.
-// The payments of the portal in a real browser, against the platform as it is started: seen by everybody, refunded once.
+// The payments screens of the portal in a real browser: accessible, and each refund is sent once,
+// on the platform as users start it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -50,7 +51,10 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
   const read = async (id: string) =>
     (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
 
-  /** What lies behind it cannot be reached, and is dimmed. Expects axe in the page. */
+  /**
+   * Checks only the dialog, because the page behind it is inert and dimmed. Expects axe in the
+   * page.
+   */
   async function assertDialogAccessible(page: Page, name: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await wear(page, name, colorScheme);
@@ -131,7 +135,7 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
       const send = page.getByRole('button', { name: /^Refund EUR/ });
       assert.equal(await send.isDisabled(), true);
       await page.getByRole('textbox', { name: 'Amount' }).fill('15');
-      // Somebody else is quicker.
+      // Another client refunds first.
       const other = await client.call('POST', `/payment/v1/transactions/${id}/refund`, {
         token,
         body: { amount: 1_000 },

@@ -1,5 +1,6 @@
 // Whole run: pages in a browser.
-// Every screen in every role, in a real browser: what a role is shown opens without a refused call, and nothing else opens.
+// Every screen in every role in a real browser: a role opens the screens in its navigation without
+// refused requests, and no others.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -20,7 +21,7 @@ type Role =
   | 'org_supervisor'
   | 'org_operator';
 
-/** In the demo there is one of each, by this name. */
+/** The demo user of each role. */
 const users: Readonly<Record<Role, string>> = {
   org_admin: 'admin',
   org_custcare: 'care',
@@ -46,11 +47,14 @@ const ofOrganization: readonly Role[] = ['org_admin', 'org_custcare', 'org_dfo']
 const lookers: readonly Role[] = [...ofOrganization, 'merchant_manager', 'org_supervisor'];
 const managers: readonly Role[] = ['org_admin', 'merchant_manager'];
 const developers: readonly Role[] = ['org_admin', 'org_dev', 'merchant_dev'];
-/** Those who approve applications see them as well. */
+/** The users that approve applications can also see them. */
 const ofApplications: readonly Role[] = [...developers, 'merchant_manager'];
 const hookReaders = ofApplications;
 
-/** The rail from its top to its end, and who is shown what. Written down here, not computed from the portal's own table. */
+/**
+ * The navigation from top to bottom, with the roles that see each entry. The list is independent of
+ * the portal's own table.
+ */
 const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
   ['/', all],
   ['/analytics', reporting],
@@ -80,7 +84,7 @@ const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
   ['/logs', hookReaders],
   ['/audit', admin],
 ];
-/** In the portal of service providers, for whoever administers an organisation. */
+/** The navigation of the service provider portal, for an administrator of an organisation. */
 const providerRail = [
   '/',
   '/own-services',
@@ -94,7 +98,7 @@ const providerRail = [
   '/logs',
   '/audit',
 ];
-/** Who declares services is let into that one, too. */
+/** Roles that declare services can also open the service provider portal. */
 const providerRails: Partial<Record<Role, readonly string[]>> = {
   org_admin: providerRail,
   org_dev: providerRail.filter((address) => address !== '/users' && address !== '/audit'),
@@ -102,7 +106,7 @@ const providerRails: Partial<Record<Role, readonly string[]>> = {
 const shownTo = (role: Role) =>
   rail.filter(([, roles]) => roles.includes(role)).map(([address]) => address);
 
-/** What no other test asks axe about. */
+/** The screens that no other test checks with axe. */
 const forAxe = new Set([
   '/stores',
   '/imports',
@@ -128,7 +132,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
   });
   after(() => stage?.close());
 
-  /** The screens behind those of the rail, of things that the café has. */
+  /** The detail screens behind those of the navigation, with data of the demo merchant. */
   async function innerScreens(token: string): Promise<Inner[]> {
     const { client, facts } = stage;
     const acquirer = await stage.tokenOf('acquirer');
@@ -213,17 +217,17 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
 
   type Walk = {
     readonly page: Page;
-    /** By its link in the rail. */
+    /** Opens the address by its navigation link. */
     follow(address: string): Promise<void>;
-    /** As an address that is typed in, without fetching the whole portal anew. */
+    /** Opens the address by client-side navigation, without a reload of the portal. */
     type(address: string): Promise<void>;
     readonly title: () => Promise<string | null>;
     readonly rail: () => Promise<(string | null)[]>;
-    /** What was answered with a refusal or a fault, and what the browser complained of, until now. */
+    /** The error responses and browser problems so far. */
     readonly faults: readonly string[];
   };
 
-  /** One tab, for a whole walk through the portal. */
+  /** Runs all steps in one tab. */
   async function walk(
     context: BrowserContext,
     entry: string,
@@ -242,7 +246,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
       if (response.status() < 400) return;
       faults.push(`${new URL(page.url()).pathname}: ${response.status()} of ${response.url()}`);
     });
-    /** The screen after the one that is there, with all that it asks for by itself. */
+    /** Waits for the next screen and all its requests. */
     async function next(go: () => Promise<unknown>): Promise<void> {
       await page.evaluate(`document.querySelector('#content h1').dataset.isOld = ''`);
       await go();
@@ -270,7 +274,8 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
           next(() => page.locator(`.sy-rail nav a[href="/${entry}${address}"]`).click()),
         async type(address) {
           const { pathname } = new URL(address, 'https://none.example');
-          // Of another tab of the same screen one could not tell when it is there.
+          // Goes to another screen first, because another tab of the same screen gives no sign that
+          // it has loaded.
           if (new URL(page.url()).pathname === `/${entry}${pathname}`) await typed('/none');
           await typed(address);
         },
@@ -290,7 +295,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
 
   const notForYou = 'This page is not for you';
 
-  /** It opened, and nothing of it was refused. */
+  /** Asserts that the screen opened, and that no request was refused. */
   async function assertOpen({ page, title, faults }: Walk, address: string): Promise<void> {
     const shown = await title();
     assert.notEqual(shown, notForYou, address);
@@ -311,7 +316,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
     assert.deepEqual(faults, [], 'what is shut asks for nothing');
   }
 
-  /** As a link in a mail: the whole portal is fetched for it. */
+  /** Opens the address as a link in a mail, which loads the whole portal. */
   async function assertShutFromOutside({ page, title }: Walk, role: Role): Promise<void> {
     const [address] = rail.find(([, roles]) => !roles.includes(role)) ?? [];
     await page.goto(`/portal${address}`);
@@ -319,7 +324,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
     assert.equal(await title(), notForYou, address);
   }
 
-  /** All that the role is shown, and all that it is not. */
+  /** Opens all screens of the role, and checks that all others stay closed. */
   async function walkAs(role: Role): Promise<void> {
     const context = await stage.signedIn(users[role], { isTourOver: true });
     const isAdmin = role === 'org_admin';
@@ -357,7 +362,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
   test('the supervisor of a merchant', () => walkAs('org_supervisor'));
   test('whoever takes money', () => walkAs('org_operator'));
 
-  /** In the portal of service providers. */
+  /** Opens the screens of the service provider portal. */
   async function walkAsProvider(context: BrowserContext, shown: readonly string[]): Promise<void> {
     await walk(context, 'provider-portal', async (on) => {
       assert.deepEqual(await on.rail(), shown);

@@ -1,5 +1,6 @@
 // Whole run: pages in a browser.
-// Services in a real browser, against the platform as it is started: declared by a provider, used by an acquirer.
+// Services in a real browser on the platform as users start it: a provider declares one, an
+// acquirer uses it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -37,7 +38,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
   });
   after(() => stage?.close());
 
-  /** As a script of the page asks. */
+  /** Sends a request as a script of the page does. */
   const ask = (page: Page, path: string) =>
     page.evaluate(
       `fetch('${path}', { headers: { 'x-switchyard-portal': '1' } }).then((answer) => answer.json())`,
@@ -222,7 +223,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
       await page.getByText('Northgate Acquiring').waitFor();
       await page.waitForURL((url) => url.searchParams.get('tab') === 'uses');
     });
-    // The reference provider is asked about this, and says yes.
+    // The reference provider gets this activation request and accepts it.
     await look(acquirer, `/portal/services/${own('Lumen QR')}`, async (page) => {
       await page.getByRole('button', { name: 'Switch off at Café Lumière' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
@@ -388,7 +389,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
     await stranger.close();
   });
 
-  /** Of the newest mail to an address. */
+  /** The link in the newest mail to an address. */
   async function linkTo(address: string): Promise<string | undefined> {
     const names = (await readdir(facts.mailDir)).filter((name) => name.endsWith('.eml')).sort();
     for (const name of names.reverse()) {

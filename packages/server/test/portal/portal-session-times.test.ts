@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// How long a session of the portal lives: with somebody at work, with nobody, and over several processes.
+// The lifetime of a portal session: with activity, without activity, and over several processes.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { formsIn } from '../support/browser/test-sign-in-pages.ts';
@@ -40,7 +40,7 @@ describe('the time of a session of the portal', () => {
     await visitor.signIn(person);
     return { ...visitor, userId: person.user.userId };
   }
-  /** The same browser, whose request another process answers. */
+  /** The same browser, with another process that answers. */
   function atOther({ session }: Visitor): Visitor {
     const other = openVisitor({ ...beside, settings: on.settings }, realm.userDomainId);
     const cookie = session();
@@ -110,7 +110,7 @@ describe('the time of a session of the portal', () => {
   test('of twenty requests at once, over two processes, one renews and all are answered', async () => {
     const here = await signedIn();
     const there = atOther(here);
-    // Both know the session as it stands, and both see that its token is over.
+    // Both processes have cached the session, and both find its token expired.
     assert.equal((await there.ask(path())).status, 200);
     for (let round = 1; round <= 3; round += 1) {
       advance(6 * minuteMs);

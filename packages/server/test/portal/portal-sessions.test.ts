@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The portal over TLS: in by the realm's pages, a session that the portal's own pages alone can use, and out again.
+// The portal over TLS: sign-in by the realm's pages, a session that only the portal's own pages can
+// use, and sign-out.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -318,7 +319,7 @@ describe('a session of the portal', () => {
     const again = await mine.browser.visit(location);
     assert.equal(again.status, 400);
     assert.match(again.text, /The sign-in failed/);
-    // RFC 6749, 4.1.2: what came of a code that is shown twice is revoked.
+    // RFC 6749, 4.1.2: if a code is used twice, the server revokes the tokens issued for it.
     assert.equal(mine.session()?.value, cookie);
     assert.equal((await mine.ask('/portal/session')).status, 401);
   });
@@ -370,7 +371,7 @@ describe('a session of the portal', () => {
       [realm.organizationId],
     );
     assert.ok(rows.length > 0);
-    // The head of a token; three letters alone may come about by chance.
+    // The start of a JWT; three letters alone may occur by chance.
     for (const { sealed } of rows) assert.doesNotMatch(sealed.toString('latin1'), /eyJ[\w-]{20}/);
     assert.match(sessionCookie, /^__Host-/);
   });

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// A page of the demo as a terminal at the Cloud Connector: who gets in, what is relayed, and that it is the demo's alone.
+// A demo page that acts as a terminal at the Cloud Connector: access control, relayed messages, and
+// only in the demo environment.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -31,7 +32,7 @@ class HandshakeRefused extends Error {
   }
 }
 
-/** Merchants with a terminal each, where the connector is active. */
+/** Creates merchants with a terminal each, where the connector is active. */
 async function shops(on: PortalHouse, realm: PortalRealm) {
   const { provisioning, catalog } = on.house;
   const { organizationId } = realm;
@@ -63,7 +64,7 @@ async function shops(on: PortalHouse, realm: PortalRealm) {
 
   return {
     store,
-    /** Where the connector is active, unless it is said otherwise. */
+    /** The connector is active at the shop by default. */
     async shop(isActive = true): Promise<Place> {
       const made = await provisioning.merchants.create(scope, {
         name: 'Shop',
@@ -106,7 +107,7 @@ describe('a page of the demo as a terminal', () => {
     ask(connectionsPath, { method: 'POST', headers: at(deviceId) });
   const codeOf = (seen: Seen) => [seen.status, seen.json()['code']];
 
-  /** As a browser opens it: with its cookies and the origin of the page. */
+  /** Opens a WebSocket as a browser does: with its cookies and the origin of the page. */
   async function open(
     visitor: Visitor,
     { connectionUrl, protocols }: Pick<Ticket, 'connectionUrl' | 'protocols'>,

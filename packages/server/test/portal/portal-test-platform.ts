@@ -1,4 +1,5 @@
-// A house of its own behind real TLS, with a clock that can be moved and hosts of clients, over the common database.
+// A separate platform behind real TLS, with a movable clock and client hosts, over the shared
+// database.
 
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -33,13 +34,13 @@ export type PortalHouse = {
   readonly settings: Settings;
   readonly clock: MovableClock;
   readonly ca: string;
-  /** Of the server, PEM. */
+  /** The certificate of the server, PEM. */
   readonly certificate: string;
-  /** Where its built pages are looked for. */
+  /** The directory of the built pages. */
   readonly portalFolder: string;
-  /** Finds every host at this machine, whatever the certificate is for. */
+  /** Resolves every host to this machine and does not verify the certificate. */
   readonly transport: Transport;
-  /** An organisation of its own with its user domain. */
+  /** Creates an organisation with its own user domain. */
   newRealm(facts?: RealmFacts): Promise<PortalRealm>;
   close(): Promise<void>;
 };
@@ -56,13 +57,13 @@ export type PortalRealm = {
 export type PortalHouseFacts = {
   readonly portalDomain?: string;
   readonly clock?: MovableClock;
-  /** Serves the portal as it is built from the sources that stand here. */
+  /** Serves the portal as built from the current sources. */
   readonly isBuilt?: boolean;
-  /** Another process of the same platform: its port, data and keys. */
+  /** Another process of the same platform, whose data directory, keys and address are shared. */
   readonly beside?: PortalHouse;
-  /** Rooms beside those of the portal. */
+  /** Further roles in addition to identity and portal. */
   readonly roles?: string;
-  /** Left out: the demo's. Its keys and certificates are those of a demo all the same. */
+  /** Default: demo. Keys and certificates are those of a demo in each environment. */
   readonly environment?: Settings['environment'];
   readonly rateLimits?: ApplicationOptions['rateLimits'];
 };
@@ -72,7 +73,7 @@ const lookup: LookupFunction = (_host, { all }, done) => {
   else done(null, '127.0.0.1', 4);
 };
 
-/** `port` is where it really listens; the address and the Host header stay those of the request. */
+/** Connects to `port`; the request keeps its address and Host header. */
 function transportTo(port: number): { transport: Transport; agent: Agent } {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, lookup });
   const transport: Transport = ({ method, url, headers, body }) =>
@@ -96,7 +97,7 @@ function transportTo(port: number): { transport: Transport; agent: Agent } {
   return { transport, agent };
 }
 
-/** Built by the program that `npm start` runs beside the server, where it is not built already. */
+/** Runs the build program of `npm start`, which does nothing if the portal is already built. */
 async function builtPortal(): Promise<string> {
   const root = fileURLToPath(new URL('../../../../', import.meta.url));
   await promisify(execFile)(process.execPath, [join(root, 'tools/build-portal.ts')], {
@@ -162,7 +163,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   };
 }
 
-/** Pages as a build leaves them: one with room for the nonce, and a few files. */
+/** Writes pages as a build does: one page with a place for the nonce, and some files. */
 export async function writeBuilt(folder: string, files: Readonly<Record<string, string | Buffer>>) {
   await mkdir(join(folder, 'assets'), { recursive: true });
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);

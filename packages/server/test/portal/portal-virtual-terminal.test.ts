@@ -1,5 +1,6 @@
 // Whole run: pages in a browser.
-// A till and a terminal in one page of the demo, in a real browser, through the connector: paid, aborted, broken off, and money once.
+// A till and a terminal on one demo page in a real browser, through the connector: payments, aborts
+// and disconnects, each charged once.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -29,7 +30,7 @@ describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
   });
   after(() => stage?.close());
 
-  /** Opens the screen in a tab of its own, and looks at what the browser complained of. */
+  /** Opens the screen in its own tab, and asserts that the browser reported no problem. */
   async function walk(steps: (on: Walk) => Promise<void>): Promise<void> {
     const page = await context.newPage();
     const complaints = complaintsOf(page);

@@ -1,4 +1,4 @@
-// Imports as tables, and bodies that nobody can read: quotes, encodings, formulas, lines without end.
+// CSV imports and unreadable bodies: quotes, encodings, formulas, endless lines.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bulkLimits } from '@switchyard/contract';
@@ -53,7 +53,7 @@ describe('a bulk import of a table', () => {
         imported.results.map(({ line, status, error }) => [line, error?.code ?? status]),
         [
           [2, first],
-          // A line break within a cell is no text of a name.
+          // A name must not contain a line break.
           [3, 'field_invalid'],
           [5, first],
           [7, first],
@@ -123,7 +123,7 @@ describe('a bulk import of a table', () => {
     assert.equal(imported.summary?.state, 'Interrupted');
     assert.equal(imported.summary?.error?.code, 'malformed_csv');
     assert.match(imported.summary?.error?.detail ?? '', /opens on line 7 is never closed/);
-    // Mended behind what was taken in, it goes on under the same name.
+    // The corrected body continues after the accepted lines, with the same key.
     const mended = await scene.send(body.replace('"closed', 'closed'), { type: csv, key: 'b' });
     assert.deepEqual([mended.summary?.state, mended.summary?.created], ['Completed', 4]);
   });

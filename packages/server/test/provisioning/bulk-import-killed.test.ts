@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// kill -9 in the middle of an import: sent again it goes on, and nothing is there twice or missing.
+// kill -9 in the middle of an import: a repeated request continues it, and no object is missing or
+// duplicated.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +26,7 @@ const pairs = 1400;
 const url = '/provisioning/v2/bulk';
 const key = 'estate-1';
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-/** Longer than the lease of the process that died. */
+/** Longer than the lease of the killed process. */
 const goOnLimitMs = 120_000;
 
 let directory: string;
@@ -53,7 +54,7 @@ after(async () => {
 
 let token: string | undefined;
 
-/** The token outlives the server, whose connections do not. */
+/** Reuses the token, which stays valid after a restart, with a client of the running server. */
 async function entrance(): Promise<{ client: Client; token: string }> {
   const client = await server.client();
   const { userDomainId, applications } = await server.facts();
@@ -85,14 +86,14 @@ async function send(): Promise<Imported> {
   return importedOf(answer.status, answer.headers, answer.text);
 }
 
-/** How far the import is, by its progress. */
+/** The state and the number of processed lines. */
 async function progress(): Promise<{ state: string; lines: number }> {
   const { client, token: bearer } = await entrance();
   const { status, body: now } = await client.call('GET', `${url}/${key}`, { token: bearer });
   return status === 200 ? now : { state: 'Unknown', lines: 0 };
 }
 
-/** Sends it once nobody works at it: the lease of a process that died has to end. */
+/** Sends the import again after the lease of the killed process has ended. */
 async function sendAgain(): Promise<Imported> {
   const { state } = await until(
     async () => {
@@ -106,7 +107,7 @@ async function sendAgain(): Promise<Imported> {
   return send();
 }
 
-/** Every page of a list. */
+/** Reads every page of a list. */
 async function all(path: string): Promise<Record<string, unknown>[]> {
   const { client, token: bearer } = await entrance();
   const items: Record<string, unknown>[] = [];

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// Imports in the whole house: points of sale that get tokens, organisations above, and what is swept.
+// Imports on the complete platform: points of sale with tokens, parent organisations, and deletion
+// of old imports.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { BulkResult } from '@switchyard/contract';

@@ -1,4 +1,4 @@
-// Whatever lines an import has: their answers and what is there afterwards are those of the single routes.
+// Random imports give the same results and the same objects as the single routes.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -27,7 +27,10 @@ before(async () => {
 });
 after(() => scene.close());
 
-/** Few names, so that lines meet each other, each below one parent; some members are wrong. */
+/**
+ * The lines use few names, so that they affect each other, each below one parent; some members are
+ * wrong.
+ */
 function createLines(next: () => number, round: number) {
   const pick = <Of>(all: readonly Of[]) => all[Math.floor(next() * all.length)] as Of;
   const number = (count: number) => Math.floor(next() * count);
@@ -75,7 +78,7 @@ function createLines(next: () => number, round: number) {
   };
 }
 
-/** The same by the single routes, one request after the other. */
+/** Applies the lines by the single routes, one request after the other. */
 function createClient(token: string) {
   const call = (method: string, path: string, body?: unknown) =>
     scene.call(token, method, path, defined({ body }));
@@ -92,7 +95,9 @@ function createClient(token: string) {
   });
   const unknown = (code: string): Told => ({ status: 'failed', code, pointer: undefined });
 
-  /** With its parents by their identifiers; what its schema refuses comes before them. */
+  /**
+   * Replaces the parents' names by their identifiers; schema errors come before missing parents.
+   */
   async function bodyOf(type: string, data: Members): Promise<Members | Told> {
     const { merchantExternalId, storeExternalId, logicalDeviceExternalId, ...body } = data;
     const parents = { merchant: merchantExternalId, store: storeExternalId };
@@ -110,7 +115,7 @@ function createClient(token: string) {
     return isOfSchema ? refused(checked) : (missing[0] as Told);
   }
 
-  /** Whether the place has room, as the import asks before anything else. */
+  /** Whether the place can take the device, which the import checks first. */
   function placeFault(device: Members | undefined, place: Members): Told | undefined {
     const linked = device?.['logicalDeviceId'];
     const ids = place['physicalDeviceIds'] as string[];
@@ -136,7 +141,7 @@ function createClient(token: string) {
     const { logicalDeviceExternalId: placeName } = data;
     const place = placeName === undefined ? undefined : await find('logicalDevice', placeName);
     const full = { ...(body as Members) };
-    // Asked with a member that no schema knows, a body is checked and nothing done.
+    // An unknown member makes the server validate the body without any effect.
     const checked = await call('POST', path, { ...full, 'no-member': 1 });
     const faults = (checked.body['errors'] as { pointer: string }[]).filter(
       ({ pointer }) => pointer !== '/no-member',
@@ -145,7 +150,7 @@ function createClient(token: string) {
     if (fault !== undefined) return { status: 'failed', code: fault.code, pointer: fault.pointer };
     if (isNew && operation === 'replace') return lost;
     if (placeName !== undefined) {
-      // The merchant that a line names narrows where its place is looked for.
+      // The merchant of a line limits the search for its place.
       const isWithin = (full['merchantId'] ?? place?.['merchantId']) === place?.['merchantId'];
       if (place === undefined || !isWithin) return unknown('device_not_found');
       const wrong = placeFault(before, place);
@@ -169,7 +174,7 @@ function createClient(token: string) {
   };
 }
 
-/** Everything of a caller's, with names in place of identifiers. */
+/** All objects of a caller, with names in place of identifiers. */
 async function estateOf(token: string) {
   const found: Members[] = [];
   const names = new Map<string, string>();
@@ -206,7 +211,7 @@ test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, 
   for (let round = 0; round < rounds; round += 1) {
     const makeLine = createLines(next, round);
     const lines = Array.from({ length: linesPerRound }, makeLine);
-    // A terminal stands in one organisation of the platform.
+    // A terminal can belong to only one organisation of the platform, so the makes differ.
     const of = (make: string) =>
       lines.map((line) =>
         line.type === 'physicalDevice' && line.operation !== 'delete'

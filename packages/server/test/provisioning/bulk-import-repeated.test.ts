@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// Imports that break off, are sent again, or are sent by two at once; and what was answered is kept.
+// Imports that are interrupted, repeated, or sent twice at once; the server keeps their results.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bulkLimits } from '@switchyard/contract';
@@ -15,9 +15,9 @@ import {
 import { assertRefused } from '../support/provisioning/test-provisioning.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
-/** As many as a chunk has. */
+/** The number of lines in a chunk. */
 const chunk = 500;
-/** Of the fifteen seconds that a name is leased for. */
+/** Shorter than the lease of fifteen seconds on an import key. */
 const soonerThanLeaseMs = 12_000;
 
 const places = (name: string, count: number) =>
@@ -104,7 +104,8 @@ describe('a bulk import that is sent again', () => {
     const second = await scene.lines(lines, { key: 'c' });
     assert.deepEqual([second.status, second.problem['code']], [409, 'request_in_progress']);
     assert.ok(Number(second.headers['retry-after'] ?? 1) > 0);
-    // Nor does a process take it over whose clock is ahead by more than the time of a lease.
+    // A process whose clock is ahead by more than the lease time does not take the import over
+    // either.
     aheadMs = 60_000;
     assert.equal((await scene.lines(lines, { key: 'c' })).status, 409);
     assert.equal((await scene.state('c')).state, 'Running');
@@ -138,7 +139,7 @@ describe('a bulk import that is sent again', () => {
       await pause(afterMs);
       request.destroy();
       await broken;
-      // Sooner than a lease would end by itself.
+      // The key is free before a lease would expire.
       await eventually(
         'the name to be free',
         async () => {

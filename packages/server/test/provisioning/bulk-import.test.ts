@@ -1,4 +1,5 @@
-// Bulk imports: what lines make, replace and delete, in their order, and what each one is told.
+// Bulk imports: lines that create, replace and delete objects in order, and the result of each
+// line.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { BulkImport } from '@switchyard/contract';
@@ -198,7 +199,7 @@ describe('a bulk import', () => {
       { type: 'store', operation: 'delete', data: { externalId: 'c-S' } },
       body(one.serialNumber, 'c-1'),
       body(one.serialNumber, 'c-2'),
-      // The serial number is free once its device has another one, or is gone.
+      // The serial number is free after its device got another one, or was deleted.
       body(two.serialNumber, 'c-1'),
       body(one.serialNumber, 'c-2'),
       { type: 'physicalDevice', operation: 'delete', data: { externalId: 'c-2' } },
@@ -329,7 +330,7 @@ describe('a bulk import', () => {
       ],
       text,
     );
-    // The names of imports are a merchant's own as well.
+    // The keys of imports also belong to the merchant.
     assert.equal((await scene.call('org', 'GET', '/bulk/f-1')).status, 404);
     assert.equal((await scene.state('f-1', token)).lines, 6);
     for (const [caller, code] of [

@@ -1,5 +1,6 @@
 // Whole run: commands as users start them, each a process of its own.
-// The same from one file: an organisation comes in, brings its estate and sells, by the command line alone.
+// The estate from one file: an organisation signs up, loads its estate and sells, with the command
+// line only.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -70,7 +71,7 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     await on.close();
   });
 
-  /** Asks for a success. */
+  /** Runs the command and asserts success. */
   async function done(args: string[], options: Parameters<CommandLine['run']>[1] = {}) {
     const ended = await line.run([...args, '--json'], options);
     assert.equal(ended.code, 0, `${args.join(' ')}: ${ended.stdout}${ended.stderr}`);

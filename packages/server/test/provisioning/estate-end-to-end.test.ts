@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// From an empty platform to a sale, by API alone: production as it is run, with its first operator made by command.
+// From an empty platform to a sale by API only: a production setup, with its first operator created
+// by command.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -26,7 +27,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
   const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
     on.client.call(method, path, { token, ...options });
 
-  /** Asks for a success. */
+  /** Sends a request and asserts success. */
   async function done(method: string, path: string, body?: unknown): Promise<Answer['body']> {
     const answer = await call(method, path, defined({ body }));
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
@@ -73,7 +74,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     const code = (later = 0) => codeAt(oneTimePassword.secret, Date.now() + later);
     const { recoveryCodes } = await made(`${activation}/otp`, { code: code() });
     assert.equal(recoveryCodes.length, 10);
-    // The code of now is used up: a phone that is half a minute fast is good as well.
+    // The current code is already used; the server also accepts the code of the next time step.
     token = await signIn(userDomainId, username, code(stepMs));
     const own = await done('GET', '/provisioning/v2/organizations');
     assert.deepEqual(
@@ -204,7 +205,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     for (const { path, idMember, pointer, bodyWith } of kinds) {
       const first = await made(path, bodyWith('8.8.8.8', 8443));
       const own = `${path}/${first[idMember]}`;
-      // Acquirers have ports of their own; calls to servers of the web do not.
+      // Acquirers may use any port; web servers of providers may not.
       const ports: [string, number][] = pointer === '/host' ? [] : [['8.8.8.8', 22]];
       for (const [host, port] of [...refused, ...ports]) {
         for (const [method, at] of [

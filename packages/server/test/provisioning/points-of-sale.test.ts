@@ -1,4 +1,5 @@
-// Points of sale: credentials that sell in one store alone, and that live and die with their till.
+// Points of sale: their credentials can sell in one store only, and exist as long as the point of
+// sale.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -42,7 +43,7 @@ describe('points of sale', () => {
   const sell = (token: string, members: Record<string, unknown>) =>
     on.client.call('POST', sales, { token, body: keyedSale(members) });
 
-  /** A caller who provisions for one merchant, as its managers do. */
+  /** A token of a caller that provisions for one merchant, as a merchant manager does. */
   const managerOf = ({ merchantId }: Shop, more: { storeId?: string } = {}) =>
     on.tokenFor({
       name: 'manager',

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// How the database finds what is searched and listed: by indexes that begin with the organisation.
+// The query plans of searches and lists use indexes that begin with the organisation.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -15,7 +15,10 @@ import { createProvisioning, type Provisioning } from '../../src/provisioning/in
 import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 
-/** Of each type; in as many organisations as make the whole table the wrong thing to read. */
+/**
+ * The rows of each type. They belong to many organisations, so that a full table scan is the wrong
+ * plan.
+ */
 const rowsFull = 12_000;
 const organizations = 60;
 const organizationId = '00000000-0000-7000-8000-000000000007';
@@ -63,7 +66,7 @@ describe('the plans of search and lists', () => {
       for (const statement of statements) await query(statement, [from, to]);
     });
 
-  /** Everything that a client can look for, each with what it has to find. */
+  /** Every search of a client, each with a result. */
   const questions: Record<string, () => Promise<{ readonly items: readonly unknown[] }>> = {
     'a name in all types': () => search({ q: 'NAME 7' }),
     'a name of one store': () => search({ q: 'name 67', storeId: idOf('s', 67) }),
@@ -85,7 +88,7 @@ describe('the plans of search and lists', () => {
   const search = (criteria: Record<string, string>) =>
     provisioning.search({ organizationId }, criteria, page);
 
-  /** Of what is prepared, the plan that serves whatever is asked; of the rest, the one of this question. */
+  /** The generic plan of a prepared statement, and the plan for these values. */
   async function plansOf({ text, values, isPrepared }: Asked): Promise<string[]> {
     const own = await scratch.query(`EXPLAIN ${text}`, values);
     const plans = [own.map((row) => String(row['QUERY PLAN']))];

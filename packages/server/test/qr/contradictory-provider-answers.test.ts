@@ -1,4 +1,4 @@
-// Providers that contradict themselves, prolong what is to end, and say again what they must not.
+// Providers that contradict themselves, extend a payment that must end, and repeat answers wrongly.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -47,7 +47,7 @@ describe('a provider that lies', () => {
     assert.deepEqual([operation.status, operation.failure], ['Succeeded', undefined]);
     const again = await refund(id, 60);
     assert.deepEqual([again.status, again.body.code], [422, 'refund_amount_exceeded']);
-    // Twice told is once refunded.
+    // A repeated event refunds only once.
     await qr.tell(id, { type: 'refund.completed', sequence: 3, refundId });
     assert.equal((await qr.get(id))['refundedAmount'], 60);
   });

@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// kill -9 of the platform between intent, call and outcome of QR payments: everything ends, nothing is lost or doubled.
+// kill -9 of the platform between intent, call and outcome of QR payments: every payment ends, none
+// is lost or doubled.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -13,7 +14,7 @@ import { until } from '../support/wait-for-result.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';
 
 const kills = faultSize({ small: 2, full: 40 });
-/** Where a refund dies. */
+/** The moments at which the process dies during a refund. */
 const refundDeaths = ['after-send', 'after-intent'].slice(0, faultSize({ small: 1, full: 2 }));
 const terminals = 8;
 const paymentsBetweenKills = 15;
@@ -26,7 +27,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
   const paymentType = `pay${randomUUID().slice(0, 8)}`;
   let platform: FaultPlatform;
   let provider: QrProvider;
-  /** What the provider has taken, by the name of the payment. */
+  /** The amounts that the provider has collected, by payment id. */
   const paid = new Map<string, number>();
   const refunded = new Map<string, number>();
 
@@ -43,7 +44,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     return client.call(method, path, { token, ...defined({ body }) });
   }
 
-  /** As a terminal of the demo. */
+  /** Signs in as a terminal of the demo. */
   async function entrance(): Promise<Entrance> {
     const facts = (await platform.server.facts()) as Json;
     const client = await platform.server.client();
@@ -78,7 +79,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
 
   before(async () => {
     provider = await openQrProvider();
-    // It pays what the terminal has scanned, and knows what it has done.
+    // The provider completes the scanned payment and remembers its actions.
     provider.script = ({ kind, transactionId: id, body }) => {
       const providerTransactionId = nameOf(id);
       if (kind === 'create') paid.set(id, body['amount'].amount);
@@ -131,7 +132,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
       recoveryMs,
     );
 
-  /** Ends the server by a request, and comes back under the next one. */
+  /** The server dies during a request, and then starts again. */
   async function diedIn(
     failPoint: string,
     act: (terminal: Entrance) => Promise<unknown>,
@@ -219,7 +220,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     const counts: Record<string, number> = {};
     for (const name of names) {
       const found = await terminal.call('GET', `${qrBase}/${name}`);
-      // What never became an intent was never told to anybody.
+      // The server acknowledged no payment for which it stored no intent.
       if (found.status === 404) assert.ok(!acknowledged.has(name));
       const payment = found.status === 404 ? undefined : await settled(terminal, name);
       const status = String(payment?.['status'] ?? 'never begun');

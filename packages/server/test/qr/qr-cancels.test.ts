@@ -1,4 +1,5 @@
-// What a till was told of a cancel holds, whatever its provider says behind it.
+// The result of a cancel that the till received stays valid, even if the provider contradicts it
+// later.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operationsMax } from '../../src/qr/deps.ts';
@@ -18,7 +19,7 @@ describe('a cancel of a QR payment', () => {
   const completed = (id: string) => qr.tell(id, { type: 'payment.completed', sequence: 1 });
   const refused = { status: 422, body: { code: 'too_busy' } };
 
-  /** The consumer is about to pay, and a cancel is answered by what the test says. */
+  /** The consumer has scanned the code; the test decides the response to a cancel. */
   function scanned(id: string, answer: () => Reply | Promise<Reply>): void {
     qr.provider.script = ({ kind, transactionId }) => {
       if (transactionId !== id) return undefined;
@@ -38,7 +39,8 @@ describe('a cancel of a QR payment', () => {
   }
 
   test('that the till was told is on its way is not called off by a refusal', async () => {
-    // A provider that fails at every other call is left alone for a while.
+    // The platform pauses calls to a provider that fails too often, so successful payments come
+    // first.
     await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
     const id = await qr.begun();
     let asked = 0;

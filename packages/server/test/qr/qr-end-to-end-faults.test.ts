@@ -1,5 +1,6 @@
 // Whole run: processes, databases and hosts fail in the middle of their work, again and again.
-// What is taken away in the middle of QR payments: the provider, the platform, the terminal. Nothing is lost or doubled.
+// The provider, the platform or the terminal fails in the middle of QR payments; no payment is lost
+// or doubled.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { HeardStream } from '../support/event-stream-client.ts';
@@ -10,7 +11,7 @@ const finals = ['qr.completed', 'qr.declined', 'qr.cancelled', 'qr.expired', 'qr
 const payments = 24;
 const patienceMs = 60_000;
 
-/** A terminal that follows one payment over every break, as an EventSource does. */
+/** A terminal that follows one payment over every disconnect, as an EventSource does. */
 type Terminal = { id: string; heard: { id?: number; type: string }[]; ending: string | undefined };
 
 describe('a QR payment while things fall', () => {
@@ -25,7 +26,7 @@ describe('a QR payment while things fall', () => {
   const begin = async (members: Json = {}) =>
     rig.call('POST', qrBase, { token, body: rig.request(members) });
 
-  /** Comes back with the last event that it heard, until it is told that nothing follows. */
+  /** Reconnects with the last event id until the server reports the end of the stream. */
   async function follow(id: string): Promise<Terminal> {
     const terminal: Terminal = { id, heard: [], ending: undefined };
     const endMs = performance.now() + patienceMs;
@@ -35,7 +36,7 @@ describe('a QR payment while things fall', () => {
       try {
         stream = await rig.follow(id, { token, lastEventId: last });
       } catch {
-        // Nobody is there at the moment.
+        // The server is not available at the moment.
         await new Promise((resolve) => setTimeout(resolve, 50));
         continue;
       }
@@ -50,7 +51,7 @@ describe('a QR payment while things fall', () => {
     return terminal;
   }
 
-  /** Each event once and in order, and one final state at most. */
+  /** Asserts that each event came once and in order, with at most one final state. */
   function assertWhole({ heard, ending, id }: Terminal): void {
     assert.equal(ending, 'completed', id);
     assert.deepEqual(
@@ -81,7 +82,10 @@ describe('a QR payment while things fall', () => {
     ).catch(async () => assert.deepEqual(await rig.differences(), []));
   }
 
-  /** By webhook: good signatures, one body for an event, and one final state of a payment. */
+  /**
+   * Checks the webhooks: valid signatures, one body for each event, and one final state for each
+   * payment.
+   */
   async function assertWebhooks(ids: readonly string[]): Promise<void> {
     const finalsOf = (id: string) => {
       const all = rig.receiver.received.filter(({ event }) => event['data'].transactionId === id);
@@ -104,7 +108,7 @@ describe('a QR payment while things fall', () => {
   }
 
   test('the provider is killed under way, and started again', async () => {
-    // Looked for meanwhile: on a busy machine the first are paid before the last have begun.
+    // The wait starts first: on a busy machine some payments complete before the last ones begin.
     const scanned = eventually('some are scanned', () =>
       rig.receiver.received.some(({ event }) => event['type'] === 'qr.scanned'),
     );
@@ -116,7 +120,7 @@ describe('a QR payment while things fall', () => {
     const terminals = Promise.all(ids.map(follow));
     await scanned;
     await rig.provider.kill();
-    // Nothing has reached it: the till may begin anew.
+    // The provider received nothing, so the till may start again.
     const refused = await begin();
     assert.equal(refused.status, 502, refused.text);
     assert.equal(refused.body.code, 'provider_unavailable');
@@ -124,7 +128,7 @@ describe('a QR payment while things fall', () => {
     await rig.provider.start();
     for (const terminal of await terminals) {
       assertWhole(terminal);
-      // A scan that the provider tells of once more is noted behind it.
+      // A repeated scan event of the provider may come after the final event.
       const final = terminal.heard.find(({ type }) => finals.includes(type));
       assert.equal(final?.type, 'qr.completed');
     }
@@ -139,7 +143,7 @@ describe('a QR payment while things fall', () => {
       for (;;) {
         try {
           const { status, body: answer } = await rig.call('POST', qrBase, { token, body });
-          // What has no answer is asked again under the same identifier.
+          // A request without a response is repeated with the same identifier.
           if (status < 300) {
             acknowledged.push(answer.transactionId);
             return follow(answer.transactionId);

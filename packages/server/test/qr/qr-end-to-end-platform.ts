@@ -1,4 +1,4 @@
-// A platform, a reference provider and a receiver of webhooks, each a process or a server of its own.
+// A platform, a reference provider and a webhook receiver, each as a separate process or server.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -40,18 +40,18 @@ export type Rig = {
   readonly provider: ProviderProcess;
   readonly receiver: Receiver;
   readonly paymentType: string;
-  /** By the way of the demo: a person of the merchant signs in, and the terminal is simulated. */
+  /** A token as in the demo: a user of the merchant signs in for a simulated terminal. */
   customToken(): Promise<string>;
-  /** By the device's own certificate, which every call then has to show. */
+  /** A token by the device certificate, which every call must then use. */
   certifiedDevice(): Promise<{ token: string; shown: Shown }>;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** Another process of the same platform, without jobs: gives its address. */
+  /** Starts another process of the same platform without jobs, and returns its address. */
   startBeside(): Promise<string>;
   request(members?: Json): Json;
   follow(id: string, options: FollowOptions): Promise<HeardStream>;
-  /** Everything that the platform knows of the payments of this rig, by the merchant's own application. */
+  /** All payments of this rig, read by the merchant's own application. */
   payments(): Promise<Json[]>;
-  /** What the books of both sides have differently. */
+  /** The differences between the ledgers of platform and provider. */
   differences(): Promise<string[]>;
   close(): Promise<void>;
 };
@@ -77,7 +77,7 @@ async function done(rig: Pick<Rig, 'call'>, path: string, body: unknown, token: 
   return answer.body as Json;
 }
 
-/** Declares the provider's service and has it active at every device of the acquirer. */
+/** Declares the provider's service and activates it at every device of the acquirer. */
 async function joinProvider(
   rig: Pick<Rig, 'call'>,
   of: { providerToken: string; acquirerToken: string; spiUrl: string; paymentType: string },

@@ -1,4 +1,5 @@
-// What stands around a platform in the tests of QR payments: a receiver of webhooks, and the reference provider as a process.
+// The servers around a platform in QR tests: a webhook receiver, and the reference provider as a
+// process.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -17,18 +18,18 @@ const providerMain = fileURLToPath(
 );
 export const startLimitMs = 120_000;
 
-/** What a webhook brought, once its signature was found good. */
+/** A received webhook, with the result of the signature check. */
 export type Received = { id: string; body: string; event: Json; verified: boolean };
 
 export type Receiver = {
   url: string;
   received: Received[];
-  /** `whsec_…`, once the endpoint is made. */
+  /** The `whsec_…` secret, set after the endpoint is created. */
   secret: string;
   close(): Promise<void>;
 };
 
-/** Verifies by the public package, as any receiver would. */
+/** Verifies signatures with the public package, as any receiver would. */
 export async function openReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -61,7 +62,7 @@ export async function openReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-/** The reference provider as a process that can be killed, over the same folder and port each time. */
+/** The reference provider as a process that a test can kill; it keeps its folder and port. */
 export type ProviderProcess = {
   readonly url: string;
   readonly dataDir: string;
@@ -86,7 +87,7 @@ export function providerProcess(folder: string, port: number, stepMs: number): P
       const started = spawn(
         process.execPath,
         [providerMain, 'serve', ...options, '--port', String(port), ...times],
-        // It tells of every event that waits for a platform that was killed.
+        // Its output is ignored, because it reports every event that waits for a killed platform.
         { env: fromOutside(), stdio: ['ignore', 'pipe', 'ignore'] },
       );
       child = started;

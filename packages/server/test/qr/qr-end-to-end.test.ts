@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The seven steps of the specification's Events chapter, between processes: terminal, platform, provider.
+// The seven steps of the specification's Events chapter between processes: terminal, platform,
+// provider.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -32,7 +33,7 @@ describe('a QR payment between processes', () => {
     assert.equal(answer.status, 200, answer.text);
     return answer.body as Json;
   };
-  /** Every event of the payment has come by webhook, signed, and each once to its final state. */
+  /** Waits until every event of the payment has come by webhook, signed, and each once. */
   async function heardByWebhook(id: string, types: readonly string[]): Promise<void> {
     const of = () =>
       rig.receiver.received.filter(({ event }) => event['data'].transactionId === id);
@@ -70,7 +71,7 @@ describe('a QR payment between processes', () => {
     await heardByWebhook(id, completed.slice(1));
     const again = await rig.follow(id, { token, lastEventId: 4 });
     assert.equal(again.status, 204);
-    // No place of any list of ours: nothing stands behind it.
+    // The id is larger than every event id, so no event follows it.
     const beyond = await rig.follow(id, { token, lastEventId: Number.MAX_SAFE_INTEGER });
     assert.equal(beyond.status, 204);
   });
@@ -141,7 +142,7 @@ describe('a QR payment between processes', () => {
     const token = await rig.customToken();
     const other = await rig.startBeside();
     const took: number[] = [];
-    // A machine that stands still is told apart by trying again; where nobody looks it would never come.
+    // Repeats the measurement up to three times, because the machine may be slow.
     while (took.length < 3 && !took.some((ms) => ms < 2000)) {
       const { body } = await create(token, { paymentAmount: { amount: 19009, currency: 'EUR' } });
       const heard = await rig.follow(body.transactionId, { token, baseUrl: other });
@@ -162,7 +163,7 @@ describe('a QR payment between processes', () => {
     assert.deepEqual(await rig.differences(), []);
   });
 
-  /** The command line in a folder with what this demo tells of itself. */
+  /** The command line in a folder with the facts of this demo. */
   async function signedIn(members: Json): Promise<CommandLine> {
     const line = openCommandLine();
     line.file('demo.json', JSON.stringify({ ...(await rig.platform.facts()), ...members }));
@@ -171,14 +172,15 @@ describe('a QR payment between processes', () => {
     return line;
   }
 
-  // Behind the books: some of these stories are lies, which both sides keep as they heard them.
+  // This test runs after the ledger check, because some triggered events are contradictory and stay
+  // in both ledgers.
   test('the command line makes every event happen that the provider tells by an amount', async () => {
     const { paymentType } = rig;
     const line = await signedIn({ qr: { paymentType } });
     const listed = await line.run(['--json', 'webhooks', 'events', 'qr.*']);
     const items = listed.json().items as { type: string; demoTrigger: string }[];
     const without = items.filter(({ demoTrigger }) => demoTrigger === '').map(({ type }) => type);
-    // A consumer has three minutes, a refund a day; what a provider refuses to cancel is paid here.
+    // These need a real wait (three minutes, a day), or end here with a completed payment.
     assert.deepEqual(without.sort(), ['qr.cancel_failed', 'qr.expired', 'qr.refund_unanswered']);
     for (const { type, demoTrigger } of items) {
       if (demoTrigger === '') continue;

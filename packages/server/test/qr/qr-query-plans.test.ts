@@ -1,4 +1,5 @@
-// How the database finds the rows of QR payments: by whole keys, so that a big organisation is as fast as a small one.
+// The query plans of QR payments use whole index keys, so the size of an organisation does not
+// matter.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -15,7 +16,7 @@ import { migrations, testDatabase, testSchemaUrl } from '../support/database/tes
 const tables = ['qr_transactions', 'qr_events', 'qr_operations'];
 const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;
 
-/** By which index each statement finds the rows of a table; the others do by the primary key. */
+/** The indexes of each statement; all other statements use the primary key. */
 const others: Readonly<Record<string, readonly string[]>> = {
   'qr-find': ['qr_transactions_pkey', 'qr_transactions_client', 'qr_operations_pkey'],
   'qr-find-by-client-id': ['qr_transactions_client', 'qr_operations_pkey'],

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// What can cross on its way between terminal, platform and provider, and how each of it ends.
+// Crossing messages between terminal, platform and provider, and the final state of each case.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -12,7 +12,7 @@ const completed = (amount = 1050, currency = 'EUR') => ({
   amount: { amount, currency },
 });
 
-/** Holds an answer back until the test lets it go. */
+/** Holds a response until the test releases it. */
 function gate() {
   const reached = Promise.withResolvers<string>();
   const open = Promise.withResolvers<Reply>();
@@ -26,7 +26,7 @@ describe('races of a QR payment', () => {
   });
   after(() => qr.close());
 
-  /** It was too late for the cancel of a payment: so the provider says, and how much was paid. */
+  /** The provider reports that the cancel was too late, and the paid amount. */
   function tooLate(id: string, status: number, member: string, amount = 1050): void {
     qr.provider.script = ({ kind, transactionId }) => {
       if (transactionId !== id) return undefined;
@@ -40,7 +40,7 @@ describe('races of a QR payment', () => {
     };
   }
 
-  /** One call of a kind is answered as the test says, the others as usual. */
+  /** The test answers one call of a kind; the provider answers all others as usual. */
   function once(kind: string, reply: (id: string) => Reply | Promise<Reply>): void {
     let isOver = false;
     qr.provider.script = (call) => {
@@ -89,7 +89,7 @@ describe('races of a QR payment', () => {
     assert.deepEqual(refunds[0]?.body['amount'], { amount: 1050, currency: 'EUR' });
     const [operation] = payment['operations'].filter(({ kind }: Json) => kind === 'Refund');
     assert.deepEqual([operation.cause, operation.status], ['LateCompletion', 'Succeeded']);
-    // Told again, in an event of its own: it went back already.
+    // A second event repeats the completion; the refund was already sent.
     const again = await qr.tell(id, { ...completed(), sequence: 2 });
     assert.equal(again.status, 202);
     assert.equal(qr.provider.of('refund', id).length, 1);
@@ -106,7 +106,7 @@ describe('races of a QR payment', () => {
     const cancel = qr.call('POST', `${qrBase}/${id}/cancel`);
     await reached.promise;
     await qr.tell(id, { ...completed(), sequence: 1 });
-    // The provider's own word: it was too late.
+    // The provider reports that the cancel was too late.
     open.resolve({ status: 409, body: { code: 'already_final', paymentStatus: 'Completed' } });
     const { status, body } = await cancel;
     assert.deepEqual([status, body.status, body.operation.status], [200, 'Cancelled', 'Succeeded']);
@@ -162,7 +162,7 @@ describe('races of a QR payment', () => {
         ['qr.noted', 'Older'],
       ],
     );
-    // Newer and after the end: it cannot be so, and changes nothing.
+    // The event is newer but comes after the final state, so it changes nothing.
     await qr.tell(id, { type: 'payment.declined', sequence: 4 });
     assert.equal((await qr.get(id))['status'], 'Completed');
   });
@@ -293,10 +293,10 @@ describe('races of a QR payment', () => {
     const failed = await qr.becomes(
       ...([body.transactionId, (each: Json) => each['status'] === 'Failed', 'the end'] as const),
     );
-    // The provider keeps the cancel, so that a create which comes late charges nobody.
+    // The cancel stays at the provider, so that a delayed create charges no consumer.
     assert.equal(qr.provider.of('cancel', body.transactionId)[0]?.body['reason'], 'Unknown');
     assert.equal(failed['operations'][0].cause, 'Unknown');
-    // One that charges all the same gives it back.
+    // The platform refunds a payment that was charged nevertheless.
     await qr.tell(body.transactionId, { ...completed(), sequence: 1 });
     await qr.becomes(body.transactionId, (each) => each['refundedAmount'] === 1050, 'the refund');
     // A wrong signature and a wrong address are no decline.
@@ -327,7 +327,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('cancel', id)[0]?.body['reason'], 'Expired');
     const [cancel] = payment['operations'];
     assert.deepEqual([cancel.cause, cancel.status], ['Expiry', 'Succeeded']);
-    // Paid after all that: it goes back.
+    // The consumer paid after the expiry, so the platform refunds.
     await qr.tell(id, { ...completed(), sequence: 1 });
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the refund');
 

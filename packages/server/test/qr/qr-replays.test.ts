@@ -1,4 +1,4 @@
-// What is asked for again under its name is told again: with the status of then, whatever has become of it since.
+// Replays of QR requests return the original status, even if the payment has changed since.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -22,7 +22,10 @@ describe('a QR payment that is asked for again', () => {
   });
   after(() => qr.close());
 
-  /** A provider that fails at every other call is left alone for a while. */
+  /**
+   * The platform pauses calls to a provider that fails too often, so successful payments come
+   * first.
+   */
   const good = () => Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
 
   async function paid(members: Json = {}): Promise<string> {
@@ -32,7 +35,7 @@ describe('a QR payment that is asked for again', () => {
     return id;
   }
 
-  /** All calls of a kind about one payment are answered as the test says. */
+  /** The test answers all calls of a kind about one payment. */
   function says(kind: string, id: string, reply: (body: Json) => Reply): void {
     qr.provider.script = (call) =>
       call.kind === kind && call.transactionId === id ? reply(call.body) : undefined;
@@ -164,7 +167,7 @@ describe('a QR payment that is asked for again', () => {
     });
   }
 
-  /** As if the last midnight of its currency had been since. */
+  /** Changes the currency, as if it had been valid when the payment was created. */
   async function madeIn(currency: string, id: string): Promise<void> {
     const database = await testDatabase();
     await database.query(

@@ -1,4 +1,4 @@
-// What a QR payment refuses, and to whom: bad input, other tenants, replays, floods.
+// Refused QR payments: invalid input, other tenants, replays, floods.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -30,7 +30,7 @@ describe('a QR payment is guarded', () => {
     assert.deepEqual([refused.status, refused.body.code], [422, 'client_id_reused']);
     assert.equal(refused.body.errors[0].pointer, '/paymentAmount');
     assert.doesNotMatch(saidIn(refused), /1050|1051/);
-    // What was scanned tells requests apart too, though it is kept nowhere.
+    // The scanned code also distinguishes requests, although it is not stored.
     const scanned = qr.request({ scannedPaymentId: '281234567890123456' });
     await qr.call('POST', qrBase, scanned);
     const changed = { ...scanned, scannedPaymentId: '281234567890123457' };
@@ -85,14 +85,14 @@ describe('a QR payment is guarded', () => {
     const token = qr.shop.token;
     const till = await qr.call('POST', qrBase, qr.request(), token);
     assert.deepEqual([till.status, till.body.code], [403, 'permission_denied']);
-    // Who asks is judged before what is asked.
+    // The server checks the caller before the body.
     const faulty = await qr.call('POST', qrBase, { paymentAmount: 'much' }, token);
     assert.deepEqual([faulty.status, faulty.body.code], [403, 'permission_denied']);
     for (const paymentType of ['nobodys', stranger.paymentType]) {
       const { status, body } = await qr.create({ paymentType });
       assert.deepEqual([status, body.code], [422, 'payment_type_not_enabled'], paymentType);
     }
-    // Added after the activation above it: it waits for its own.
+    // The device was added after the activation at the higher level and needs its own activation.
     const { house, organizationId } = qr.on;
     const { storeId } = qr.shop;
     const made = await house.provisioning.logicalDevices.create(
@@ -297,7 +297,7 @@ describe('a QR payment is guarded', () => {
     assert.equal(body.status, 'Cancelled');
   });
 
-  /** What the feed has of a payment, once it has so many events of it. */
+  /** Reads the events of a payment from the feed once this number is published. */
   const published = (id: string, count: number) =>
     until(async () => {
       const path = '/events/v1?limit=200&types=qr.*';
@@ -361,7 +361,7 @@ describe('a QR payment is guarded', () => {
         ['refundAmount', 60],
       ],
     );
-    // A cancel without an answer, and a completion that crosses it.
+    // A cancel without a response, and a completion that crosses it.
     const crossed = await qr.begun();
     qr.provider.script = ({ kind }) => (kind === 'cancel' ? { status: 500, body: {} } : undefined);
     await qr.call('POST', `${qrBase}/${crossed}/cancel`);

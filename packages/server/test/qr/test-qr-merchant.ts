@@ -1,4 +1,4 @@
-// A merchant's terminal, a provider's organisation and its server, at the test house.
+// A merchant's terminal, a provider's organisation and its server, at the test platform.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { defined, rolePermissions } from '@switchyard/contract';
@@ -24,12 +24,12 @@ export type QrScene = {
   readonly providerToken: string;
   readonly serviceId: string;
   readonly paymentType: string;
-  /** Of the first till of the shop. */
+  /** The token of the first till of the shop. */
   readonly deviceToken: string;
-  /** Of another shop's till. */
+  /** The token of a till of another shop. */
   readonly otherDeviceToken: string;
   request(members?: Json): Json;
-  /** As the device. */
+  /** Sends a request as the device. */
   call(
     method: string,
     path: string,
@@ -38,12 +38,12 @@ export type QrScene = {
     headers?: Record<string, string>,
   ): Promise<Answer>;
   create(members?: Json): Promise<Answer>;
-  /** Begins a payment and tells its identifier. */
+  /** Starts a payment and returns its identifier. */
   begun(members?: Json): Promise<string>;
   /** Sends an event as the provider. */
   tell(transactionId: string, event: Told, token?: string): Promise<Answer>;
   get(transactionId: string): Promise<Json>;
-  /** Waits until a payment is as it should be. */
+  /** Waits until the payment meets the condition. */
   becomes(transactionId: string, fits: (payment: Json) => boolean, what: string): Promise<Json>;
   close(): Promise<void>;
 };
@@ -54,7 +54,7 @@ async function done(on: Scene, path: string, body: unknown, token: string): Prom
   return answer.body;
 }
 
-/** An organisation that provides, with an application of its own. */
+/** Creates an organisation of a provider with its own application. */
 async function providerOf(on: Scene): Promise<{ providerId: string; providerToken: string }> {
   const { house, client } = on;
   const providerId = randomUUID();
@@ -74,7 +74,7 @@ async function providerOf(on: Scene): Promise<{ providerId: string; providerToke
   return { providerId, providerToken: await client.token(userDomainId, clientId, clientSecret) };
 }
 
-/** Active at the organisation, which brings along all that stands below it now. */
+/** Activates the service at the organisation and everything that exists below it now. */
 async function activate(on: Scene, serviceId: string): Promise<void> {
   const catalogue = '/service-catalog/v1';
   const { acquirerToken: token, organizationId } = on;
@@ -100,7 +100,9 @@ export function deviceTokenOf(on: Scene, shop: Shop, deviceId = shop.deviceIds[0
   });
 }
 
-/** A scene of its own: an organisation with two shops, and a provider whose service is active there. */
+/**
+ * A separate scene: an organisation with two shops, and a provider whose service is active there.
+ */
 export async function openQr(declaration: Json = {}): Promise<QrScene> {
   const on = await scene();
   const provider = await openQrProvider();

@@ -1,4 +1,4 @@
-// A provider of QR payments with a real server, which answers as a test says.
+// A QR provider with a real server whose responses the test controls.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -11,7 +11,7 @@ export type ProviderCall = {
   readonly body: Json;
 };
 
-/** A status with a body; nothing at all where the provider is silent. */
+/** A status with a body; 'silent' sends no response, 'cut' closes the connection. */
 export type Reply = { readonly status?: number; readonly body: unknown } | 'silent' | 'cut';
 export type Script = (call: ProviderCall) => Reply | undefined | Promise<Reply | undefined>;
 
@@ -19,7 +19,7 @@ export type QrProvider = {
   readonly url: string;
   readonly calls: ProviderCall[];
   of(kind: ProviderCall['kind'], transactionId?: string): ProviderCall[];
-  /** Says how a call is answered; what it leaves out is answered as usual. */
+  /** The responses of the test; the provider answers all other calls as usual. */
   script: Script;
   close(): Promise<void>;
 };
@@ -47,7 +47,7 @@ function callOf(request: IncomingMessage, text: string): ProviderCall | undefine
   return { kind: 'status', transactionId: id, body };
 }
 
-/** Shows a code, knows of nothing new, and does what it is asked for. */
+/** Returns a code, reports no change, and accepts each cancel and refund. */
 function usual({ kind, transactionId, body }: ProviderCall): Reply {
   const providerTransactionId = nameOf(transactionId);
   const display = { type: 'text/emvqr', data: sampleCode };
@@ -70,12 +70,12 @@ const nothingRefunded = { status: 404, body: { code: 'refund_not_found' } };
 
 export async function openQrProvider(): Promise<QrProvider> {
   const calls: ProviderCall[] = [];
-  /** Refunds that were refused: there are none of these names. */
+  /** The ids of refused refunds; their status request returns 404. */
   const refused = new Set<string>();
   async function answer(request: IncomingMessage, response: ServerResponse, text: string) {
     const call = callOf(request, text);
     response.setHeader('content-type', 'application/json');
-    // The activation of the service.
+    // The call is the activation of the service.
     if (call === undefined) return response.end(JSON.stringify({ status: 'Accepted' }));
     calls.push(call);
     const isRefused = call.kind === 'refundStatus' && refused.has(call.body['refundId']);

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// A refund that its provider never answers is held one day: somebody asks, retries, or settles it elsewhere.
+// A refund without a response from the provider is held after one day; a user then asks again,
+// retries or settles it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -22,7 +23,7 @@ describe('a refund without an answer', () => {
   const resolve = (id: string, decision: Json, token = qr.shop.token) =>
     qr.call('POST', `${qrBase}/${id}/resolve`, decision, token);
 
-  /** So long ago that it is asked for once more, and then by nobody. */
+  /** Sets the refund's age so that the server asks once more and then stops. */
   async function age(id: string): Promise<void> {
     const database = await testDatabase();
     await database.query(
@@ -36,7 +37,7 @@ describe('a refund without an answer', () => {
     );
   }
 
-  /** The provider gives no answer of use to anything that has to do with refunds of one payment. */
+  /** The provider gives no usable response about the refunds of one payment. */
   function silentAbout(id: string, says: Partial<Record<'refund' | 'refundStatus', Json>> = {}) {
     qr.provider.script = ({ kind, transactionId }) => {
       if (transactionId !== id || (kind !== 'refund' && kind !== 'refundStatus')) return undefined;
@@ -45,7 +46,8 @@ describe('a refund without an answer', () => {
   }
 
   async function held(amount = 400): Promise<{ id: string; refund: Json; request: Json }> {
-    // A provider that fails at every other call is left alone for a while.
+    // The platform pauses calls to a provider that fails too often, so successful payments come
+    // first.
     await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
     const id = await qr.begun();
     const paid = { amount: 1050, currency: 'EUR' };

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// The search over payments through its door: what is found, by whom, in which order, page by page.
+// The payment search through its API: results, permissions, order and pages.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -227,7 +227,7 @@ describe('the search over payments', () => {
       }
       const seen = [...first.items, ...rest].map(({ transactionId }: Json) => transactionId);
       const known = whole.map(({ transactionId }) => transactionId);
-      // What is new stands before the first page, or at the end of a list that begins with the oldest.
+      // New payments come before the first page, or at the end of an ascending list.
       assert.deepEqual(seen.slice(0, known.length), known, JSON.stringify(way));
     }
   });

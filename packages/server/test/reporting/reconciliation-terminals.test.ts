@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// Two terminals of a merchant that give the same reference: each line of the file finds its own sale.
+// Two terminals of a merchant with the same reference: each line of the file matches its own sale.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../support/database/test-database.ts';
@@ -22,7 +22,8 @@ test('of two sales with one reference and amount each is found by its terminal',
     assert.equal(sale.body.state, 'Captured', sale.text);
   }
   const database = await testDatabase();
-  // Both number their messages from one on, so within an hour they give this by themselves.
+  // Each terminal numbers its messages from one, so equal references also occur in practice within
+  // an hour.
   const moved = await until(async () => {
     const rows = await database.query<Moved>(
       `UPDATE report_movements SET retrieval_reference = $2 WHERE organization_id = $1
@@ -85,7 +86,7 @@ test('of two sales with one reference and amount each is found by its terminal',
   );
   assert.equal(renamed[1]?.ours?.transactionId, other.transactionId);
 
-  // Either of them may be meant.
+  // The line could belong to either sale, so it matches none.
   const strange = await outcomesOf([lineOf({ ...other, terminal: '99999999' })]);
   assert.deepEqual(
     strange.map(({ outcome }) => outcome),

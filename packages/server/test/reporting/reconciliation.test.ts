@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// An acquirer's file beside what we know: matched, different, missing here, missing there, and what is decided.
+// Reconciliation of an acquirer's file: matched, different, missing here, missing there, and
+// decisions.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -60,7 +61,7 @@ describe('reconciliations', () => {
     return sale.body.transactionId;
   }
 
-  /** What the platform keeps of the movements, which a kind acquirer would tell the same. */
+  /** The movements that the platform stores, in the form of a correct acquirer file. */
   async function kept(count: number): Promise<Movement[]> {
     const database = await testDatabase();
     return until(async () => {
@@ -153,7 +154,7 @@ describe('reconciliations', () => {
     );
     assert.equal((await call('GET', `/${id}`)).body.open, 2);
 
-    // The next file brings what was missing.
+    // The next file contains the missing movement.
     await completed(await send([head, lineOf(three)].join('\n')));
     const [found] = await items(id, '?outcome=MissingThere');
     assert.equal(found.resolution.resolution, 'FoundLater');
@@ -221,7 +222,7 @@ describe('reconciliations', () => {
         pointer: '?name',
       });
     }
-    // The usual reference of an acquirer is 23 digits long.
+    // A usual acquirer reference has 23 digits.
     const { reconciliationId } = await completed(await send(table('74537604221431003881865')));
     const decision = { resolution: 'WriteOff', note: 'of card 4111-1111-1111-1111' };
     assertRefused(await call('POST', `/${reconciliationId}/items/2/resolve`, decision), {

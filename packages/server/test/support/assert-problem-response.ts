@@ -1,10 +1,10 @@
-// What every refusal must look like, and the proof that it left nothing behind.
+// Asserts the form of a problem response, and that the refused request stored no rows.
 import assert from 'node:assert/strict';
 import { type ErrorCode, errorCodes, isErrorCode } from '@switchyard/contract';
 import { testDatabase } from './database/test-database.ts';
 import type { Answer } from './https-client.ts';
 
-/** Tables in which a payment leaves rows. */
+/** Tables to which a payment adds rows. */
 const tables = [
   'transactions',
   'transaction_events',
@@ -16,12 +16,12 @@ const tables = [
   'capture_batch_items',
 ] as const;
 
-/** How many rows an organisation has, by table. */
+/** The number of rows of an organisation in each table. */
 export async function rowsOf(organizationId: string): Promise<Record<string, number>> {
   const counts = tables.map(
     (table) => `(SELECT count(*)::int FROM ${table} WHERE organization_id = $1) AS ${table}`,
   );
-  // What the outbox hands on stands in the feed at the same moment.
+  // The relay moves a row from the outbox to the feed, so both tables count together.
   counts.push(
     `(SELECT count(*)::int FROM outbox WHERE organization_id = $1) +
      (SELECT count(*)::int FROM feed_events WHERE organization_id = $1) AS events`,
@@ -31,19 +31,19 @@ export async function rowsOf(organizationId: string): Promise<Record<string, num
   return row as Record<string, number>;
 }
 
-/** All that a refusal says, but for its own identifier, in which any digits may stand. */
+/** The body of a problem without its request id, which is random and may contain any digits. */
 export const saidIn = ({ text, body }: Answer): string => text.replaceAll(body.requestId, '');
 
 type Expected = {
   code: ErrorCode;
-  /** Of the first entry of `errors`; null where none is expected. */
+  /** The pointer of the first entry of `errors`; null where no entry is expected. */
   pointer?: string | null;
   outcome?: 'NotProcessed' | 'Processed' | 'Unknown';
 };
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Everything that the contract says of a problem; the status follows from the code. */
+/** Asserts each member of a problem that the contract defines; the code determines the status. */
 export function assertRefused(answer: Answer, expected: Expected, name = ''): void {
   const { body, headers } = answer;
   const told = `${name}: ${answer.status} ${answer.text.slice(0, 600)}`;
@@ -89,7 +89,7 @@ function assertHeaders({ status, headers, body }: Answer, told: string): void {
   if (body.retryAfterMs !== undefined) assert.ok(Number(headers['retry-after']) >= 1, told);
 }
 
-/** Any refusal at all: a documented code with the status that belongs to it, and never a 5xx. */
+/** Asserts that the response is a problem with a documented code and its status, and not a 5xx. */
 export function assertAnyRefusal(answer: Answer, name: string): void {
   assert.ok(answer.status < 500, `${name}: ${answer.status} ${answer.text}`);
   const code = String(answer.body?.code);

@@ -1,4 +1,4 @@
-// Which codes the published OpenAPI document names for each operation.
+// Reads the error codes that the published OpenAPI document lists for each operation.
 import assert from 'node:assert/strict';
 import type { Answer, Client } from './https-client.ts';
 
@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 type Operation = { method: string; form: RegExp; codes: ReadonlySet<string>; name: string };
 
 export type Documented = {
-  /** Asserts that a refusal is one that the operation is said to give. */
+  /** Asserts that the document lists the error code for the operation. */
   assertCode(method: string, path: string, answer: Answer): void;
 };
 
@@ -18,7 +18,7 @@ function resolved(document: Json, part: unknown): unknown {
   return typeof ref === 'string' ? at(document, ...ref.slice(2).split('/')) : part;
 }
 
-/** The codes that an operation of the document is said to give. */
+/** The error codes that the document lists for an operation. */
 export function codesOf(document: Json, operation: unknown): Set<string> {
   const codes = new Set<string>();
   for (const response of Object.values(at(operation, 'responses') as Json)) {
@@ -32,7 +32,7 @@ export function codesOf(document: Json, operation: unknown): Set<string> {
   return codes;
 }
 
-/** Codes that a path gives before any operation is found. */
+/** The server returns these codes before it has found an operation. */
 const ofPaths = new Set(['route_not_found', 'method_not_allowed', 'request_malformed']);
 
 export async function documented(client: Client): Promise<Documented> {
@@ -45,7 +45,7 @@ export async function documented(client: Client): Promise<Documented> {
       operations.push({ method: method.toUpperCase(), form, codes, name: `${method} ${path}` });
     }
   }
-  // The path with the fewest places to fill is the one that is served.
+  // If several paths match, the server routes to the path with the fewest parameters.
   operations.sort((a, b) => a.name.split('{').length - b.name.split('{').length);
   return {
     assertCode(method, path, { body }) {

@@ -1,4 +1,4 @@
-// A client of Server-Sent Events for tests: what arrives, and how it ends.
+// A client of Server-Sent Events for tests: it records each event and the end of the stream.
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
@@ -9,24 +9,26 @@ export type HeardEvent = { id?: number; type: string; data: unknown };
 export type HeardStream = {
   status: number;
   headers: IncomingMessage['headers'];
-  /** Of an answer that is no stream: the whole body. */
+  /** The whole body of a response that is not an event stream. */
   body(): Promise<string>;
-  /** Everything but the end, in the order of arrival. */
+  /** All events except the end event, in the order of arrival. */
   readonly events: HeardEvent[];
   heartbeats(): number;
-  /** The last hint of when to come back. */
+  /** The last `retry` value that the server sent. */
   retryMs(): number | undefined;
-  /** What a client names when it comes back. */
+  /** The value that a client sends as `Last-Event-ID` when it reconnects. */
   lastEventId(): number | undefined;
-  /** Why it ended, as it was told; 'cut' where it broke off, undefined while it lasts. */
+  /**
+   * The reason in the end event, 'cut' after a lost connection, undefined while the stream is open.
+   */
   ending(): string | undefined;
-  /** Waits for the end. */
+  /** Waits for the end of the stream. */
   ended(): Promise<string>;
-  /** Waits for so many events. */
+  /** Waits until this number of events has arrived. */
   has(count: number, withinMs?: number): Promise<HeardEvent[]>;
   pause(): void;
   resume(): void;
-  /** Goes away without a word, as a terminal that is switched off. */
+  /** Destroys the connection without a close, as when a terminal loses power. */
   leave(): void;
 };
 
@@ -50,7 +52,7 @@ function headersOf({ headers = {}, token, lastEventId }: ListenOptions): Record<
   };
 }
 
-/** Splits what arrives into blocks, and reads those after the rules of WHATWG HTML, 9.2.6. */
+/** Splits the received text into blocks and parses them by the rules of WHATWG HTML, 9.2.6. */
 function createReader(hear: (block: Record<string, string>) => void) {
   let rest = '';
   return (chunk: string) => {
@@ -69,7 +71,7 @@ function createReader(hear: (block: Record<string, string>) => void) {
   };
 }
 
-/** Resolves with the headers of the answer. */
+/** Resolves when the headers of the response arrive. */
 export async function listenTo(url: string, options: ListenOptions = {}): Promise<HeardStream> {
   const send = url.startsWith('https:') ? tlsRequest : plainRequest;
   const asked = send(url, {

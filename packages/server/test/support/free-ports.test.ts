@@ -17,7 +17,7 @@ test('nobody is given a port that another was given and has not taken yet', asyn
 
 test('processes side by side have ports of their own', async () => {
   const [own = 0] = await freePorts(1);
-  // Its process number leads to our share, whichever it is.
+  // The other process gets the same process id, so it tries the port range of this process first.
   const script = `
     const { freePorts } = await import(${JSON.stringify(file)});
     Object.defineProperty(process, 'pid', { value: ${process.pid} });

@@ -1,12 +1,14 @@
-// Ports for servers of tests that must be known beforehand, or that come back at the same one.
+// Ports for test servers that need a known port, or the same port after a restart.
 import { createServer, type Server } from 'node:net';
 
-/** Below those that systems give to connections going out: nobody takes one between two moments. */
+/**
+ * These ports are below the ephemeral range, so the system gives them to no outgoing connection.
+ */
 const portsFrom = 12_000;
 const portsInShare = 400;
 const shares = 50;
 
-/** @returns nothing where somebody listens there */
+/** @returns undefined if another process listens at the port */
 function listenAt(port: number): Promise<Server | undefined> {
   const server = createServer();
   return new Promise((resolve) => {
@@ -16,8 +18,9 @@ function listenAt(port: number): Promise<Server | undefined> {
 }
 
 /**
- * Of processes that run side by side each has ports of its own, as long as it lives: they are its whose
- * first one it listens at. What was free a moment ago stays so until it is used.
+ * Claims a range of ports for this process; it listens at the first port of the range until it
+ * ends.
+ * So two processes that run at the same time never use the same port.
  */
 async function claimShare(): Promise<number> {
   for (let at = 0; at < shares; at += 1) {
@@ -33,7 +36,7 @@ async function claimShare(): Promise<number> {
 let share: Promise<number> | undefined;
 let given = 0;
 
-/** One after the other: who asks next does not get one that was given and is not listened at yet. */
+/** Takes ports in turn, so two callers never get the same port before one of them listens. */
 async function heldPort(): Promise<Server> {
   share ??= claimShare();
   const first = await share;

@@ -1,5 +1,7 @@
-// What a platform of tests takes on before it turns anybody away.
+// Overload limits for test platforms, high enough that the server never refuses a request.
 import type { LoadLimits } from '../../src/http/index.ts';
 
-/** Tests share a machine, and often a process: a busy moment of it is no answer of ours. */
+/**
+ * Tests share a machine and often a process, so a slow moment must not cause an overload response.
+ */
 export const patientLimits: LoadLimits = { loopDelayMs: 60_000, running: 10_000 };

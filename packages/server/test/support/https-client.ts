@@ -1,4 +1,4 @@
-// A plain HTTPS client for the whole-house tests: what a caller sends, what comes back.
+// A plain HTTPS client for the end-to-end tests: it sends requests and returns responses.
 import type { ClientRequest } from 'node:http';
 import { Agent, request as send } from 'node:https';
 import { defined } from '@switchyard/contract';
@@ -15,10 +15,10 @@ export type Answer = {
 export type Call = {
   token?: string;
   body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged in place of `body`. */
   raw?: string | Buffer;
   headers?: Record<string, string>;
-  /** Breaks the connection, as a till does that is switched off. */
+  /** Aborts the connection, as when a point of sale loses power. */
   signal?: AbortSignal;
 };
 
@@ -28,10 +28,10 @@ export type Client = {
   close(): void;
 };
 
-/** A connection that nobody has used for so long is not used again: the server may be about to close it. */
+/** The client does not reuse a connection after this idle time, because the server may close it. */
 const idleMs = 5_000;
 
-/** What is known of the connection that a request was lost with. */
+/** Adds facts about the connection to the error of a failed request. */
 function told(error: Error, request: ClientRequest, beganMs: number): Error {
   const { reusedSocket, socket } = request;
   const facts = {
@@ -45,7 +45,7 @@ function told(error: Error, request: ClientRequest, beganMs: number): Error {
   return error;
 }
 
-/** What a device shows, or the address that a client connects from. */
+/** The client certificate of a device, or the local address of the connection. */
 type ClientConnection = {
   readonly cert?: string;
   readonly key?: string;
@@ -53,7 +53,9 @@ type ClientConnection = {
   readonly family?: 4 | 6;
 };
 
-/** A client of one server, trusting one certificate authority; a device shows a certificate too. */
+/**
+ * A client of one server that trusts one certificate authority; a device also sends a certificate.
+ */
 export function createClient(baseUrl: string, ca: string, shown: ClientConnection = {}): Client {
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, timeout: idleMs, ...shown });
 

@@ -1,10 +1,10 @@
-// Something else happens to the database in the middle of a request: right before a statement that is named.
+// Runs an action in the middle of a request, immediately before a chosen SQL statement.
 import type { Database } from '../../src/platform/index.ts';
 
 type Statement = { readonly text: string; readonly values: readonly unknown[] };
 export type Wanted = (statement: Statement) => boolean;
 
-/** Keeps entities of this model. */
+/** Matches the statement that stores an entity of this model. */
 export const writes =
   (model: string): Wanted =>
   ({ text, values }) =>
@@ -12,7 +12,7 @@ export const writes =
 
 export type Interrupted = ReturnType<typeof interrupted>;
 
-/** A database that does something before the first statement of a kind. */
+/** A database that runs an action before the first statement that matches. */
 export function interrupted(database: Database) {
   let next: { readonly wanted: Wanted; act(): Promise<void> } | undefined;
   return {

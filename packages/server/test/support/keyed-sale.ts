@@ -1,7 +1,7 @@
-// The sale that most tests make, apart from the platform that some of them only know from outside.
+// The keyed sale that most tests send; it does not depend on a platform in the same process.
 import { randomUUID } from 'node:crypto';
 
-/** A keyed sale that the host approves; members can be changed. */
+/** A keyed sale that the host approves; the caller can change its members. */
 export function keyedSale(members: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     clientTransactionId: randomUUID(),

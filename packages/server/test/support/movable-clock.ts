@@ -1,4 +1,4 @@
-// A clock that stands until the test moves it.
+// A clock that changes only when the test moves it.
 import { type Clock, createDueClock, type DueClock } from '../../src/platform/index.ts';
 
 export type MovableClock = Clock & { advance(ms: number): void };
@@ -13,6 +13,6 @@ export function movableClock(startAt = 1_800_000_000_000): MovableClock {
   };
 }
 
-/** The clock of due times above another clock, without a log. */
+/** A due-time clock over another clock, without a log. */
 export const dueClockOf = (clock: Clock): DueClock =>
   createDueClock(clock, { warn: () => {}, info: () => {} });

@@ -1,17 +1,17 @@
-// Jobs and mail of one test alone: nothing is sent, and what was written is there to be read.
+// Jobs and mail of one test: the test reads the mails, and no mail leaves the process.
 import { randomUUID } from 'node:crypto';
 import type { Job, JobHandler, Jobs, MailMessage } from '../../src/platform/index.ts';
 
 export type PostOffice = {
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail: { send(message: MailMessage): Promise<void> };
-  /** What lies in the jobs table, as it would be read there. */
+  /** The jobs that the jobs table would contain. */
   readonly waiting: Job[];
-  /** Does what is due until nothing is; tells the mails that were sent since the last time. */
+  /** Runs all due jobs and returns the mails that were sent since the last call. */
   deliver(): Promise<MailMessage[]>;
 };
 
-/** Jobs of a transaction are taken as committed: for tests of what mails say, not of when. */
+/** Treats each enqueued job as committed, because these tests check mail content and not timing. */
 export function openPostOffice(): PostOffice {
   const handlers = new Map<string, JobHandler>();
   const waiting: Job[] = [];
@@ -21,7 +21,7 @@ export function openPostOffice(): PostOffice {
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
       async enqueue({ organizationId, jobId = randomUUID(), kind, payload, dueAt = 0 }) {
-        // What is to be done one day is nobody's business here.
+        // These tests do not run jobs that are due later.
         if (dueAt > 0) return;
         waiting.push({ organizationId, jobId, kind, payload, attempts: 0, dueAt });
       },
@@ -37,7 +37,7 @@ export function openPostOffice(): PostOffice {
   };
 }
 
-/** The link in the mail that was sent last. */
+/** The link in the last mail. */
 export function linkIn(mails: readonly MailMessage[]): string {
   return /\/links\/([\w-]{43})/.exec(mails.at(-1)?.text ?? '')?.[1] ?? '';
 }

@@ -1,12 +1,12 @@
-// Chance that can be run again: the same numbers for the same seed.
+// Random numbers for tests; the same seed gives the same numbers.
 
 export type Chance = {
-  /** 0 to `limit` - 1. */
+  /** A number from 0 to `limit` - 1. */
   below(limit: number): number;
   pick<Of>(list: readonly Of[]): Of;
 };
 
-/** mulberry32, as small as it is good enough for tests. */
+/** The mulberry32 generator, which is small and good enough for tests. */
 export function randomFrom(seed: number): Chance {
   let state = seed >>> 0;
   function below(limit: number): number {

@@ -1,4 +1,4 @@
-// Access tokens as the realm would sign them, with claims that it would not give.
+// Access tokens that the realm's key signs, with claims that the realm would not issue.
 import assert from 'node:assert/strict';
 import { decodeJwt, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { createKeyRing } from '../../src/identity/realms-and-keys/signing-keys.ts';
@@ -7,7 +7,7 @@ import type { Scene } from './test-merchant.ts';
 
 type Row = { key_id: string; private_sealed: Buffer };
 
-/** The till's token with other claims, signed by the realm's own key. */
+/** An access token of the point of sale with other claims, signed by the realm's key. */
 export async function forgedToken(on: Scene, claims: JWTPayload): Promise<string> {
   const database = await testDatabase();
   const [row] = await database.query<Row>(

@@ -1,19 +1,19 @@
-// A mail server of one test: takes whatever is sent, and tells what came for whom.
+// An SMTP server for one test: it accepts every mail and lists the mails of each recipient.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { until } from './wait-for-result.ts';
 
 export type MailServer = {
-  /** For the setting SMTP_URL. */
+  /** The value for the setting SMTP_URL. */
   readonly url: string;
-  /** The first mail to an address that holds this, with its soft line breaks undone. */
+  /** The first mail to an address that matches the pattern, with its soft line breaks removed. */
   mailTo(address: string, holds: RegExp): Promise<string>;
-  /** All mails to an address in any letter case, with their soft line breaks undone. */
+  /** All mails to an address in any letter case, with their soft line breaks removed. */
   mailsTo(address: string): string[];
   close(): Promise<void>;
 };
 
-/** @param refusals what is answered to a line in place of a yes, such as one that names a mailbox */
+/** @param refusals error replies to lines that match, such as a line that names a mailbox */
 export async function openMailServer(
   refusals: readonly (readonly [RegExp, string])[] = [],
 ): Promise<MailServer> {

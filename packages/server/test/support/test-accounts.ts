@@ -1,4 +1,4 @@
-// Accounts of one organisation over the real database, for the tests of identity.
+// User accounts of one organisation over the real database, for the tests of the identity module.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import {
@@ -25,12 +25,12 @@ export const origin = {
   clientId: 'web',
 };
 
-/** A base32 secret, and what an authenticator application shows of it. */
+/** A base32 secret, and the code that an authenticator application shows for it. */
 export const newOtpSecret = (): string => new Secret({ size: 20 }).base32;
 export const codeOf = (secret: string, at: number): string =>
   TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: at });
 
-/** Judges by itself what the word lists would take seconds to be loaded for. */
+/** Accepts every password, because the word lists take seconds to load. */
 export const anyStrength = { isCommon: async () => false, close: async () => {} };
 
 export type TestAccounts = {
@@ -38,11 +38,11 @@ export type TestAccounts = {
   readonly clock: MovableClock;
   readonly organizationId: string;
   readonly userDomainId: string;
-  /** Whose sessions were ended, in turn. */
+  /** The users whose sessions were ended, in order. */
   readonly ended: string[];
   readonly office: PostOffice;
   createUser(facts?: Partial<NewUser>): Promise<User>;
-  /** With the right password, on a page, unless told otherwise. */
+  /** Signs in on a page with the right password, unless `facts` says otherwise. */
   attempt(user: User, facts?: Partial<SignInAttempt>): Promise<SignedIn | NotSignedIn>;
 };
 

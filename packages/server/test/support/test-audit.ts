@@ -1,4 +1,4 @@
-// The audit as tests of rooms get it: it records for real, and nobody orders its checkpoints.
+// The audit for module tests: it records events, and no job makes checkpoints.
 import { type Audit, createAudit } from '../../src/audit/index.ts';
 import type { Clock, Database } from '../../src/platform/index.ts';
 

@@ -1,4 +1,4 @@
-// Certificates of no demo, for tests of the platform module, which does not know the HTTP module.
+// Certificates for tests of the platform module, which must not import the HTTP module.
 export {
   makeCertificate,
   makeCertificateUntil,

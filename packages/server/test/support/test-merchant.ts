@@ -1,4 +1,4 @@
-// An organisation of a test's own, with all that a sale needs and tokens to try it.
+// An organisation for one test, with everything that a sale needs and with access tokens.
 import { randomUUID } from 'node:crypto';
 import { type TestHouse, testHouse } from './test-platform.ts';
 import { until } from './wait-for-result.ts';
@@ -30,17 +30,18 @@ export type Scene = TestHouse & {
   shop: Shop;
   otherShop: Shop;
   newShop(terms?: Record<string, unknown>): Promise<Shop>;
-  /** A token of a new application of the organisation. */
+  /** An access token of a new application of the organisation. */
   tokenFor(application: NewApplication): Promise<string>;
 };
 
 let places = 0;
 
 /**
- * Makes an organisation with two merchants that cannot see each other.
+ * Creates an organisation with two merchants that cannot see each other.
  *
  * @param terms members of the acquirer contracts that differ from the usual
- * @param on the acquirer's port, where it is not the one of the test house, and members of the link
+ * @param on the acquirer's port, if it is not the port of the test platform, and members of the
+ * link
  */
 export async function scene(
   terms: Record<string, unknown> = {},

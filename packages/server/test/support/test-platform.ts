@@ -1,4 +1,4 @@
-// One running platform for all whole-house tests: real PostgreSQL, real TLS, a real acquirer host.
+// One running platform for all end-to-end tests: real PostgreSQL, real TLS, a real acquirer host.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,13 +27,16 @@ export type TestHouse = {
   client: Client;
   ca: string;
   logged: string[];
-  /** The hot statements that the house has used, by name. */
+  /** The hot SQL statements that the platform has executed, by name. */
   hot: ReadonlyMap<string, string>;
 };
 
-/** How long the test house waits for an acquirer, ms: more than twice what a slow answer takes, for machines that are slow. */
+/** The acquirer timeout of the test platform in ms: more than twice the time of a slow response. */
 export const testTimeoutMs = 3000;
-/** When its late answers come, ms: behind what a thread that stood still for a second reads on for. */
+/**
+ * The delay of the simulator's late responses in ms. It is longer than the timeout, even if the
+ * thread was blocked for a second.
+ */
 export const testLateMs = testTimeoutMs + 2500;
 
 async function open(): Promise<TestHouse> {
@@ -75,7 +78,7 @@ async function open(): Promise<TestHouse> {
   return { house, host, settings, client, ca, logged, hot };
 }
 
-/** Which statements are hot is for the house to say, not for a list in a test. */
+/** Records the hot statements that the platform executes, so tests need no list of them. */
 function noting(database: Database, hot: Map<string, string>): Database {
   return {
     ...database,
@@ -88,7 +91,7 @@ function noting(database: Database, hot: Map<string, string>): Database {
 
 let opened: Promise<TestHouse> | undefined;
 
-// At the top level: the hook of the whole run, not of the test that happened to come first.
+// At the top level the hook belongs to the whole run, not to the first test.
 after(async () => {
   if (opened === undefined) return;
   const { client, house, host, settings, logged } = await opened;
@@ -100,7 +103,7 @@ after(async () => {
   await rm(settings.dataDir, { recursive: true, force: true });
 });
 
-/** The shared house, opened by the first test that asks. */
+/** The shared platform; the first call starts it. */
 export function testHouse(): Promise<TestHouse> {
   opened ??= open();
   return opened;

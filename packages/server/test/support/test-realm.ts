@@ -1,4 +1,4 @@
-// A realm with one application over a real database, for the tests of identity and of its users.
+// A realm with one application over a real database, for the tests of the identity module.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -33,9 +33,9 @@ export type TestRealm = {
     form: Record<string, string>,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  /** A public application that takes passwords; its client id. */
+  /** Creates a public application with the password grant and returns its client id. */
   createPasswordClient(facts?: Partial<NewApplication>): Promise<string>;
-  /** An access token by client credentials. */
+  /** Gets an access token by the client credentials grant. */
   getToken(client: { clientId: string; clientSecret: string }): Promise<string>;
   close(): Promise<void>;
 };
@@ -54,26 +54,28 @@ export type TestRealmDeps = {
   readonly attemptLimits?: IdentityDeps['attemptLimits'];
   readonly jobs?: IdentityDeps['jobs'];
   readonly mail?: IdentityDeps['mail'];
-  /** Left out: an address that nobody opens. */
+  /** Default: an address that no test opens. */
   readonly authUrl?: string;
-  /** Left out: as strict as production. */
+  /** Default: as strict as production. */
   readonly environment?: 'demo' | 'test' | 'production';
-  /** Of the sign-in pages. */
+  /** Settings of the sign-in pages. */
   readonly pages?: Pick<
     IdentityDeps['settings'],
     'portalDomain' | 'signInBrandName' | 'supportContact'
   >;
-  /** Left out: there is no device. */
+  /** Default: no device exists. */
   readonly findDevice?: FindDevice;
-  /** Left out: a bare server that only takes injected requests. */
+  /** Default: a plain server that accepts only injected requests. */
   openApp?(identity: Identity): Promise<FastifyInstance>;
 };
 
 const strength = createPasswordStrength();
-/** Of all realms of the process: the word lists take a second of a core to be loaded. */
+/**
+ * All realms of the process share it, because loading the word lists takes a second of CPU time.
+ */
 export const sharedStrength = { ...strength, close: async () => {} };
 
-/** The limits of production, which no test should meet by accident, lie well above a test's calls. */
+/** The default limits are those of production, which are well above the calls of a test. */
 export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
   const { database, clock, masterKey = randomBytes(32), tokenLimits } = deps;
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });

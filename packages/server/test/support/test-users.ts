@@ -1,4 +1,4 @@
-// People of a test's own realm, and what they type.
+// Users of one test realm, and the credentials that they enter.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { defined, type GroupName } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
@@ -14,7 +14,7 @@ export type Person = {
 };
 
 export type PersonFacts = Partial<NewUser> & {
-  /** The merchant of the person; left out: one of the organisation. */
+  /** The merchant of the user; default: the user belongs to the organisation. */
   readonly merchantId?: string;
   readonly group?: GroupName;
   readonly hasOneTimePassword?: boolean;
@@ -59,7 +59,7 @@ export async function createPerson(where: Where, facts: PersonFacts = {}): Promi
   return { user, password, ...defined({ otpSecret }) };
 }
 
-/** The fields of the password grant for this person, without a code. */
+/** The form fields of the password grant for this user, without a one-time code. */
 export function passwordForm({ user, password }: Person, clientId: string) {
   return { grant_type: 'password', client_id: clientId, username: user.username, password };
 }

@@ -1,7 +1,7 @@
-// Checks that translations have the same keys and placeholders, and that no text stayed in English.
+// Checks that translations have the same keys and placeholders, and that every text is translated.
 import assert from 'node:assert/strict';
 
-/** Every text of a JSON file with the path to it. */
+/** Every text of a JSON file with its path. */
 export function textsByPath(value: unknown, path = ''): [path: string, text: string][] {
   if (typeof value === 'string') return [[path, value]];
   return Object.entries(value as object).flatMap(([key, part]) =>
@@ -11,7 +11,7 @@ export function textsByPath(value: unknown, path = ''): [path: string, text: str
 
 const placeholdersIn = (text: string): string[] => (text.match(/\{\{\w+\}\}/g) ?? []).sort();
 
-/** `equalToEnglish`: the paths of words that are the same in that language and in English. */
+/** `equalToEnglish` lists the paths of texts that are the same in that language and in English. */
 export function assertSameTexts(
   languages: Readonly<Record<'en' | 'fr' | 'de', unknown>>,
   equalToEnglish: Readonly<Record<'fr' | 'de', readonly string[]>> = { fr: [], de: [] },
@@ -30,7 +30,7 @@ export function assertSameTexts(
   }
 }
 
-/** French has a no-break space before `:`, `;`, `?`, `!` and inside quotation marks. */
+/** French puts a no-break space before `:`, `;`, `?`, `!` and inside quotation marks. */
 export function assertFrenchSpaces(french: unknown): void {
   for (const [path, text] of textsByPath(french)) {
     const plain = text.replaceAll(/\{\{\w+\}\}/g, 'x');

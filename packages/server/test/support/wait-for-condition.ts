@@ -1,11 +1,11 @@
-// Waits for a condition in tests, with a limit: never for a time.
+// Waits for a condition in tests with a time limit, instead of a fixed time.
 import assert from 'node:assert/strict';
 import { pause, systemClock } from '../../src/platform/index.ts';
 
 const pollMs = 5;
 const limitMs = 60_000;
 
-/** @param what completes "… : not within …" */
+/** @param what the beginning of the message "… : not within …" */
 export async function eventually(
   what: string,
   condition: () => Promise<boolean> | boolean,

@@ -1,9 +1,9 @@
-// Waits for an answer in tests, with a limit.
+// Waits for a result in tests, with a time limit.
 
-/** Waits for a condition, looking often, with a limit. */
+/** Polls until the result is there, or throws after the limit. */
 export async function until<T>(
   look: () => Promise<T | undefined> | T | undefined,
-  /** Told once it has taken too long; a function is asked then. */
+  /** The text of the timeout error; a function is called only after the timeout. */
   what: string | (() => Promise<string> | string),
   limitMs = 60_000,
 ): Promise<T> {

@@ -1,7 +1,7 @@
-// Waits for the end of a connection in tests.
+// Waits for the close of a socket in tests.
 import type { Socket } from 'node:net';
 
-/** By an orderly end or by a reset: `once` of node would take the reset for a failure. */
+/** Accepts an orderly close and a reset; `once` of Node would throw on the reset. */
 export function closed(socket: Socket): Promise<void> {
   socket.on('error', () => {});
   return new Promise((resolve) => socket.once('close', () => resolve()));

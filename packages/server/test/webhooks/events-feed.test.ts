@@ -1,4 +1,5 @@
-// The feed over the whole platform: what happens is read once, in order, by whom it concerns, and never a card.
+// The event feed of the complete platform: each event is read once, in order, by its owners, and
+// without card data.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -28,7 +29,7 @@ describe('the feed of events', () => {
     return body;
   }
 
-  /** Everything there is behind a position, page by page. */
+  /** All events after a position, page by page. */
   async function all(query = '', from = 0, token = on.acquirerToken): Promise<FeedItem[]> {
     const items: FeedItem[] = [];
     for (let after = from; ; ) {
@@ -53,7 +54,7 @@ describe('the feed of events', () => {
   const ofTransaction = (items: FeedItem[], transactionId: string) =>
     items.filter(({ data }) => data['transactionId'] === transactionId);
 
-  /** Where the feed ends now, once all that was done is published. */
+  /** The end of the feed after all work is published. */
   async function settled(): Promise<number> {
     const database = await testDatabase();
     await eventually('everything is published', async () => {

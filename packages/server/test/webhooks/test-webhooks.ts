@@ -1,4 +1,5 @@
-// Webhooks over a database of their own: events are published, and sent over real sockets, as fast as a test wants.
+// Webhooks over a separate database: it publishes events and sends them over real sockets, with
+// short times.
 import { randomUUID } from 'node:crypto';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../../src/audit/index.ts';
@@ -29,7 +30,7 @@ const masterKey = Buffer.alloc(32, 9);
 export const quickTimes: DeliveryTimes = {
   pollMs: 10,
   sweepMs: 40,
-  // Longer than a busy machine holds up a receiver that is well.
+  // Longer than a busy machine delays a working receiver.
   leaseMs: 15_000,
   timeoutMs: 800,
   retryDelaysMs: Array.from({ length: 40 }, () => 60),
@@ -50,8 +51,8 @@ const facts: OutboxEventMapper = {
 export type WebhookRoom = Awaited<ReturnType<typeof webhookRoom>>;
 
 /**
- * @param on the database of another room: a second process beside it
- * @param asked is told of each look for endpoints that no process has in hand
+ * @param on the database URL of another webhook room, to act as a second process
+ * @param asked is called at each search for endpoints without a lease
  */
 export async function webhookRoom(
   options: {
@@ -65,7 +66,7 @@ export async function webhookRoom(
   } = {},
 ) {
   const { clock = systemClock, allowsLoopback = true } = options;
-  // Connections to the test database do not keep a process alive, and a room may have nothing else yet.
+  // Keeps the process alive, because connections to the test database do not.
   const awake = setInterval(() => {}, 1_000);
   const url = options.on ?? (await testCopyUrl());
   const opened = openDatabase({ url, log });
@@ -141,7 +142,7 @@ export async function webhookRoom(
       );
       return { ...made.view, secret: made.secret };
     },
-    /** So many things happen, at once. */
+    /** Publishes this number of events at once. */
     async happen(count: number, organization = organizationId): Promise<void> {
       const identifiers = Array.from({ length: count }, () => systemIds.uuid());
       await database.query(
@@ -152,7 +153,7 @@ export async function webhookRoom(
       );
       outbox.wake();
     },
-    /** How many deliveries of an endpoint are in each state. */
+    /** The number of deliveries of an endpoint in each state. */
     async counts(endpointId: string): Promise<Record<string, number>> {
       const rows = await database.query<{ status: string; n: number }>(
         `SELECT status, count(*)::int AS n FROM webhook_deliveries

@@ -1,4 +1,4 @@
-// What monitoring is told of deliveries that wait.
+// The metric of waiting deliveries.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webhookRoom } from './test-webhooks.ts';

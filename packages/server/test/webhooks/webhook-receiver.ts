@@ -1,4 +1,4 @@
-// A receiver of webhooks on a real socket: keeps what came, and answers as the test says.
+// A webhook receiver on a real socket: it records deliveries, and the test controls its responses.
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import {
@@ -73,14 +73,17 @@ export async function receiver(
   };
 }
 
-/** As the public library of Standard Webhooks verifies it. */
+/** Verifies with the public library of Standard Webhooks. */
 export function assertGenuine({ body, headers }: Received, secret: string): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }
 
 const spkiHead = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** The signatures `v1a`, which that library does not know: by the text that the standard says. */
+/**
+ * Verifies `v1a` signatures by the text of the standard, because that library does not support
+ * them.
+ */
 export function isGenuineByKey({ body, headers }: Received, publicKey: string): boolean {
   const raw = Buffer.from(publicKey.replace(/^whpk_/, ''), 'base64');
   const key = createPublicKey({

@@ -1,4 +1,4 @@
-// A try that is under way: a delivery that is sent again beside it, and a process whose clock is ahead.
+// Resends during a running attempt, and a process whose clock is ahead.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ describe('a resend beside a try that is under way', () => {
     opened = [];
   });
 
-  /** A delivery whose first try hangs, and that was sent again meanwhile. */
+  /** A delivery whose first attempt hangs, and that was resent in the meantime. */
   async function resent(retryDelaysMs: number[]) {
     const replies: ServerResponse[] = [];
     const to = await receiver((_received, reply) => void replies.push(reply));

@@ -1,4 +1,4 @@
-// Deliveries that are old, or whose event is forgotten: deleted, or told as what they are.
+// Old deliveries, and deliveries of deleted events: the server deletes them or reports their state.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// Webhooks over the whole platform: endpoints, signatures that others verify, and what became of each event.
+// Webhooks on the complete platform: endpoints, signatures verified by a public library, and the
+// result of each event.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
@@ -75,7 +76,7 @@ describe('webhooks', () => {
     const bent = { ...told, body: told.body.replace('captured', 'refunded') };
     assert.throws(() => assertGenuine(bent, made.secret));
     assert.equal(isGenuineByKey(bent, made.publicKey), false);
-    // The bytes are those of the feed, and the identifier is that of the event.
+    // The body has the bytes of the feed, and the id is that of the event.
     const feed = await on.client.call('GET', '/events/v1?limit=200', { token: on.acquirerToken });
     const item = feed.body.items.find(({ eventId }: { eventId: string }) => eventId === told.id);
     const { type, timestamp, data } = item;

@@ -1,4 +1,4 @@
-// The numbers of clearing files where some are refused: no gap stays, and no line goes twice.
+// The numbers of clearing files after refusals: the sequence has no gap, and no line posts twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CompiledQuery } from 'kysely';
@@ -21,7 +21,7 @@ import {
 
 type Made = { id: string; sequence: number; lines: number; text: string };
 
-/** A file of one more capture, and of what waits besides. */
+/** A file with one more capture and all captures that wait for a file. */
 async function filed(on: Scene): Promise<Made> {
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   return fileOfAll(on);
@@ -34,7 +34,7 @@ async function fileOfAll(on: Scene): Promise<Made> {
 
 const damaged = ({ text }: Made) => text.replace('|1000|', '|9000|');
 
-/** Hands a file over, and its acknowledgement back. */
+/** Sends a file to the host and its acknowledgement to the platform. */
 async function handOver(on: Scene, file: Made, text = file.text): Promise<string> {
   const answer = on.host.clear(text);
   const told = await acknowledge(on, file.id, answer);
@@ -53,7 +53,8 @@ test('the number of a refused file is filled below an open one, which goes in it
   const [first, second] = [await filed(on), await filed(on)];
   assert.deepEqual([first.sequence, second.sequence], [1, 2]);
   assert.match(await handOver(on, first, damaged(first)), /\|Rejected\|(AMOUNT|HASH)\n/);
-  // Out of turn; what nobody tells the platform changes nothing.
+  // The file is out of sequence. The platform does not receive this acknowledgement, so its state
+  // stays.
   assert.match(on.host.clear(second.text), /\|Rejected\|SEQUENCE\n/);
   const again = await fileOfAll(on);
   assert.deepEqual([again.sequence, again.lines], [1, 1]);
@@ -73,7 +74,7 @@ test('a file that is refused out of turn goes into the missing one, and the next
   assert.match(await handOver(on, second), /\|Rejected\|SEQUENCE\n/);
   const again = await fileOfAll(on);
   assert.deepEqual([again.sequence, again.lines], [1, 2]);
-  // What was said of the first file with this number is not said of the second.
+  // The acknowledgement of the first file with this number does not apply to the second file.
   assertRefused(await acknowledge(on, again.id, refusal), {
     code: 'acknowledgement_invalid',
     pointer: '/acknowledgement',
@@ -95,7 +96,7 @@ test('a number that the acquirer gave to a refused file is used up, and its line
   const on = await scene(terms);
   const [first, second] = [await filed(on), await filed(on)];
   await handOver(on, first, damaged(first));
-  // Somebody still has the file, and hands it over whole.
+  // A copy of the undamaged first file reaches the host later.
   const late = on.host.clear(first.text);
   assert.match(late, /\|Accepted\n/);
   assertRefused(await acknowledge(on, first.id, late), {

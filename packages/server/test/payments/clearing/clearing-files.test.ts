@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// Captures by clearing file, on the whole house and against the simulator's own reading of the file.
+// Captures by clearing file on the complete platform; the simulator parses the file independently.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
     const { body } = await till(on, 'GET', `/captureall/${all.body.batchId}`);
     return body.state === 'Completed' ? body : undefined;
   }, 'the batch');
-  // The single one has nothing left to capture.
+  // The single capture leaves no amount for the batch.
   assert.deepEqual([batch.total, batch.filed, batch.failed], [2, 2, 0]);
   const dry = await till(on, 'POST', '/captureall', { dryRun: true });
   assert.deepEqual([dry.body.total, dry.body.items], [0, []]);
@@ -65,7 +65,7 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
     assert.match(body.operations[0].settlementDate, /^\d{4}-\d\d-\d\d$/);
   }
 
-  // The file and its acknowledgement once more: nothing moves twice.
+  // The same file and acknowledgement are sent again; no amount moves twice.
   assert.equal(on.host.clear(text), answer);
   assert.equal(capturesAtHost(on), 3);
   assert.equal((await acknowledge(on, made.clearingFileId, answer)).status, 200);
@@ -204,7 +204,7 @@ test('an acknowledgement must be readable, of this file, and account for every l
     opening,
     `${opening}T|2|0\n`,
     `${opening}R|2|000000000000|61\nT|0|1\n`,
-    // The line of another capture, or of another count of them.
+    // The number of another capture, then another number of lines.
     `${opening}R|1|000000000000|61\nT|0|1\n`,
     `${opening.replace('Accepted', 'Rejected|\u0000')}T|0|0\n`,
     `${opening.replace(id, randomUUID())}T|1|0\n`,
@@ -225,7 +225,7 @@ test('the settlement of a file that broke off goes on, and settles nothing twice
   const answer = on.host.clear(await contentOf(on, made.clearingFileId));
   await acknowledge(on, made.clearingFileId, answer);
   await settled(on, made.clearingFileId);
-  // As if the process had died before it noted what was settled.
+  // The state after a process that died before it recorded the settlement.
   const database = await testDatabase();
   await database.query(
     `UPDATE clearing_lines SET status = 'Filed' WHERE organization_id = $1 AND file_id = $2`,
@@ -247,7 +247,7 @@ test('the settlement of a file that broke off goes on, and settles nothing twice
   await assertAgreement(on);
 });
 
-/** The days of all captures have ended: the file that the platform makes of them. */
+/** Makes all captures due and returns the file that the platform creates of them. */
 async function dueFile(on: Scene) {
   const database = await testDatabase();
   await database.query(`UPDATE clearing_lines SET due_at = now() WHERE organization_id = $1`, [
@@ -320,7 +320,7 @@ test('captures that should stand in a file by now are counted', async () => {
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   assert.equal(await counted(), undefined, 'its day has not ended');
   await makeFile(on);
-  // It may stand in a file at once, and another one is counted then.
+  // The platform may file the capture immediately; then the test makes another one.
   await until(isCounted, 'the capture to be counted');
 });
 

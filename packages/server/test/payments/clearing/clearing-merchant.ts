@@ -1,4 +1,5 @@
-// What the tests of clearing files share: a till that captures by file, and the office that hands files over.
+// Shared by the tests of clearing files: a till that captures by file, and calls of the back
+// office.
 import assert from 'node:assert/strict';
 import { defined } from '@switchyard/contract';
 import { keyedSale } from '../../support/keyed-sale.ts';

@@ -1,9 +1,9 @@
-// Scenes whose books must agree at the end of a file.
+// Records scenes whose ledgers must agree with the host at the end of a test file.
 import assert from 'node:assert/strict';
 import { type Scene, scene } from '../../support/test-merchant.ts';
 import { assertAgreement } from './ledger-invariants.ts';
 
-/** A maker of scenes that remembers them, so that a file can end with all of them in agreement. */
+/** Creates scenes and records them, so that a file can end with a check of all of them. */
 export function bookkeeping() {
   const made: Scene[] = [];
   return {
@@ -12,7 +12,7 @@ export function bookkeeping() {
       made.push(on);
       return on;
     },
-    /** As the last test of a file: hooks come when the house is closed already. */
+    /** Runs as the last test of a file, because hooks run after the platform is closed. */
     agree: async (): Promise<void> => {
       assert.ok(made.length > 0);
       await Promise.all(made.map((on) => assertAgreement(on)));

@@ -1,4 +1,4 @@
-// Our books and the host's: random walks with every fault end in agreement, and I1 to I9 hold.
+// The ledgers of platform and host agree after random walks with every fault, and I1 to I9 hold.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -21,12 +21,12 @@ const worldsAtOnce = 4;
 
 type Step = {
   verb: 'capture' | 'refund' | 'void' | 'reverse' | 'byweb' | 'status' | 'saleAgain';
-  /** Of what is allowed, percent; more than 100 asks for too much. */
+  /** Percent of the allowed amount; a value above 100 exceeds it. */
   part: number;
-  /** The last four digits of the amount that make the host fail, or 0. */
+  /** The last four digits of the amount that cause a host fault, or 0. */
   trouble: number;
   final: boolean;
-  /** Whether an answer that is still to come is waited for. */
+  /** Whether the step waits for a pending response. */
   waits: boolean;
 };
 type Walk = {
@@ -40,9 +40,9 @@ type Walk = {
 };
 
 const late = 9092;
-/** No answer, a late one, two, a garbled one, declines, a smaller approval, a slow one. */
+/** No response, a late one, two, a garbled one, declines, a partial approval, a slow response. */
 const quiet = [9091, late, 9094, 9095, 9010, 9051, 9005, 9098];
-/** The link is cut, for everybody who uses it. */
+/** The host closes the connection, which affects every user of the link. */
 const cut = 9093;
 const troubles = (more: readonly number[]) =>
   fc.oneof(
@@ -51,7 +51,7 @@ const troubles = (more: readonly number[]) =>
   );
 const cards = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom('4111111111111111', '5555555555554444') },
-  // Its reversals are lost twice.
+  // The host loses the reversals of this card twice.
   { weight: 1, arbitrary: fc.constant('4000000000004202') },
 );
 const verbs = [
@@ -86,7 +86,7 @@ const walkWith = (more: readonly number[]) =>
     steps: fc.array(stepWith(more), { minLength: 1, maxLength: 5 }),
   });
 
-/** Refused for the link's sake, before or after the intent was stored. */
+/** The link was not available, before or after the intent was stored. */
 const wasNotSent = ({ status, body }: Answer) =>
   (status === 503 && body.code === 'acquirer_unavailable') ||
   (status === 502 && body.code === 'not_sent');
@@ -94,7 +94,10 @@ const wasNotSent = ({ status, body }: Answer) =>
 type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
 type Told = { operation: string; allowed: boolean; maxAmount: number };
 
-/** A sale that is answered late is reversed once more then; where the link is cut, its answer may be lost with it. */
+/**
+ * The server reverses a sale again after a late response. If the link was cut, the late response
+ * may be lost.
+ */
 async function lateAnswerTaken(call: Call, id: string, mayBeLost: boolean): Promise<void> {
   const lostAt = Date.now() + testLateMs;
   await until(async () => {
@@ -119,8 +122,8 @@ async function takeWalk(on: Scene, of: Walk, mayBeCut: boolean): Promise<void> {
   const call: Call = (method, path, body) =>
     on.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
   const first = await call('POST', '/process', sale);
-  // While a fault has the link down nothing is stored, or what is stored was never sent: there is
-  // nothing to walk on.
+  // While a fault has the link down, the server stores nothing or sends nothing, so there is no
+  // transaction to test.
   if (wasNotSent(first)) return;
   assert.equal(first.status, 200, first.text);
   for (const each of of.steps) {
@@ -176,7 +179,7 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
     const many = (more: readonly number[]) =>
       fc.array(walkWith(more), { minLength: walksTogether, maxLength: walksTogether });
     const no = fc.constant(false);
-    // All at once: what takes long here is waiting for answers that do not come.
+    // The worlds run in parallel, because most of the time is spent waiting for missing responses.
     const worlds = [
       ...fc.sample(fc.tuple(terms, many([]), no), { seed, numRuns: worldsAtOnce - 1 }),
       ...fc.sample(fc.tuple(terms, many([cut]), fc.constant(true)), { seed, numRuns: 1 }),
@@ -186,7 +189,7 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
         const on = await scene(of);
         await Promise.all(walks.map((each) => takeWalk(on, each, mayBeCut)));
         const books = await assertAgreement(on);
-        // One of each state, to the end.
+        // Tries all operations on one transaction of each state.
         const one = new Map(books.map((book) => [book.state, book.transactionId]));
         await Promise.all([...one.values()].map((id) => assertVerbs(on, on.shop.token, id)));
         await assertAgreement(on);

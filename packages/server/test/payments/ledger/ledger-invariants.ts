@@ -1,4 +1,4 @@
-// Holds the books of an organisation to the invariants I1 to I9, and to what the acquirer's host says.
+// Checks the ledger of an organisation against the invariants I1 to I9 and against the host.
 import assert from 'node:assert/strict';
 import { eventDefinitions } from '@switchyard/contract';
 import { numericOf } from '@switchyard/money';
@@ -44,13 +44,13 @@ export type Book = {
 const settleLimitMs = 120_000;
 const toldMax = 60;
 
-/** Whose books; `database` where they are not in the shared one. */
+/** The organisation to check; `database` is set if its ledger is not in the shared database. */
 export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Database };
 
 const databaseOf = async ({ database }: Keeper): Promise<Database> =>
   database ?? (await testDatabase());
 
-/** What is under way: payments, operations on them with their jobs, captures of all. */
+/** Work in progress: payments, operations with their jobs, batch captures. */
 const selectOpen = `SELECT json_build_object('transaction', transaction_id, 'state', state,
     'phase', phase, 'amount', amount, 'updatedAt', updated_at) AS open
   FROM transactions WHERE organization_id = $1
@@ -70,7 +70,9 @@ const selectLeads = `SELECT json_build_object('job', kind, 'payload', payload, '
 
 type Open = { open: { transaction?: string } };
 
-/** Waits until nothing is under way any more; tells what is, with its jobs and events, where that takes too long. */
+/**
+ * Waits until no work is in progress; after the limit the error lists it with its jobs and events.
+ */
 export async function settled(on: Keeper): Promise<void> {
   const database = await databaseOf(on);
   const { organizationId } = on;
@@ -88,7 +90,7 @@ export async function settled(on: Keeper): Promise<void> {
   await until(isSettled, left, settleLimitMs);
 }
 
-/** Every transaction of an organisation as the database holds it. */
+/** Every transaction of an organisation as the database stores it. */
 export async function booksOf(on: Keeper): Promise<Book[]> {
   const database = await databaseOf(on);
   const rows = await database.query<Omit<Book, 'position'> & Position>(
@@ -115,7 +117,7 @@ export async function booksOf(on: Keeper): Promise<Book[]> {
   });
 }
 
-/** I1 and I2. */
+/** Checks I1 and I2. */
 function assertBounds({ position, overCapture, transactionId }: Book, at: Position): void {
   const { authorized, captured, cancelled, refunded } = at;
   const { captureReserved, cancelReserved, refundReserved } = at;
@@ -126,7 +128,7 @@ function assertBounds({ position, overCapture, transactionId }: Book, at: Positi
   assert.ok(taken <= authorized + overCapture, `I2 ${told}`);
 }
 
-/** I4 and I7: events without gap, whose changes give what is stored. */
+/** I4 and I7: the event sequence has no gap, and replaying its changes gives the stored state. */
 function assertReplay(book: Book): void {
   const { events, transactionId } = book;
   assert.deepEqual(
@@ -147,7 +149,7 @@ function assertReplay(book: Book): void {
 
 const terminal = new Set(['Succeeded', 'Declined', 'Failed']);
 
-/** I6: an operation ends once, and its row says how. */
+/** I6: an operation ends once, and its row has the final status. */
 function assertEnds({ events, operations, operationCount, transactionId }: Book): void {
   assert.deepEqual(
     operations.map(({ operationNumber }) => operationNumber),
@@ -170,7 +172,7 @@ type Sums = { captured: number; refunded: number; cancelled: number };
 
 const approvals: ReadonlySet<string> = new Set(['Approved', 'AwaitingConfirmation']);
 
-/** What the sale and its operations add up to, without a look at the stored amounts. */
+/** The sums of the sale and its operations, calculated without the stored amounts. */
 function sumsOf({ events, operations, position }: Book): Sums {
   const sums: Sums = { captured: 0, refunded: 0, cancelled: 0 };
   const facts = events[0]?.data.context;
@@ -182,10 +184,10 @@ function sumsOf({ events, operations, position }: Book): Sums {
     if (kind === 'Capture') sums.captured += amount;
     if (kind === 'Capture') sums.cancelled += details.releasedAmount ?? 0;
     if (kind === 'Refund') sums.refunded += amount;
-    // What was never known to be approved leaves nothing to cancel.
+    // A sale without a known approval has no amount to cancel.
     if (position.authorized === 0 || (kind !== 'Cancel' && kind !== 'Reversal')) continue;
     sums.cancelled += amount;
-    // An unconfirmed sale gives back what was captured with it.
+    // The reversal of an unconfirmed sale also reverses its capture.
     if (kind === 'Reversal' && isSale) sums.captured -= amount;
   }
   return sums;
@@ -203,7 +205,7 @@ function assertSums(book: Book): void {
   assert.equal(book.position.refundReserved, sum('Refund'), book.transactionId);
 }
 
-/** I5: what operations debit is what transactions credit, in each currency. */
+/** I5: the debits of operations equal the credits of transactions in each currency. */
 function assertDoubleEntry(books: readonly Book[]): void {
   const balances = new Map<string, number>();
   const post = (currency: string, account: string, amount: number) => {
@@ -222,7 +224,7 @@ function assertDoubleEntry(books: readonly Book[]): void {
   }
 }
 
-/** One message of a merchant has one set of numbers, so that the host can tell them apart. */
+/** Each message of a merchant has unique numbers, so that the host can distinguish messages. */
 function assertReferences(books: readonly Book[]): void {
   const seen = new Set<string>();
   for (const { contractId, events, operations } of books) {
@@ -236,10 +238,13 @@ function assertReferences(books: readonly Book[]): void {
   }
 }
 
-/** Kinds of the outbox that are events of transactions; other rooms have theirs. */
+/** The outbox kinds of transaction events; other modules have other kinds. */
 const ofTransactions = "(o.kind LIKE 'transaction.%' OR o.kind LIKE 'offline.%')";
 
-/** Events of transactions that were not published, or more than once, or published and never stored. */
+/**
+ * Transaction events that were not published, were published twice, or were published but not
+ * stored.
+ */
 const selectUnlike = `SELECT e.type, e.sequence, f.type AS told, count(*)::int AS times FROM (
     SELECT * FROM transaction_events
     WHERE organization_id = $1 AND type <> 'transaction.received') e
@@ -251,7 +256,10 @@ const selectUnlike = `SELECT e.type, e.sequence, f.type AS told, count(*)::int A
 
 type Unlike = { readonly type: string | null; readonly told: string | null };
 
-/** I8 as far as a reader sees: what waits in the outbox is an event, and all of it is published, once. */
+/**
+ * I8 as far as a reader sees it: each outbox row is a stored event, and each event is published
+ * once.
+ */
 async function assertOutbox(on: Keeper): Promise<void> {
   const { organizationId } = on;
   const database = await databaseOf(on);
@@ -274,7 +282,7 @@ async function assertOutbox(on: Keeper): Promise<void> {
   const isTold = async () => {
     await until(isEmptied, 'the outbox to be emptied', settleLimitMs);
     unlike = await database.query<Unlike>(selectUnlike, [organizationId]);
-    // Committed since the outbox was seen empty: still to be published.
+    // The event was committed after the outbox was empty, so its publication is still pending.
     return unlike.some(({ told }) => told === null) ? undefined : true;
   };
   const left = () => `events to be published: ${JSON.stringify(unlike)}`;
@@ -283,7 +291,7 @@ async function assertOutbox(on: Keeper): Promise<void> {
   await assertPublished(database, organizationId);
 }
 
-/** What was published is what the catalogue says, and its positions have no gap. */
+/** Published events match their definition in the catalogue, and their positions have no gap. */
 async function assertPublished(database: Pick<Database, 'query'>, organizationId: string) {
   const told = await database.query<{ position: number; type: string; body: string }>(
     'SELECT position, type, body FROM feed_events WHERE organization_id = $1 ORDER BY position',
@@ -298,7 +306,7 @@ async function assertPublished(database: Pick<Database, 'query'>, organizationId
   }
 }
 
-/** Our totals of each merchant and currency are the host's. */
+/** The totals of each merchant and currency equal the totals of the host. */
 async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book[]) {
   const database = await databaseOf(on);
   const contracts = await database.query<{ contractId: string; merchantNumber: string }>(
@@ -329,7 +337,7 @@ async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book
   }
 }
 
-/** Waits until all is settled, then checks everything that can be checked without a call. */
+/** Waits until all work is done, then checks everything that needs no API call. */
 export async function assertAgreement(on: Keeper & Pick<Scene, 'host'>): Promise<readonly Book[]> {
   await settled(on);
   const books = await booksOf(on);

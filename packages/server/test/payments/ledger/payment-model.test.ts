@@ -1,4 +1,5 @@
-// Random operations, failures of the host included, on the platform and on a small model: both must agree after each step.
+// Runs random operations and host faults on the platform and on a small model; both agree after
+// each step.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -27,15 +28,15 @@ import {
 
 const base = '/payment/v1/transactions';
 const walks = faultSize({ small: 150, full: 1500 });
-/** As many at once: what takes long is waiting for a host that does not answer. */
+/** The number of parallel walks; most of the time is spent waiting for a silent host. */
 const atOnce = 50;
 const settleLimitSeconds = 40;
 
 type Step = {
   readonly verb: ModelVerb | 'ByWeb' | 'SaleAgain' | 'OperationAgain';
-  /** Percent of what is allowed; 0 leaves the amount out, more than 100 asks for too much. */
+  /** Percent of the allowed amount; 0 omits the amount, a value above 100 exceeds it. */
   readonly part: number;
-  /** The last four digits of the amount, for what the host makes of them; 0 for none. */
+  /** The last four digits of the amount, which select the host's reaction; 0 for none. */
   readonly tail: number;
   readonly final: boolean;
 };
@@ -46,7 +47,9 @@ type Walk = {
 };
 
 const usual = { weight: 5, arbitrary: fc.constant(0) };
-/** Not the late answer: it comes behind the reversal, which is then sent once more. */
+/**
+ * The late response is excluded: it arrives after the reversal, which the server then sends again.
+ */
 const saleTails = [9091, 9094, 9095, 9098, 9010, 9051, 9005, 9011, 9009, 9016, 9026, 9068];
 const operationTails = [9091, 9094, 9095, 9098, 9051, 9005, 9008];
 const steps = fc.record<Step>({
@@ -60,13 +63,13 @@ const steps = fc.record<Step>({
 });
 const usually = Array.from({ length: 8 }, () => 'Usual' as const);
 
-/** What does not go together is refused, and other tests send it. */
+/** Removes invalid combinations, which other tests send. */
 function fitting(sale: ModelSale): ModelSale {
   if (sale.kind === 'Verification') {
     return { ...sale, amount: 0, captureMode: 'Deferred', partialApproval: false };
   }
   if (sale.kind !== 'Offline') return sale;
-  // A host that leaves it open says the same to each repetition: such a sale has no end.
+  // The host repeats an open response to each retry, so the offline sale would never end.
   const isTold = !['approves half', 'leaves open'].includes(fateOf(sale.amount));
   const amount = isTold ? sale.amount : sale.amount + 100;
   return { ...sale, amount, captureMode: 'Immediate', partialApproval: false };
@@ -98,7 +101,7 @@ const walk: fc.Arbitrary<Walk> = fc.record({
 
 let offlineSales = 0;
 
-/** The members that make a sale one of its kind. */
+/** The request members for each kind of sale. */
 function membersOf({ kind, ...sale }: ModelSale, shop: Shop): Record<string, unknown> {
   switch (kind) {
     case 'Verification':
@@ -143,14 +146,14 @@ const paths = {
   Reversal: 'cancel',
 } as const;
 
-/** The next one below of which the host says how it ends, and without harm to others on its link. */
+/** Decreases the amount until the host gives a final response and keeps the connection open. */
 function endedAmount(amount: number): number {
   let ended = amount;
   while (['leaves open', 'hangs up'].includes(fateOf(ended))) ended -= 1;
   return ended;
 }
 
-/** The amount that a step asks for; undefined leaves it to the platform. */
+/** The amount of a step; undefined lets the platform use the default. */
 function amountOf(model: Model, verb: ModelVerb, { part, tail }: Step): number | undefined {
   const { maxAmount } = allowedOf(model, verb);
   if (tail > 0 && tail <= maxAmount && verb !== 'Reversal') return tail;
@@ -177,7 +180,7 @@ function assertAnswer(answer: Answer, expected: Expected, told: string): void {
   assert.equal(operation.status, early, `${told} ${answer.text}`);
 }
 
-/** Whatever is told as a reason is a word of the contract, and no text of ours. */
+/** Asserts that every reason is a code of the contract and not free text. */
 function assertWords(told: unknown, name: string): void {
   if (typeof told !== 'object' || told === null) return;
   for (const [member, value] of Object.entries(told)) {
@@ -186,7 +189,7 @@ function assertWords(told: unknown, name: string): void {
   }
 }
 
-/** All that the platform says of a payment is what the model is. */
+/** Asserts that the payment in the API equals the model. */
 async function assertStanding(call: Call, id: string, model: Model, told: string): Promise<void> {
   const { body: now } = await ended(call, id);
   const found = {
@@ -207,7 +210,7 @@ async function assertStanding(call: Call, id: string, model: Model, told: string
   }
 }
 
-/** The payment once nothing about it is under way. */
+/** Reads the payment when no work on it is in progress. */
 async function ended(call: Call, id: string): Promise<Answer> {
   for (const end = Date.now() + settleLimitSeconds * 1000; ; ) {
     const answer = await call('GET', `/${id}?wait=5`);
@@ -292,7 +295,7 @@ async function operate(
   return { path, body, status, ...defined({ id: operationId }) };
 }
 
-/** One shop for each set of terms. */
+/** Creates one shop for each set of terms. */
 function shopsOf(on: Scene): (terms: ModelTerms) => Promise<Shop> {
   const shops = new Map<string, Promise<Shop>>();
   return (terms) => {
@@ -323,7 +326,7 @@ test(`${walks} random payments are what a model of them says (seed ${seed})`, {
   await Promise.all(Array.from({ length: atOnce }, lane));
   const [first] = failed;
   if (first !== undefined) {
-    // The same one again, with steps left out as long as it fails.
+    // Runs the failed walk again with fewer steps, to find a short failing walk.
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([...first.one.steps]), (left) =>
         take({ ...first.one, steps: first.one.steps.filter((step) => left.includes(step)) }),

@@ -1,8 +1,9 @@
-// A small card payment that happens one step after the other: what the platform must do, said a second time.
-// It knows the contract and the acquirer simulator's published amounts, and nothing of the platform's code.
+// A sequential model of a card payment: a second, independent definition of the platform's
+// behaviour.
+// It uses the contract and the acquirer simulator's published amounts, and no platform code.
 import type { ErrorCode } from '@switchyard/contract';
 
-/** What of the acquirer contract matters here. */
+/** The terms of the acquirer contract that the model uses. */
 export type ModelTerms = {
   readonly multipleCapture: boolean;
   readonly partialCancel: boolean;
@@ -13,7 +14,7 @@ export type ModelTerms = {
 export type Model = {
   readonly terms: ModelTerms;
   readonly end: 'Approved' | 'Declined' | 'Reversed';
-  /** Of no amount: the card was looked at, and there is nothing to do with it. */
+  /** An account verification: it has no amount and allows no operation. */
   readonly verifies: boolean;
   readonly asked: number;
   readonly authorized: number;
@@ -24,7 +25,7 @@ export type Model = {
 
 export type ModelVerb = 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
 
-/** What an operation must end in. */
+/** The expected result of an operation. */
 export type Expected =
   | { readonly refused: ErrorCode; readonly maxAmount?: number }
   | { readonly nothing: true }
@@ -32,13 +33,13 @@ export type Expected =
 
 type Fate = 'approves' | 'approves half' | 'declines' | 'is silent' | 'leaves open' | 'hangs up';
 
-/** Still at work, had before, too late; and what is in no table of response codes. */
+/** Response codes for "in progress", "duplicate" and "too late", and codes in no table. */
 const openTails: ReadonlySet<number> = new Set([
   9009, 9026, 9068, 9016, 9018, 9020, 9022, 9024, 9027, 9028, 9029, 9032, 9045, 9047, 9048, 9049,
   9050, 9069, 9072, 9073, 9077, 9085, 9087, 9097, 9099,
 ]);
 
-/** What the host does with an amount, by the simulator's published table. */
+/** The reaction of the host to an amount, by the simulator's published table. */
 export function fateOf(amount: number): Fate {
   const tail = amount % 10_000;
   if (tail < 9000 || tail > 9099) return 'approves';
@@ -49,7 +50,7 @@ export function fateOf(amount: number): Fate {
   return tail === 9010 ? 'approves half' : 'declines';
 }
 
-/** In what way: `Late` is confirmed by nobody, `Offline` was approved by the terminal. */
+/** No client confirms a `Late` sale; the terminal approved an `Offline` sale. */
 export type ModelKind = 'Usual' | 'Verification' | 'Confirmed' | 'Late' | 'Offline';
 
 export type ModelSale = {
@@ -59,14 +60,15 @@ export type ModelSale = {
   readonly partialApproval: boolean;
 };
 
-/** A sale once nothing about it is under way any more. */
+/** The final state of a sale. */
 export function sold(terms: ModelTerms, sale: ModelSale): Model {
   const { kind, amount } = sale;
   const amounts = { asked: amount, authorized: 0, captured: 0, cancelled: 0, refunded: 0 };
   const nothing = { terms, verifies: kind === 'Verification', ...amounts };
   const fate = fateOf(amount);
   if (fate === 'declines') return { ...nothing, end: 'Declined' };
-  // What was sold already is told again until there is an answer; all else is given up.
+  // The platform repeats an offline sale until it has a response; it reverses all other unknown
+  // sales.
   const isUnknown = fate === 'is silent' || fate === 'leaves open';
   if (isUnknown && kind !== 'Offline') return { ...nothing, end: 'Reversed' };
   const authorized = fate === 'approves half' ? Math.floor(amount / 2) : amount;
@@ -79,7 +81,7 @@ export function sold(terms: ModelTerms, sale: ModelSale): Model {
 const openOf = ({ authorized, captured, cancelled }: Model) =>
   Math.max(0, authorized - captured - cancelled);
 
-/** The name of it: the first that fits of the contract's list. */
+/** The state name: the first match in the order of the contract. */
 export function nameOf(model: Model): string {
   const { end, captured, cancelled, authorized, refunded } = model;
   if (end !== 'Approved') return end;
@@ -141,7 +143,7 @@ const limits = {
   Reversal: reversalLimit,
 } as const;
 
-/** What `allowedoperations` must say of a verb. */
+/** The expected `allowedoperations` entry of an operation. */
 export function allowedOf(model: Model, verb: ModelVerb): { allowed: boolean; maxAmount: number } {
   const limit = limits[verb](model);
   return 'max' in limit
@@ -158,19 +160,19 @@ const exceeded = {
 
 export type ModelOperation = {
   readonly verb: ModelVerb;
-  /** All that is left without it. */
+  /** Default: the whole remaining amount. */
   readonly amount?: number;
   readonly final?: boolean;
 };
 
-/** What refund or cancel by web does: it gives back what was captured, else what is held. */
+/** The operation of refund or cancel by web: a refund if an amount is captured, else a cancel. */
 export function byWebOf(model: Model): ModelVerb {
   const { captured, refunded } = model;
   const isOver = captured > 0 && openOf(model) === 0;
   return captured > refunded || isOver ? 'Refund' : 'Cancel';
 }
 
-/** What must come of an operation, and what the payment is afterwards. */
+/** The expected result of an operation, and the payment after it. */
 export function operated(
   model: Model,
   { verb, amount: wanted, final = false }: ModelOperation,
@@ -178,7 +180,7 @@ export function operated(
   const limit = limits[verb](model);
   if ('nothing' in limit) return { expected: limit, after: model };
   if ('refused' in limit) return { expected: limit, after: model };
-  // An allowance above the authorised amount is taken only where it is asked for.
+  // The over-capture allowance applies only if the request gives an amount.
   const amount = wanted ?? (verb === 'Capture' ? openOf(model) : limit.max);
   const isWhole = verb !== 'Reversal' || amount === limit.max;
   if (amount > limit.max || !isWhole) {
@@ -192,7 +194,7 @@ export function operated(
   return { expected: { amount, status }, after: after ?? model };
 }
 
-/** Undefined where the host declines. */
+/** Returns undefined if the host declines. */
 function settled(
   model: Model,
   verb: ModelVerb,
@@ -202,7 +204,7 @@ function settled(
   const open = openOf(model);
   switch (verb) {
     case 'Capture': {
-      // The host keeps to what it holds, whatever the contract lets be asked.
+      // The host captures at most the held amount, even if the contract allows more.
       if (amount > open || fateOf(amount) === 'declines') return undefined;
       const cancelled = model.cancelled + (isLast ? open - amount : 0);
       return { ...model, captured: model.captured + amount, cancelled };

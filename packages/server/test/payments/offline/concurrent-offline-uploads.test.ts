@@ -1,4 +1,4 @@
-// However many offline sales of one device arrive at once, and whatever counts them: no more are taken than may be.
+// Concurrent uploads of offline sales never exceed the limits, with any number of counters.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rowsOf } from '../../support/assert-problem-response.ts';
@@ -14,7 +14,7 @@ const atOnce = 50;
 const maxCount = 7;
 const offlineLimits = { maxAgeHours: 72, maxCount };
 
-/** All of them within one span of 24 hours. */
+/** All uploads fall within one period of 24 hours. */
 const all = (on: Scene, one: (at: number) => [Members, Members]): Promise<Answer[]> =>
   Promise.all(
     Array.from({ length: atOnce }, (_, at) => {
@@ -61,7 +61,7 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
       {},
     ]);
     await assertCounted(on, answers);
-    // What was refused was not counted either: the gaps are those between what was taken.
+    // A refused upload is not counted, so gaps exist only between accepted uploads.
     const taken = await uploadsOf(on);
     const missing = ['10000001', '10000002'].reduce((sum, scope) => {
       const numbers = taken

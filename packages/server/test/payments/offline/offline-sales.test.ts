@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// Sales that a terminal approved alone: told to the acquirer until it answers, or taken back.
+// Sales that a terminal approved offline: the server sends them until the acquirer responds, or
+// reverses them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertRefused } from '../../support/assert-problem-response.ts';
@@ -21,7 +22,7 @@ import {
 
 const { scene, agree } = bookkeeping();
 
-/** A morning of summer time in Paris that is less than a year ago, and its day: YYMMDD. */
+/** A morning of summer time in Paris within the last year, and its day as YYMMDD. */
 function lastSummer(): [at: string, day: string] {
   const now = new Date();
   const year = now.getUTCMonth() < 7 ? now.getUTCFullYear() - 1 : now.getUTCFullYear();

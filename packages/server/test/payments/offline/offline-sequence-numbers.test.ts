@@ -1,4 +1,5 @@
-// One number of a terminal is one sale, however often it comes; the numbers that do not come are told.
+// A sequence number of a terminal is one sale, even if it is uploaded again; the server reports
+// missing numbers.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the tests of offline sales share: uploads, the tap before the host, and the report of gaps.
+// Shared by the tests of offline sales: uploads, the relay before the host, and the report of gaps.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -17,7 +17,7 @@ export type Tapped = Scene & { tap: AcquirerTap };
 
 type MakeScene = (terms: Members, on: { acquirerPort: number }) => Promise<Scene>;
 
-/** A scene whose link runs through a tap of its own. */
+/** A scene whose link passes through its own relay. */
 export async function tapped(
   t: TestContext,
   scene: MakeScene,

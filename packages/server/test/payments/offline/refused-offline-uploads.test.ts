@@ -1,4 +1,4 @@
-// What of offline sales is refused: limits, members, times, chips that have not approved.
+// Offline sales that the server refuses: limits, members, times, and chips that did not approve.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

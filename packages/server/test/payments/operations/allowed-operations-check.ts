@@ -1,4 +1,4 @@
-// I9: what `allowedoperations` says is what each verb does, told by trying them.
+// I9: `allowedoperations` agrees with the result of each operation; the check tries all of them.
 import assert from 'node:assert/strict';
 import { defined, type ErrorCode } from '@switchyard/contract';
 import { plainAmount } from '../../support/amounts-without-host-faults.ts';
@@ -29,18 +29,18 @@ const exceeded = {
   Reversal: 'partial_reversal_not_supported',
 } as const;
 
-/** A reversal of what holds nothing any more is no fault: it succeeds and does nothing. */
+/** A reversal without a held amount succeeds and does nothing. */
 const nothingToReverse = new Set(['Declined', 'Failed', 'Cancelled', 'Reversed']);
 
-/** An answer that comes late is told as an event at any time, and changes nothing else. */
+/** A late response may add an event at any time, but changes nothing else. */
 function unmoved({ events, updatedAt: _updatedAt, ...rest }: Record<string, unknown>) {
   const told = events as { type: string }[];
   return { ...rest, types: told.map(({ type }) => type).filter((type) => !/late/.test(type)) };
 }
 
 /**
- * Tries every verb on a transaction with nothing under way: first what must be refused, then what
- * may be done, until nothing is left to do.
+ * Tries every operation on a transaction without pending work. It first tries the refused
+ * operations, then the allowed ones until none is left.
  */
 export async function assertVerbs(on: Scene, token: string, id: string): Promise<void> {
   const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -74,7 +74,8 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
 
   async function byWebAsTold(allowed: Record<string, unknown>, state: string): Promise<void> {
     const all = allowed['operations'] as Told[];
-    // Where neither can be, the reason is that of the refund once there was one.
+    // If neither is allowed, the reason is that of the refund after a refund, else that of the
+    // cancel.
     const isOver = state === 'Refunded';
     const operation = (allowed['operation'] ?? (isOver ? 'Refund' : 'Cancel')) as
       | 'Refund'
@@ -101,7 +102,7 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
       for (const told of all) await refusedAsTold(told, before.state, all);
       await byWebAsTold(allowed, before.state);
     } catch (error) {
-      // The host's late approval has moved it meanwhile: then all that was told is old.
+      // A late approval of the host changed the state, so the earlier response is outdated.
       const { body: moved } = await call('GET', '');
       if (moved.state === before.state) throw error;
       continue;
@@ -111,7 +112,7 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
     const next = all.find((each) => each.allowed && each.operation !== 'Reversal');
     if (next === undefined) return;
     const [verb, members] = verbOf[next.operation];
-    // A part first, so that the states in between are met too.
+    // Uses a part of the amount first, so that the test also covers intermediate states.
     const isPart =
       next.operation !== 'Cancel' && next.maxAmount > 1 && before.operations.length < 2;
     const amount = plainAmount(isPart ? Math.floor(next.maxAmount / 2) : next.maxAmount);

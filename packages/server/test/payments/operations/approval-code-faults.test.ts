@@ -1,4 +1,4 @@
-// A one-time approval code is used exactly when its refund is stored, wherever the database fails.
+// A one-time approval code is used exactly when its refund is stored, also after database failures.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -34,7 +34,7 @@ let on: Scene;
 let bank: AttachedAcquirer;
 let bankShop: Shop;
 let wire: DatabaseWire;
-/** Its connections to the database break; the test house keeps its own. */
+/** Only this process loses its database connections; the test platform keeps its own. */
 let broken: SecondProcess;
 
 before(async () => {

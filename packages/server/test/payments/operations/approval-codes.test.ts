@@ -1,4 +1,4 @@
-// Approval codes: a supervisor makes them, a terminal sends them with a refund or a cancel.
+// Approval codes: a supervisor creates them, a terminal sends them with a refund or a cancel.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -42,7 +42,7 @@ async function opened(required = true) {
   return { ...on, call, sold, make, refund };
 }
 
-/** A till of the organisation, whose tries are counted apart. */
+/** A till of the organisation with its own rate limit. */
 const tillOf = (on: Scene, shop: Shop) =>
   on.tokenFor({
     name: 'another till',
@@ -182,7 +182,7 @@ test('a code that approved what was never sent approves the next try, and that o
   const done = await call('POST', refunds, { amount: 100, approvalCode });
   assert.equal(done.status, 200, done.text);
   assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
-  // What has come to nothing is told once more, and frees no code that another one has used.
+  // The server repeats the failed result, and does not release a code that another refund has used.
   assert.equal((await call('POST', refunds, unsent)).body.code, 'not_sent');
   const { status, uses } = await standing();
   assert.deepEqual([status, uses], ['Used', 1]);

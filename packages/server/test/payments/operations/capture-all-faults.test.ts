@@ -1,4 +1,4 @@
-// What a capture of all names, plans and shows, on the whole house.
+// The items, dry run and results of a batch capture, on the complete platform.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// A capture of all over two acquirer links: one that is down puts off its own items alone.
+// A batch capture over two acquirer links: a link that is down delays only its own items.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
@@ -21,7 +21,7 @@ async function sell(on: Scene): Promise<string[]> {
   return Promise.all(sales);
 }
 
-/** Waits until so many links of the organisation can be reached. */
+/** Waits until this number of links of the organisation is available. */
 function linksOpen(on: Scene, count: number): Promise<true> {
   return until(async () => {
     const path = '/payment/v1/acquirer-links';
@@ -31,7 +31,7 @@ function linksOpen(on: Scene, count: number): Promise<true> {
   }, `${count} open links`);
 }
 
-/** From now on the shop sells over another link: the contract of the first one is switched off. */
+/** Moves the shop's sales to another link and disables the contract of the first one. */
 async function moveTo(on: Scene, port: number): Promise<void> {
   const { house, shop, organizationId, client, acquirerToken } = on;
   const scope = { organizationId };
@@ -57,7 +57,7 @@ async function moveTo(on: Scene, port: number): Promise<void> {
     token: acquirerToken,
     body: {
       ...Object.fromEntries(terms),
-      // Both links end at one host, which tells terminals apart by the merchant's number.
+      // Both links lead to one host, which distinguishes terminals by the merchant number.
       acquirerMerchantId: `N${shop.merchantNumber.slice(1)}`,
       acquirerLink: link.view.acquirerLinkId,
     },

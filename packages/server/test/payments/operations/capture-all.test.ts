@@ -1,4 +1,5 @@
-// Captures of all: hundreds at once, filtered, resumed, replayed, each captured exactly once.
+// Batch captures with hundreds of items: filtered, resumed, replayed, and each captured exactly
+// once.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -24,7 +25,9 @@ function call(on: Scene, method: string, path: string, body?: unknown, token = o
   return on.client.call(method, base + path, options);
 }
 
-/** Sells `count` times, so many at once, and gives the answers in the order of the requests. */
+/**
+ * Sends `count` sales in parallel groups and returns the responses in the order of the requests.
+ */
 async function sell(on: Scene, count: number, members: Record<string, unknown> = {}) {
   const answers: Answer[] = [];
   const one = () =>
@@ -62,7 +65,7 @@ async function allItems(on: Scene, batchId: string, limit: number): Promise<Item
   }
 }
 
-/** What the host has captured of each original of the shop. */
+/** The captured amounts of the shop's original sales at the host. */
 function capturedAtHost(on: Scene): number[] {
   const { originals } = on.host.ledger();
   const own = originals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
@@ -75,7 +78,7 @@ function capturesAtHost(on: Scene): number {
   return own.reduce((sum, { captures }) => sum + captures, 0);
 }
 
-/** Reads a batch at the address that the response to its request names. */
+/** Reads a batch at the address in the response to its request. */
 const readAt = (on: Scene, address: string) =>
   on.client.call('GET', address, { token: on.shop.token });
 
@@ -96,7 +99,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.equal(capturesAtHost(on), 0);
 
     const request = { clientOperationId: 'day-1' };
-    // Two at once are one batch.
+    // Two concurrent requests create one batch.
     const [first, second] = await Promise.all([
       call(on, 'POST', '/captureall', request),
       call(on, 'POST', '/captureall', request),
@@ -166,7 +169,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.deepEqual([done.total, done.succeeded], [2, 2]);
     const rest = await completed(on, await call(on, 'POST', '/captureall', {}));
     assert.deepEqual([rest.total, rest.succeeded], [4, 4]);
-    // A batch of the whole merchant is none of the till's.
+    // A till cannot see a batch of the whole merchant.
     const hidden = await call(on, 'GET', `/captureall/${rest.batchId}`, undefined, token);
     assertRefused(hidden, { code: 'batch_not_found' });
     assert.equal(
@@ -254,7 +257,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     const on = await scene({}, { acquirerPort: tap.port });
     await sell(on, 240);
     const batch = await call(on, 'POST', '/captureall', {});
-    // The link goes down in the middle, whatever of it was under way.
+    // The link goes down during the batch.
     await until(() => (capturesAtHost(on) > 20 ? true : undefined), 'some captures');
     await tap.close();
     const half = (await call(on, 'GET', `/captureall/${batch.body.batchId}`)).body;
@@ -264,7 +267,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.deepEqual([done.total, done.succeeded, done.failed], [240, 240, 0]);
     assert.equal(capturesAtHost(on), 240);
 
-    // As if the process had died between the captures and the record of them.
+    // The state after a process that died between the captures and their record.
     const database = await testDatabase();
     const key = [on.organizationId, done.batchId];
     await database.query(
@@ -277,7 +280,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
         WHERE organization_id = $1 AND batch_id = $2`,
       key,
     );
-    // Two runs of it at once, as after a lease that ran out too early.
+    // Two jobs run at once, as after a lease that expired too early.
     for (let run = 0; run < 2; run += 1) {
       await database.query(
         `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)

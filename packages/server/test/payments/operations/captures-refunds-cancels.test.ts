@@ -256,14 +256,14 @@ test('by web what is refunded is told so', async () => {
 test('by web what is being refunded is told so', async () => {
   const on = await scene();
   for (;;) {
-    // The host does not answer a refund of this amount when it comes first.
+    // The host does not answer the first refund of 9091, which is the remaining amount.
     const id = await sell(on, { captureMode: 'Immediate', amount: 20_000 });
     await act(on, id, 'refund', { amount: 10_909 });
     const pending = await act(on, id, 'refundbyweb');
     assert.equal(pending.body.operation.amount, 9091, pending.text);
     const told = (await get(on, `${id}/allowedoperations`)).body;
     const again = await act(on, id, 'refundbyweb');
-    // It has been repeated meanwhile: then all that was told is old.
+    // The server has already repeated the refund, so the earlier response is outdated.
     if ((await get(on, id)).body.operations[1].status !== 'Pending') continue;
     const { allowed, operation, reason } = told;
     assert.deepEqual([allowed, operation, reason], [false, null, 'transaction_in_progress']);
@@ -310,7 +310,7 @@ test('an operation without an answer stays pending and is repeated until it has 
   const waited = await get(on, `${id}?wait=10`);
   assert.equal(waited.body.capturedAmount, 9091);
   assert.equal(waited.body.operations[0].status, 'Succeeded');
-  // The status of then, and the operation of now: there is nothing left to wait for.
+  // The replay has the original status and the current operation; no work is pending.
   const again = await act(on, id, 'capture', asked);
   assert.deepEqual([again.status, again.headers['idempotent-replayed']], [202, 'true'], again.text);
   assert.equal(again.body.operation.status, 'Succeeded');

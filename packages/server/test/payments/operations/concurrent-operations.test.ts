@@ -1,4 +1,4 @@
-// Two processes that do the same at the same moment: each has looked, and neither has found the other.
+// Two processes run the same operation at the same moment, after neither has found the other's row.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ async function opened() {
   };
 }
 
-/** Lets nobody change these transactions until everybody waits for them, or has his answer. */
+/** Locks the transactions until every request waits for the lock or has a response. */
 async function atOnce(
   ids: readonly string[],
   ...asked: readonly (() => Promise<Answer>)[]
@@ -111,7 +111,7 @@ test('by web one identifier is a refund or a cancel, and of two transactions tha
     }),
   );
   assert.deepEqual(states.toSorted(), [0, 1]);
-  // Who has it, is told again.
+  // The replays have the same results.
   const again = await Promise.all(paths.map((path) => post(path, body, other.client)));
   assert.deepEqual(
     again.map(({ status }) => status),

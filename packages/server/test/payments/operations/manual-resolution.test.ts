@@ -1,4 +1,5 @@
-// An operation that no acquirer will answer, and the hand that ends it as the books of the acquirer say.
+// An operation without a response from the acquirer, which a user resolves by the acquirer's
+// records.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -20,7 +21,7 @@ import { until } from '../../support/wait-for-result.ts';
 const base = '/payment/v1/transactions';
 const note = 'Their help desk, on the telephone.';
 
-/** A host that has had the numbers of every capture and refund from something else. */
+/** A host that answers "duplicate" (94) to every capture and refund. */
 async function colliding(t: TestContext) {
   const host = await startScriptedHost();
   t.after(() => host.stop());
@@ -106,10 +107,11 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
       const { body } = await call(on, `/${id}`);
       return body.operations[0]?.status === 'Pending' ? body.operations[0].number : undefined;
     }, 'the capture to be pending');
-    // It was so from its reservation on: the host's word that it has had the numbers makes the job.
+    // The capture is pending from its reservation on; the duplicate response of the host creates
+    // the job.
     await until(async () => ((await jobsOf(on)).length > 0 ? true : undefined), 'the collision');
     assert.equal((await call(on, `/captureall/${batch.batchId}`)).body.state, 'Running');
-    // Two at once: one decision.
+    // Concurrent requests give one decision.
     const answers = await Promise.all(
       [1, 2, 3].map(() => resolve(on, id, number, { outcome: 'Succeeded' })),
     );

@@ -1,4 +1,4 @@
-// A sent operation in memory, its retry job, and a host whose outcomes the test chooses.
+// A sent operation in memory, its retry job, and a host with outcomes that the test chooses.
 import { refuse } from '@switchyard/contract';
 import type {
   AcquirerOutcome,

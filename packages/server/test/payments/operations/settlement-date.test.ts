@@ -1,4 +1,4 @@
-// Holds that lapse and days of settlement, on the whole house.
+// Expired authorisations and settlement dates, on the complete platform.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -24,7 +24,7 @@ async function authorize(on: Scene, amount = 1000): Promise<string> {
   return body.transactionId;
 }
 
-/** As if the time of the hold were over. */
+/** Sets the expiry of the authorisation to the past. */
 async function lapse(on: Scene, transactionId: string): Promise<void> {
   const database = await testDatabase();
   const key = [on.organizationId, transactionId];
@@ -133,7 +133,8 @@ test('what is captured belongs to the day of the store', async () => {
 });
 
 test('after the cut-over it belongs to the next day', async () => {
-  // A minute ago on the clocks of the store; at midnight that is the day before, which has ended too.
+  // A minute ago in the store's time zone; after midnight this is the previous day, which has also
+  // ended.
   const ago = new Date(Date.now() - 60_000);
   const clock = { timeZone: zone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
   const cutOverTime = new Intl.DateTimeFormat('en-GB', clock).format(ago);

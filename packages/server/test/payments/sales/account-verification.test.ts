@@ -1,4 +1,5 @@
-// A look at the card without an amount: approved by 85 or 00, with nothing to capture afterwards.
+// Account verification without an amount: the host approves by 85 or 00, and nothing can be
+// captured.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';

@@ -1,4 +1,5 @@
-// Card data after sales of every kind: in no table, log, answer, metric or ledger, in no form.
+// After sales of every kind no table, log, response, metric or ledger contains card data in any
+// encoding.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -50,7 +51,7 @@ const secrets: Record<string, string> = {
   ksn,
 };
 
-/** With tags 57, 5A, 5F24 and 5F20, as a terminal sends them. */
+/** Chip data with tags 57, 5A, 5F24 and 5F20, as a terminal sends them. */
 function chipOf(pan: string, amount: number): string {
   const odd = (digits: string) => (digits.length % 2 === 0 ? digits : `${digits}F`);
   return chipData(pan, {
@@ -126,7 +127,7 @@ describe('card data', () => {
     for (const id of [keyed, chip, amex]) await call('GET', `/${id.transactionId}`);
   });
 
-  /** Card data in all the wrong places, which must not come back or be logged either. */
+  /** Sends card data in wrong members; the server must not return or log it. */
   async function refusals(): Promise<void> {
     const pan = pans.refused;
     const sale = keyedSale(typed(pan, '737'));
@@ -200,7 +201,7 @@ describe('card data', () => {
     );
     assert.ok(tables.length >= 15, `${tables.length} tables`);
     for (const { name } of tables) {
-      // Columns of bytes come as hex; everything else as it would be dumped.
+      // Text form shows byte columns as hex, and all other columns as in a dump.
       const rows = await database.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`);
       for (const { row } of rows) assert.equal(search.find(row), undefined, name);
     }
@@ -210,7 +211,7 @@ describe('card data', () => {
     const sales = on.logged.filter((line) => line.includes('/transactions/process'));
     assert.ok(sales.length > 20, `${sales.length} lines`);
     for (const line of on.logged) assert.equal(search.find(line), undefined, line.slice(0, 300));
-    // Without identifiers, whose digits are anybody's.
+    // Identifiers are removed, because their digits could match by chance.
     const all = on.logged.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
     assert.doesNotMatch(all, /securityCode|expiryMonth|emvData|holderName|"card":\{/);
     assert.doesNotMatch(all, /9203737|92048512|9203919|92047373/);

@@ -1,4 +1,4 @@
-// Chip data that does not name the card: its track 2 is sent beside it.
+// Chip data without a card number: the terminal sends track 2 in addition.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertRefused } from '../../support/assert-problem-response.ts';

@@ -1,4 +1,5 @@
-// The same identifier is the same request: one effect, equal answers, whoever asks how often.
+// Requests with the same identifier have one effect and equal responses, from any client, any
+// number of times.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -19,7 +20,7 @@ function without(body: Record<string, unknown>, ...members: string[]) {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !members.includes(name)));
 }
 
-/** Messages that the host got for a transaction, by its reference. */
+/** The messages that the host received for a transaction, by its reference. */
 function callsAtHost(on: Scene, rrn: string): number {
   return on.host
     .ledger()
@@ -135,7 +136,7 @@ test('a duplicate waits while the host is slow, and gets the approval', async ()
   };
   const { body, first } = await until(async () => {
     const begun = await begin();
-    // Where the machine stood still it is over before it was looked at: another one.
+    // On a slow machine the sale may end before the first read; then the test starts another one.
     return begun.state === 'Received' ? begun : undefined;
   }, 'a sale that is under way');
   const duplicate = await post(on, 'process', body);
@@ -259,7 +260,7 @@ test('by web an identifier stands for one transaction, whichever of the two is l
   }
 });
 
-/** The database goes away in the commit of the operation, until what is given is called. */
+/** Makes the commit of the operation fail until the test calls the returned function. */
 async function losingCommitOf(clientOperationId: string): Promise<() => Promise<void>> {
   const database = await testDatabase();
   const name = `lost_${randomUUID().replaceAll('-', '')}`;

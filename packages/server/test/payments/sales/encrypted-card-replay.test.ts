@@ -1,4 +1,4 @@
-// What a device encrypted is good for one sale: whoever has recorded it cannot sell with it again.
+// Card data that a device encrypted is valid for one sale; the server refuses a replay.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Card data that the device encrypted, and contracts that take no other.
+// Card data that the device encrypted, and contracts that require it.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { chipData } from '../../support/card-data/chip-data.ts';

@@ -1,4 +1,4 @@
-// What the page about asking twice says of payments and of the header is what their operations answer.
+// The documentation page about idempotency agrees with the responses of the operations.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ const docs = new URL('../../../../../docs/', import.meta.url);
 const page = await readFile(new URL('concepts/idempotency.md', docs), 'utf8');
 const document = JSON.parse(await readFile(new URL('reference/openapi.json', docs), 'utf8'));
 
-/** The text below a heading, up to the next one. */
+/** The text between a heading and the next heading. */
 function section(heading: string): string {
   const [, after] = page.split(`\n## ${heading}\n`);
   assert.ok(after, `the page has no heading “${heading}”`);

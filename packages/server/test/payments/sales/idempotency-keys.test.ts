@@ -1,4 +1,4 @@
-// What is asked for under an Idempotency-Key is made once, however often it is asked for.
+// Requests with the same Idempotency-Key create the object once.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -10,9 +10,7 @@ import { assertRefused } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { type Scene, scene } from '../../support/test-merchant.ts';
 
-/**
- * What a POST may do twice, and why it does no harm: the rest takes a key, or a name of the client's own.
- */
+/** POST operations without an idempotency key, by the reason why they need none. */
 const withoutKey: Readonly<Record<string, readonly string[]>> = {
   'has a name of its own for it': [
     'processTransaction',
@@ -191,7 +189,8 @@ describe('idempotency keys', () => {
   });
 
   test('who was cut off hears so, and a key is forgotten after a day', async () => {
-    // Not behind the time of day: a house that runs beside would forget the keys.
+    // The clock starts at the current time: otherwise another running platform would delete the
+    // keys.
     let now = Date.now();
     const keys = createIdempotencyKeys({
       store: createKeyStore(await testDatabase()),
@@ -219,7 +218,7 @@ describe('idempotency keys', () => {
     assert.equal((await claim('failed')).state, 'Interrupted');
     now += 86_400_001;
     assert.equal((await claim('failed')).state, 'Claimed');
-    // Who held it before has no say in it any more.
+    // The expired claim can no longer complete the key.
     await failed.key.complete(answer);
     assert.equal((await claim('failed')).state, 'Running');
   });

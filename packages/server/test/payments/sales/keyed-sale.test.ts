@@ -1,4 +1,4 @@
-// Chapter "Card payments": process sale, status with events, as a till sees them.
+// Chapter "Card payments": process a sale and read its status with events, as a till does.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Sales by the magnetic stripe: swiped, contactless, and after a chip that could not be read.
+// Magnetic stripe sales: swiped, contactless, and after a chip that the terminal could not read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chipData } from '../../support/card-data/chip-data.ts';
@@ -68,7 +68,8 @@ test('a UnionPay card without a check digit is swiped as it is dipped; no other 
       `${pan.slice(0, 6)}${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`,
     );
   }
-  // Too short or too long for the scheme, another scheme, and typed: there the digit tells an error.
+  // Here the check digit must be right: wrong length for the scheme, another scheme, or a keyed
+  // number.
   for (const pan of ['624303000000001', '4111111111111112']) {
     assert.equal((await send(swiped(pan))).body.code, 'track_data_invalid', pan);
   }

@@ -1,4 +1,4 @@
-// Mail and telephone orders, with address verification and without, as a desk sends them.
+// Mail and telephone orders, with and without address verification.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { saidIn } from '../../support/assert-problem-response.ts';

@@ -1,4 +1,4 @@
-// A sale that says until when it may be processed: what arrives later leaves nothing, what was processed is told again.
+// A sale with `notAfter`: a later request stores nothing, a processed sale is replayed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
@@ -25,7 +25,7 @@ test('a request that arrives later is refused, asks nobody, and leaves its ident
   assert.deepEqual(await rowsOf(on.organizationId), before);
   const again = await sell(on, { ...body, notAfter: inMs(60_000) });
   assert.deepEqual([again.status, again.body.state], [200, 'Captured'], again.text);
-  // Else the books agree only once its time to be confirmed is over.
+  // Without it the ledger check would wait until the confirmation period ends.
   const confirm = `/payment/v1/transactions/${again.body.transactionId}/confirm`;
   assert.equal((await on.client.call('POST', confirm, { token: on.shop.token })).status, 200);
   assert.ok(on.host.ledger().entries > sold);

@@ -1,4 +1,4 @@
-// Online PIN: from the key of a device to the key of the acquirer, and never twice.
+// Online PIN: the server translates it from the device key to the acquirer key, and never twice.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ const pan = '5413330089010012';
 const sale = (members: Record<string, unknown> = {}) =>
   keyedSale({ entryMode: 'ContactChip', instrument: { emvData: chipData(pan) }, ...members });
 
-/** Two custodians bring a base key into the software module. */
+/** Two custodians enter a base key into the software HSM. */
 function bringKey(
   dataDir: string,
   key: Buffer,
@@ -92,7 +92,7 @@ describe('online PIN', () => {
 
   const sold = () => host.asked.filter(({ message }) => message.mti === '0200');
 
-  /** The PIN of the last sale as the acquirer opens it. */
+  /** The PIN of the last sale as the acquirer decrypts it. */
   function pinAtHost(): string {
     const { message } = sold().at(-1) ?? assert.fail('no sale came');
     const zoneKey = demoKeys(on.settings.dataDir).key('demo-zpk');

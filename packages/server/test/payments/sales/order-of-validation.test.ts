@@ -1,4 +1,5 @@
-// The published order of checks: a request that is wrong in two ways is told the earlier fault.
+// The published order of validation: for a request with two faults the server reports the earlier
+// check.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ErrorCode } from '@switchyard/contract';

@@ -1,4 +1,4 @@
-// The header Idempotency-Key names a payment where the body does not.
+// The Idempotency-Key header identifies a payment if the body has no identifier.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Receipts: what the two copies of a sale print, and what they never do.
+// Receipts: the data that both copies of a sale print, and the data that they never contain.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -51,7 +51,7 @@ test('the copies of an approved sale tell what EMV and the schemes ask for', asy
   assert.deepEqual({ ...cardholder, maskedNumber: merchant.maskedNumber }, merchant);
   const read = await call('GET', `/${sale.transactionId}`);
   assert.deepEqual(read.receipt, sale.receipt);
-  // Not in the reference, which holds the hour of the day of the year.
+  // The reference is excluded, because it contains the day of the year and the hour.
   const { retrievalReferenceNumber, ...rest } = sale.receipt.merchant;
   for (const expiry of ['3012', '12/30', '2030-12']) {
     assert.ok(!JSON.stringify(rest).includes(expiry), `an expiry is on no receipt: ${expiry}`);

@@ -1,4 +1,5 @@
-// A process whose database lacks payments: everything that needs a new number waits, the rest goes on.
+// A process whose database lost payments: it refuses operations with new numbers and continues all
+// others.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// A sale that the till has to confirm: what it hears of stands, what it never heard of is reversed in time.
+// A sale that the till must confirm: the server keeps a confirmed sale and reverses an unconfirmed
+// one in time.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -49,7 +50,7 @@ function originalOf(on: Scene, rrn: string) {
   return originals.find(isIts);
 }
 
-/** The time is over, and no process has come to it yet. */
+/** The deadline is over, but no process has run the job yet. */
 async function letTimePass(on: Scene, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
@@ -112,14 +113,14 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
 
   test('is reversed within two seconds of its time, captured or not, where nobody confirms', async () => {
     const rounds: number[] = [];
-    // A machine that stands still is told apart by trying again.
+    // Repeats the measurement up to three times, because the machine may be slow.
     while (rounds.length < 3 && !rounds.some((behind) => behind < 2000)) {
       rounds.push(await longestBehind(await scene()));
     }
     assert.ok(Math.min(...rounds) < 2000, `${rounds} ms behind`);
   });
 
-  /** How long behind their time, in milliseconds, the last of three sales was reversed. */
+  /** The longest delay in ms between the deadline and the reversal of three sales. */
   async function longestBehind(on: Scene): Promise<number> {
     let longest = 0;
     const short = { confirmWithinSeconds: 5 };
@@ -253,7 +254,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       }, 'an end');
       const isConfirmed = now.state === 'Captured';
       assert.ok(isConfirmed || now.state === 'Reversed', now.state);
-      // Those that lost hear of a reversal that is under way, or that has ended.
+      // If the reversal wins, confirmations get an error: the reversal is in progress or complete.
       const told = (await Promise.all(confirms)).map(({ status }) => status);
       const right = isConfirmed ? [200] : [409, 422];
       assert.ok(
@@ -264,7 +265,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       assert.equal(original?.captured, isConfirmed ? 1234 : 0);
       const { status, body } = await cancel;
       if (status === 202) {
-        // The deadline was first, and its reversal was still under way.
+        // The deadline won, and its reversal was still in progress.
         assert.ok(deadline !== undefined, 'a reversal of nobody else is waited for');
         assert.deepEqual([body.state, body.operation.status], ['Reversing', 'Pending']);
         assert.ok(!isConfirmed);

@@ -1,5 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// A stop under load: readers that wait are answered, sales under way get their acquirer's answer.
+// A shutdown under load: waiting readers get a response, and running sales get the acquirer's
+// response.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,11 +15,11 @@ import { serverProcess } from '../../support/processes/server-process.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const acquirerTimeoutMs = 30_000;
-/** The demo's acquirer takes eight seconds for this amount. */
+/** The demo acquirer takes eight seconds for this amount. */
 const slowAmount = 9098;
 const sales = 5;
 
-/** Who sends traffic and who watches the process are told of the stop, as long as it takes. */
+/** Asserts that /readyz reports the shutdown, while /healthz and /metrics still answer. */
 async function watchStop(metricsUrl: string): Promise<void> {
   const ready = await until(async () => {
     const answer = await fetch(`${metricsUrl}/readyz`).catch(() => undefined);

@@ -1,4 +1,4 @@
-// I8: state, event, outbox row, operation and job are one commit, or none of them is.
+// I8: state, event, outbox row, operation and job are in one commit.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -124,7 +124,7 @@ describe('one commit', () => {
     return row ?? {};
   }
 
-  /** What was written since, by table. */
+  /** The number of rows that the work added to each table. */
   async function written(work: () => Promise<void>): Promise<Record<string, number>> {
     const before = await rows();
     await work();

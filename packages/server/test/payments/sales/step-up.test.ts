@@ -1,4 +1,4 @@
-// From a tap that was not enough to PIN or chip, and the chip that declines at last.
+// From a contactless tap that needs more to PIN or chip, including a final decline by the chip.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { answerTo, frameOf, startScriptedHost } from '../../support/acquirers/scripted-host.ts';
@@ -20,7 +20,7 @@ import { type Scene, type Shop, scene } from '../../support/test-merchant.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
-/** The host answers 65 to it: too many taps. */
+/** The host answers this amount with code 65: contactless limit exceeded. */
 const tooManyTaps = 9065;
 const amountOf = (amount: number) => ({ '9F02': String(amount).padStart(12, '0') });
 const pan = '5413330089010012';
@@ -189,7 +189,7 @@ describe('a step-up of which nothing was sent', () => {
     assert.deepEqual([taken.status, taken.body.stepUpOf], [200, stepUpOf], taken.text);
     const late = await insert('late');
     assert.equal(late.body.code, 'step_up_invalid', late.text);
-    // What came to nothing is told as it was, and takes nothing back.
+    // The server replays the failed result, and does not release the declined sale again.
     assert.equal((await insert('nothing-1')).body.code, 'not_sent');
     const replay = await insert('taken');
     assert.equal(replay.headers['idempotent-replayed'], 'true', replay.text);

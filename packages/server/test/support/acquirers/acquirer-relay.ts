@@ -1,4 +1,4 @@
-// A relay before the acquirer host that notes what passes and can be shut, as a network can.
+// A TCP relay before the acquirer host that records messages and can interrupt the connection.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import {
   compileDialect,
@@ -12,17 +12,17 @@ export type AcquirerTap = {
   port: number;
   /** The financial messages that the platform sent, oldest first. */
   sent: Message[];
-  /** How many connections stand now. */
+  /** The number of open connections. */
   connections(): number;
-  /** Cuts every connection and takes no more. */
+  /** Closes every connection and accepts no new one. */
   close(): Promise<void>;
-  /** Takes no more; those that stand stay. */
+  /** Accepts no new connection; open connections stay open. */
   shut(): Promise<void>;
-  /** Takes connections again, at the same port. */
+  /** Accepts connections again, at the same port. */
   open(): Promise<void>;
-  /** From now on the host's answers wait here. */
+  /** From now on the relay holds back the responses of the host. */
   hold(): void;
-  /** They go on, and those that come. */
+  /** Sends the held responses and passes on all later ones. */
   release(): void;
 };
 
@@ -40,7 +40,7 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-/** @param hostPort where the acquirer host listens */
+/** @param hostPort the port of the acquirer host */
 export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
   const sent: Message[] = [];
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-// A server in front of an acquirer that lets nobody in without a certificate which it knows.
+// A TLS server before an acquirer that accepts only clients with a known certificate.
 import { connect, type Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import {
@@ -8,13 +8,13 @@ import {
 
 export type DemandingServer = {
   port: number;
-  /** What clients have to trust. */
+  /** The certificate authority that clients must trust. */
   authority: string;
-  /** The names of the certificates that were shown, of those who were let in. */
+  /** The subject names of the client certificates that the server accepted. */
   shown: string[];
-  /** How many were turned away. */
+  /** The number of refused connections. */
   refused(): number;
-  /** Knows these alone from now on, and lets go of everybody. */
+  /** Accepts only these certificates from now on, and closes all connections. */
   know(...clients: readonly MadeCertificate[]): void;
   close(): Promise<void>;
 };

@@ -1,4 +1,5 @@
-// An acquirer host that does what a test tells it to: answers, keeps silent, lies, hangs up.
+// An acquirer host that follows the script of a test: it answers, stays silent, sends wrong data or
+// closes the connection.
 import { createServer, type Socket } from 'node:net';
 import {
   compileDialect,
@@ -18,18 +19,21 @@ export type Asked = { message: Message; socket: Socket };
 
 export type ScriptedHost = {
   port: number;
-  /** What came in, oldest first. */
+  /** The received messages, oldest first. */
   asked: Asked[];
-  /** The same in short: message type, and DE70 of a network message. */
+  /** The message type of each received message, with DE70 for a network message. */
   heard(): string[];
-  /** How many connections were made so far. */
+  /** The number of connections so far. */
   connections(): number;
-  /** What to do with each message from now on; it answers and approves until told otherwise. */
+  /**
+   * Sets the reaction to each message from now on; without a script the host approves every
+   * message.
+   */
   script(next: (asked: Asked) => void): void;
   stop(): Promise<void>;
 };
 
-/** The answer that approves; members can be changed. */
+/** A response that approves the message; the caller can change its fields. */
 export function answerTo({ mti, fields }: Message, changed: Message['fields'] = {}): Message {
   const answer: Message['fields'] = { 39: '00' };
   for (const field of echoed) if (fields[field] !== undefined) answer[field] = fields[field];
@@ -40,12 +44,12 @@ export function frameOf(message: Message): Buffer {
   return encodeFrame(framing, dialect.encode(message));
 }
 
-/** What is an answer itself needs none. */
+/** Sends no response to a message that is a response itself. */
 export function approve({ message, socket }: Asked): void {
   if (Number(message.mti[2]) % 2 === 0) socket.write(frameOf(answerTo(message)));
 }
 
-/** Answers network messages, and leaves all others to the test. */
+/** Answers network messages; the test answers all other messages. */
 export function networkOnly(asked: Asked): void {
   if (asked.message.mti === '0800') approve(asked);
 }
@@ -70,7 +74,7 @@ export async function startScriptedHost(): Promise<ScriptedHost> {
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
   });
-  // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
+  // The link reconnects for a while after the host stops, so no other server may get this port.
   const [port = 0] = await freePorts(1);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {

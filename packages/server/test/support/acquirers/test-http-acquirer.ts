@@ -1,4 +1,4 @@
-// An acquirer that speaks HTTP for a test: the reference server, attached to an organisation of its own.
+// An HTTP acquirer for a test: the reference server, attached to an organisation of its own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,19 +12,21 @@ import { until } from '../wait-for-result.ts';
 export type AttachedAcquirer = {
   server: HttpAcquirer;
   linkId: string;
-  /** Ends the server, as if its machine were gone; the link stays. */
+  /** Stops the server, as when its machine fails; the link stays. */
   vanish(): Promise<void>;
 };
 
 const unknownKey = 'A'.repeat(43);
 const closers: (() => Promise<void>)[] = [];
 
-// At the top level: the hook of the whole run, not of the test or hook that happened to attach one.
+// At the top level the hook belongs to the whole run, not to the test that attached an acquirer.
 after(async () => {
   for (const close of closers) await close();
 });
 
-/** Its key is known once it runs, and the platform's once the link is there: so the link changes once. */
+/**
+ * Creates the link first and updates it once, because each side needs the public key of the other.
+ */
 export async function attachHttpAcquirer(on: Scene, name: string): Promise<AttachedAcquirer> {
   const scope = { organizationId: on.organizationId };
   const { acquirerLinks } = on.house.provisioning;
@@ -40,7 +42,7 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
   const httpJson = { path: '/switchyard', acquirerKeys: [unknownKey] };
   const { view } = await acquirerLinks.create(scope, { ...body, httpJson });
   const ledgerDir = mkdtempSync(join(tmpdir(), 'http-acquirer-'));
-  // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
+  // The link reconnects for a while after the server stops, so no other server may get this port.
   const [port = 0] = await freePorts(1);
   const server = await startHttpAcquirer({
     host: '127.0.0.1',
@@ -74,7 +76,7 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
 
 let ranges = 0;
 
-/** The terms of a contract on a link, with terminals that no other contract has. */
+/** The terms of a contract on a link, with terminal ids that no other contract uses. */
 export function termsOn(linkId: string, terms: Record<string, unknown> = {}) {
   ranges += 1;
   const head = `H${ranges.toString(36).toUpperCase().padStart(3, '0')}`;
@@ -86,7 +88,7 @@ export function termsOn(linkId: string, terms: Record<string, unknown> = {}) {
   };
 }
 
-/** Waits until sales of a merchant can be taken. */
+/** Waits until the platform can accept sales of the merchant. */
 export async function untilAvailable(on: Scene, token: string): Promise<void> {
   const path = '/payment/v1/transactions/technical/isAvailable';
   await until(async () => {

@@ -1,4 +1,4 @@
-// Asks axe-core whether everybody can use a page, in light and in dark, wide and narrow.
+// Checks the accessibility of a page with axe-core, in light and dark, wide and narrow.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,39 +18,42 @@ function told({ id, help, nodes }: Violation): string {
 }
 
 /**
- * Every fault is told by its element; of what is in order one example, since to name them all takes longer
- * than to look. Nothing is fetched once more: what plays by itself would need it.
+ * Axe reports the element of every violation, but only one example of each pass, because listing
+ * all passes is slow. It preloads no media: only content with autoplay needs that.
  */
 const telling = `resultTypes: ['violations'], selectors: false, preload: false`;
 const plays = `document.querySelector('audio, video') !== null`;
 
-/** Everything in light; in dark what colours decide, since the rest cannot differ. */
+/**
+ * Runs all rules in light, and only the colour rules in dark, because the other results are the
+ * same.
+ */
 const runs = [
   ['light', ''],
   ['dark', 'runOnly: ["color-contrast", "link-in-text-block"],'],
 ] as const;
 const wide = { width: 1280, height: 900 };
-/** WCAG 2.2, 1.4.10: nothing has to be scrolled sideways at this width. */
+/** WCAG 2.2, 1.4.10: at this width a page needs no horizontal scrolling. */
 const narrow = { width: 320, height: 640 };
 
-/** Colours on their way from light to dark are nobody's; what moves for ever does not end. */
+/** Waits for colour transitions to finish; endless animations are excluded. */
 const settled = `Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
   .map(({ finished }) => finished))`;
 
 const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
-/** What floats over a page is put in its place a moment after the page has become narrow. */
+/** Polls, because the page repositions floating elements shortly after the width changes. */
 export const assertNotSideways = (page: Page, name: string): Promise<void> =>
   eventually(
     `${name} is no wider than its window`,
     async () => (await page.evaluate(overflow)) === 0,
   );
 
-/** Light or dark, once nothing is on its way any more. */
+/** Sets light or dark and waits for all transitions to finish. */
 export async function wear(page: Page, name: string, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
-  // The portal's page hears of it in a drawing of its own, and begins to fade then.
+  // The portal page changes its colour scheme in a later render and starts the transition then.
   const wears = `[null, '${colorScheme}'].includes(document.documentElement.getAttribute('data-mantine-color-scheme'))`;
   await eventually(`${name} in ${colorScheme}`, async () => (await page.evaluate(wears)) === true);
   await page.evaluate(
@@ -59,13 +62,13 @@ export async function wear(page: Page, name: string, colorScheme: 'light' | 'dar
   await page.evaluate(settled);
 }
 
-/** @param name tells a page apart from the others in what fails */
+/** @param name identifies the page in the failure message */
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.setViewportSize(narrow);
   await assertNotSideways(page, `${name} on a small phone`);
   await page.setViewportSize(wide);
-  // As the browser's own tool would: the policy of the page holds for the page.
-  // Once for a page, whose screens are many.
+  // The script is injected as by browser developer tools, so the page's content security policy
+  // stays on. One injection serves all screens of a page.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
   assert.equal(await page.evaluate(plays), false, `${name} plays something`);
   for (const [colorScheme, options] of runs) {

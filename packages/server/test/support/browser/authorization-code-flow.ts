@@ -1,4 +1,4 @@
-// A realm with a person and an application that signs people in, for the tests of the flows.
+// A realm with a user and an application with sign-in, for the tests of the OAuth flows.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { User } from '../../../src/identity/accounts/index.ts';
@@ -36,15 +36,15 @@ export type Flow = {
   /** `/auth/realms/{realm}/protocol/openid-connect` */
   readonly base: string;
   createUser(): Promise<User>;
-  /** One that signs people in. */
+  /** Creates an application that signs users in. */
   createClient(facts?: Partial<NewApplication>): Promise<Credentials>;
   openBrowser(): Browser;
-  /** The link by which an application sends people to sign in. */
+  /** The authorization request to which an application sends users. */
   link(wanted?: Readonly<Record<string, string>>): string;
-  /** The code that a browser brings back. */
+  /** The authorization code that the browser receives. */
   code(wanted?: Readonly<Record<string, string>>, browser?: Browser): Promise<string>;
   redeem(code: string, form?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** By a whole sign-in. */
+  /** Completes a whole sign-in and returns the tokens. */
   tokens(wanted?: Readonly<Record<string, string>>, browser?: Browser): Promise<Tokens>;
   refresh(token: string, form?: Readonly<Record<string, string>>): Promise<Answer>;
   introspect(token: string, by?: Credentials): Promise<Record<string, unknown>>;
@@ -56,7 +56,7 @@ const formOf = ({ clientId, clientSecret }: Credentials) => ({
   client_secret: clientSecret,
 });
 
-/** `deps` left out: the shared database, and no letters. */
+/** Default of `deps`: the shared database and no mail. */
 export async function openFlow(
   facts: Partial<NewApplication> = {},
   deps: Partial<Pick<TestRealmDeps, 'database' | 'jobs' | 'mail'>> = {},

@@ -1,11 +1,11 @@
-// A real browser for the tests of pages: the machine's own Chromium, without a window, never downloaded.
+// A real headless browser for the tests of pages: the installed Chromium, never a download.
 import assert from 'node:assert/strict';
 import { createHash, X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** The one that has no windows at all takes two thirds of the time of one that hides them. */
+/** `chromium-headless-shell` is first: it takes two thirds of the time of a full Chromium. */
 const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 const launchLimitMs = 60_000;
 
@@ -18,13 +18,13 @@ function findChromium(): string | undefined {
 
 const executablePath = findChromium();
 
-/** Why its tests are skipped; false where there is a browser, and where there must be one. */
+/** The reason why the tests are skipped; false if a browser exists or is required. */
 export function reasonToSkip(path: string | undefined, required: string | undefined) {
   if (path !== undefined || required === '1') return false;
   return 'no Chromium on this machine: install the package chromium to run these tests';
 }
 
-/** What to tell `describe`. */
+/** The `skip` option for `describe`. */
 export const withoutChromium: string | false = reasonToSkip(
   executablePath,
   process.env['SWITCHYARD_REQUIRE_BROWSER'],
@@ -32,15 +32,16 @@ export const withoutChromium: string | false = reasonToSkip(
 if (withoutChromium !== false) console.warn(`\n*** SKIPPED: ${withoutChromium} ***\n`);
 
 export type ChromiumDeps = {
-  /** Of the server, PEM. */
+  /** The certificate of the server, PEM. */
   readonly certificate: string;
-  /** Finds these hosts at this address: `127.0.0.1:8443`. */
+  /** Resolves these host names to this address: `127.0.0.1:8443`. */
   readonly hosts?: { readonly names: readonly string[]; readonly at: string };
 };
 
 /**
- * Opens a browser that believes this server's key as if a known authority had signed it: with a
- * certificate that it only puts up with, it would refuse passkeys. The caller closes it.
+ * Opens a browser that trusts the key of this server as if a known authority had signed it.
+ * Chromium refuses passkeys after a certificate error, even an ignored one. The caller closes the
+ * browser.
  */
 export async function openChromium({ certificate, hosts }: ChromiumDeps): Promise<Browser> {
   assert.ok(executablePath !== undefined, 'Chromium is needed here, and there is none');

@@ -1,4 +1,4 @@
-// A browser without a window: keeps cookies as RFC 6265bis says, follows redirects when it is told to.
+// A browser without a window: it keeps cookies by RFC 6265bis and follows redirects on request.
 import assert from 'node:assert/strict';
 import { Agent, request as send } from 'node:https';
 import { defined } from '@switchyard/contract';
@@ -18,11 +18,11 @@ type Received = {
 export type Transport = (request: Sent) => Promise<Received>;
 
 export type Seen = Received & {
-  /** Where it came from, after any redirects. */
+  /** The address of the response, after any redirects. */
   readonly url: URL;
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   readonly location: URL | undefined;
-  /** The fields of the JSON that came. */
+  /** The fields of the JSON body. */
   json(): Record<string, unknown>;
 };
 
@@ -30,10 +30,12 @@ export type Visit = {
   readonly method?: string;
   /** Sent as a form. */
   readonly form?: Readonly<Record<string, string>>;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The page that sends the browser is another site's: SameSite=Lax stays at home on POST. */
+  /**
+   * The request comes from a page of another site, so a POST does not send SameSite=Lax cookies.
+   */
   readonly isCrossSite?: boolean;
 };
 
@@ -47,16 +49,16 @@ export type Cookie = {
 };
 
 export type Browser = {
-  /** One request; a redirect is not followed. */
+  /** Sends one request; it does not follow a redirect. */
   visit(address: string | URL, visit?: Visit): Promise<Seen>;
-  /** Follows redirects as long as they stay at this server, 10 at most. */
+  /** Follows at most 10 redirects, and only within this server. */
   browse(address: string | URL, visit?: Visit): Promise<Seen>;
-  /** What it would send there. */
+  /** The cookies that the browser would send to this address. */
   cookiesFor(address: string | URL): Cookie[];
   readonly cookies: readonly Cookie[];
-  /** Keeps the cookies of a response that came another way. */
+  /** Stores the cookies of a response that did not pass through this browser. */
   keepCookies(lines: readonly string[], from: URL): void;
-  /** Puts a cookie in, as an attacker would. */
+  /** Stores a cookie, as an attacker would. */
   plant(cookie: Cookie): void;
 };
 
@@ -72,7 +74,7 @@ function pathMatches(asked: string, path: string): boolean {
   return asked.startsWith(path.endsWith('/') ? path : `${path}/`);
 }
 
-/** Asserts what a browser would throw the cookie away for. */
+/** Asserts that a real browser would not reject the cookie. */
 function readCookie(line: string, url: URL): Cookie {
   const [pair = '', ...rest] = line.split(';').map((part) => part.trim());
   const at = pair.indexOf('=');
@@ -177,7 +179,7 @@ export function createBrowser(baseUrl: string, transport: Transport): Browser {
   };
 }
 
-/** For a server that only takes injected requests. */
+/** A transport for a server that accepts only injected requests. */
 export function overInjection(app: FastifyInstance): Transport {
   return async ({ method, url, headers, body }) => {
     const response = await app.inject({
@@ -191,7 +193,7 @@ export function overInjection(app: FastifyInstance): Transport {
   };
 }
 
-/** For a server over TLS; the agent is the caller's to destroy. */
+/** A transport for a server over TLS; the caller destroys the agent. */
 export function overTls(ca: string): { transport: Transport; agent: Agent } {
   const agent = new Agent({ ca, keepAlive: true });
   const transport: Transport = ({ method, url, headers, body }) =>
@@ -213,7 +215,7 @@ export function overTls(ca: string): { transport: Transport; agent: Agent } {
   return { transport, agent };
 }
 
-/** `fetch` over a transport, for client libraries that take one. */
+/** `fetch` over a transport, for client libraries that accept a `fetch` function. */
 export function fetchOver(transport: Transport): typeof fetch {
   return async (input, init = {}) => {
     const request = new Request(input, init);

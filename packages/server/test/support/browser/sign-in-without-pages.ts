@@ -1,4 +1,4 @@
-// Signs a user in without the pages: what they would ask of the authorization server is asked here.
+// Signs a user in without the pages: the test calls the authorization server as the pages do.
 import assert from 'node:assert/strict';
 import { hash, randomBytes } from 'node:crypto';
 import { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ export type Proof = { readonly userId: string; readonly methods?: readonly ['pwd
 
 export type RawPair = { readonly raw: IncomingMessage; readonly rawReply: ServerResponse };
 
-/** The browser's request for an address, as the server's own code sees it. */
+/** The browser's request for an address, in the form that the server code uses. */
 export function rawRequest(browser: Browser, address: URL): RawPair {
   const raw = new IncomingMessage(new Socket());
   raw.url = address.pathname + address.search;
@@ -26,7 +26,7 @@ function keepCookies(browser: Browser, page: URL, rawReply: ServerResponse): voi
 
 const realmOf = (address: URL): string => address.pathname.split('/')[3] ?? '';
 
-/** Tells the server that this user signed in at the page; undefined where the request is stale. */
+/** Completes the sign-in of this user at the page; returns undefined if the request is stale. */
 export async function answerPage(
   identity: Identity,
   browser: Browser,
@@ -60,7 +60,7 @@ export function authorizationAddress(path: string, wanted: AuthorizationRequest)
   return `${path}?${new URLSearchParams({ response_type: 'code', state: 'a-state', ...wanted })}`;
 }
 
-/** From the application's link to its callback, by way of the sign-in page. */
+/** Goes from the application's link through the sign-in page to the callback. */
 export async function signIn(
   identity: Identity,
   browser: Browser,
@@ -75,7 +75,7 @@ export async function signIn(
   return callbackOf(await browser.visit(returnTo));
 }
 
-/** Where the browser is sent back to the application. */
+/** The redirect address back to the application. */
 export function callbackOf(seen: Seen): URL {
   assert.equal(seen.status, 303, seen.text);
   assert.ok(seen.location !== undefined);

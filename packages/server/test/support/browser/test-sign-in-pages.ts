@@ -1,4 +1,4 @@
-// A realm with its sign-in pages behind the real server, with mail that can be read, and people who sign in.
+// A realm with its sign-in pages on the real server, with recorded mail and test users.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -32,19 +32,19 @@ export type SignInPages = {
   readonly realm: TestRealm;
   readonly clock: MovableClock;
   readonly post: PostOffice;
-  /** What the form of the sign-up handed on. */
+  /** The inputs that the sign-up form submitted. */
   readonly taken: readonly SignUpInput[];
   readonly authUrl: string;
-  /** Of the server, PEM. */
+  /** The certificate of the server, PEM. */
   readonly certificate: string;
   readonly clientId: string;
-  /** Of the application: the way into a sign-in. */
+  /** The link of the application that starts a sign-in. */
   readonly link: string;
   /** `/auth/realms/{realm}` */
   readonly base: string;
-  /** Without a window; cookies of its own. */
+  /** A browser without a window, with its own cookies. */
   openBrowser(): Browser;
-  /** An application's link that asks for more. */
+  /** The application's link with additional parameters. */
   linkWith(wanted: Readonly<Record<string, string>>): string;
   close(): Promise<void>;
 };
@@ -53,12 +53,12 @@ export type SignInPagesDeps = {
   readonly clientName?: string;
   readonly redirectUri?: string;
   readonly clock?: MovableClock;
-  /** Left out: the shared one. */
+  /** Default: the shared database. */
   readonly database?: Database;
   readonly settings?: TestRealmDeps['pages'];
-  /** Requests to pages, of an address in a minute; left out: more than a test makes. */
+  /** Page requests that an IP address may send in a minute; default: more than a test sends. */
   readonly pagesPerMinute?: number;
-  /** Opens a port with TLS, for browsers with a window. */
+  /** Opens a TLS port for real browsers. */
   readonly listens?: boolean;
 };
 
@@ -144,7 +144,7 @@ function unescaped(text: string): string {
     .replaceAll('&amp;', '&');
 }
 
-/** The forms of a page: where each goes, and what it carries unseen. */
+/** The forms of a page, with their target addresses and hidden fields. */
 export function formsIn({ text }: Pick<Seen, 'text'>): PageForm[] {
   return [...text.matchAll(/<form method="post" action="([^"]*)"[\s\S]*?<\/form>/g)].map(
     ([whole, action = '']) => ({
@@ -159,12 +159,12 @@ export function formsIn({ text }: Pick<Seen, 'text'>): PageForm[] {
 }
 
 export type Submission = {
-  /** The form whose address ends so; left out: the first. */
+  /** The end of the form's address; default: the first form. */
   readonly to?: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Fills in a form of the page and sends it; a redirect is not followed. */
+/** Fills in a form of the page and submits it; it does not follow a redirect. */
 export function submit(
   browser: Browser,
   page: Seen,
@@ -179,7 +179,7 @@ export function submit(
   });
 }
 
-/** Follows what a form led to, within this server. */
+/** Follows the redirects of a submitted form within this server. */
 export async function followed(browser: Browser, seen: Seen): Promise<Seen> {
   assert.ok(seen.location !== undefined, `a redirect, not ${seen.status}\n${seen.text}`);
   return browser.browse(seen.location);

@@ -1,4 +1,5 @@
-// An authenticator in software (WebAuthn level 3), apart from the library that judges it: ES256, no attestation.
+// A software authenticator (WebAuthn level 3), independent of the server's library: ES256, no
+// attestation.
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
@@ -9,10 +10,10 @@ const userPresent = 0x01;
 const hasCredential = 0x40;
 
 type Faults = {
-  /** The site that the browser stands on. */
+  /** The origin of the page in the browser. */
   readonly origin?: string;
   readonly rpId?: string;
-  /** Instead of one more than last time. */
+  /** The signature counter; default: one more than last time. */
   readonly counter?: number;
   readonly isAbsent?: boolean;
   readonly challenge?: string;
@@ -20,7 +21,7 @@ type Faults = {
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** @param counts false: one that keeps no counter, as passkeys of phones do */
+/** @param counts false: an authenticator without a counter, as passkeys of phones */
 export function createAuthenticator(origin: string, { counts = true } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const credentialId = randomBytes(32);
@@ -107,7 +108,7 @@ function sha256(bytes: Buffer): Buffer {
   return createHash('sha256').update(bytes).digest();
 }
 
-/** RFC 8949, as much of it as an authenticator says: small integers, bytes, texts, maps. */
+/** Encodes RFC 8949 as far as an authenticator needs it: small integers, bytes, texts, maps. */
 function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
   if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value]);

@@ -1,11 +1,15 @@
-// Finds any of very many byte sequences in bytes, at about a nanosecond a byte, whatever the case of letters.
+// Searches bytes for any of many byte sequences, at about a nanosecond a byte, ignoring letter
+// case.
 import { formsOf } from './card-data-encodings.ts';
 
-/** Shorter ones would be met by chance. */
+/** Shorter sequences would match by chance. */
 const windowBytes = 8;
-/** Wherever a window begins, a whole word at a multiple of this stands in it. */
+/** Every window contains a whole word at a multiple of this, at any alignment of the window. */
 const wordBytes = 4;
-/** Capital letters as small ones; other bytes are mixed up with others, which only means a second look. */
+/**
+ * Folds capital letters to small letters. It also folds some other bytes; an exact comparison
+ * follows each match.
+ */
 const coarseFold = 0x20202020;
 const base = 0x01000193;
 const bloomBits = 22;
@@ -27,32 +31,35 @@ function placeOfWord(word: number): number {
   return Math.imul(alike ^ (alike >>> 15), 0x85ebca6b) >>> (32 - bloomBits);
 }
 
-/** A hash as a place among the bits. */
+/** The bit index of a hash in the bloom filter. */
 const placeOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bloomBits);
 
-/** As this machine reads four bytes. */
+/** Reads four bytes in the byte order of this machine. */
 const wordAt = (bytes: Uint8Array, from: number): number =>
   new Uint32Array(Uint8Array.from(bytes.subarray(from, from + wordBytes)).buffer)[0] ?? 0;
 
 type Pattern = { readonly name: string; readonly bytes: Buffer };
 
 export type ByteSearch = {
-  /** The name of the first sequence that stands in the bytes, with what is around it. */
+  /** The name of the first sequence found, with the bytes around it. */
   find(bytes: Uint8Array): string | undefined;
   readonly size: number;
 };
 
-/** A number of a database, or the head of one of its rows, looks like a packed one with so much of nothing in it. */
+/**
+ * A packed form with this many zero bytes is ignored: database integers and row headers look like
+ * it.
+ */
 const nothing = Buffer.alloc(4);
 
-/** Digits or hex as they are packed, two a byte. */
+/** Digits or hex in packed form, two a byte. */
 function packedForms(secret: string): Buffer[] {
   if (!/^[0-9a-f]+$/i.test(secret)) return [];
   const sides = secret.length % 2 === 0 ? [secret] : [`0${secret}`, `${secret}F`];
   return sides.map((side) => Buffer.from(side, 'hex')).filter((form) => !form.includes(nothing));
 }
 
-/** @param secrets by name; @param words that must not stand there either, as they are */
+/** @param secrets by name; @param words texts that must not occur in this form either */
 export function createByteSearch(
   secrets: Iterable<readonly [name: string, secret: string]>,
   words: readonly string[] = [],
@@ -115,7 +122,7 @@ export function createByteSearch(
       const word = words[at] as number;
       const isEmpty = word === 0 && before === 0;
       before = word;
-      // Half of a database is nothing, and no sequence begins with so much of it.
+      // Half of a database is zero bytes, and no sequence begins with this many of them.
       if (isEmpty) continue;
       const place = placeOfWord(word);
       if (((wordBits[place >> 3] as number) & (1 << (place & 7))) === 0) continue;

@@ -1,7 +1,7 @@
-// The forms in which card data could hide: as text, hex, base64, packed digits, backwards, hashed.
+// The encodings in which card data could occur: text, hex, base64, packed digits, reversed, hashed.
 import { createHash, randomInt } from 'node:crypto';
 
-/** A card number that nobody else has, with a right check digit. */
+/** A unique card number with a valid check digit. */
 export function newPan(prefix = '4', length = 16): string {
   let digits = prefix;
   while (digits.length < length - 1) digits += String(randomInt(10));
@@ -15,7 +15,9 @@ export function newPan(prefix = '4', length = 16): string {
 
 const backwards = (text: string) => [...text].reverse().join('');
 
-/** Base64 of bytes that stand anywhere in others: without the characters that neighbours change. */
+/**
+ * Base64 of the bytes at each alignment, without the characters that depend on neighbouring bytes.
+ */
 function base64Forms(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((shift) => {
     const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
@@ -26,7 +28,7 @@ function base64Forms(bytes: Buffer): string[] {
   });
 }
 
-/** Digits or hex, packed two a byte: with an odd number padded on either side. */
+/** Digits or hex in packed form, two a byte; an odd length is padded on either side. */
 function packed(text: string): Buffer[] {
   if (!/^[0-9a-f]+$/i.test(text)) return [];
   const sides = text.length % 2 === 0 ? [text] : [`0${text}`, `${text}F`];
@@ -42,7 +44,7 @@ function hashes(text: string): string[] {
 
 const leastLength = 10;
 
-/** Every form of a secret that is long enough not to be met by chance, in lower case. */
+/** Every encoding of a secret in lower case that is too long to match by chance. */
 export function formsOf(secret: string): string[] {
   const plain = Buffer.from(secret, 'latin1');
   const bytes = [plain, ...packed(secret)];
@@ -58,13 +60,13 @@ export function formsOf(secret: string): string[] {
     Buffer.from(secret, 'utf16le').toString('hex'),
     ...hashes(secret),
   ];
-  // Letters of both cases stand for one, as in hex; base64 loses a little by it, and finds no less.
+  // The search ignores letter case, as hex requires; for base64 it only becomes a little broader.
   return [...new Set(all.map((form) => form.toLowerCase()))].filter(
     (form) => form.length >= leastLength,
   );
 }
 
-/** Finds secrets in text; tells the place around each, for whoever has to mend it. */
+/** Finds secrets in text and returns the text around each match. */
 export function createSearch(secrets: Readonly<Record<string, string>>) {
   const names = new Map<string, string>();
   for (const [name, secret] of Object.entries(secrets)) {

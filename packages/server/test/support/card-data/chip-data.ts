@@ -1,4 +1,4 @@
-// Chip data of a sale, object by object, for tests that bend it.
+// The chip data of a sale as separate data objects, for tests that change it.
 
 const usual = {
   '5F34': '01',
@@ -20,7 +20,7 @@ const usual = {
   '9F37': 'AABBCCDD',
 };
 
-/** BER-TLV in hex of objects of less than 128 bytes. */
+/** Encodes objects of less than 128 bytes as BER-TLV in hex. */
 export function tlv(objects: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(objects)
     .filter((entry): entry is [string, string] => entry[1] !== undefined)
@@ -28,7 +28,7 @@ export function tlv(objects: Readonly<Record<string, string | undefined>>): stri
     .join('');
 }
 
-/** The data of a chip sale of 12.34 EUR with a card; objects can be changed or left out. */
+/** The data of a chip sale of 12.34 EUR with a card; the caller can change or omit objects. */
 export function chipData(
   pan = '5413330089010012',
   objects: Readonly<Record<string, string | undefined>> = {},

@@ -14,11 +14,11 @@ export type Scheme = 'DukptTdes' | 'DukptAes';
 export type PinMembers = { ksn: string; pinblock: string; pinblockFormat: PinBlockFormat };
 
 export type EncryptingDevice = {
-  /** The next key serial number: a device only counts up. */
+  /** The next key serial number; a device only counts up. */
   nextKsn(): string;
-  /** The members of a sale with a PIN; `ksn` where it is not the next one. */
+  /** The members of a sale with a PIN; `ksn` defaults to the next one. */
   pin(digits: string, pan: string, format?: PinBlockFormat, ksn?: string): PinMembers;
-  /** The instrument of encrypted data, padded with zeros or by 80 and zeros. */
+  /** The instrument with encrypted data, padded with zeros or with 80 and zeros. */
   encrypted(
     of: 'Track2' | 'Emv' | 'Card',
     data: Buffer,

@@ -1,4 +1,4 @@
-// The search through what the tests leave behind finds card data in every form, and fails the run.
+// The leak scan finds card data in every encoding, and fails the run.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -83,7 +83,7 @@ test('is found in files of every length, at the seam of two pieces too', (t) => 
   }
   writeFileSync(path, Buffer.alloc(5000, '.'));
   assert.equal(findInFile(search, path, sizes), undefined);
-  // A file with a hole, longer than what is read at once many times over.
+  // A sparse file that is much longer than one read.
   truncateSync(path, 80 * 1024 * 1024);
   writeFileSync(path, pan, { flag: 'a' });
   assert.ok(findInFile(search, path));

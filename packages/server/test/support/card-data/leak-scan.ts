@@ -1,20 +1,21 @@
-// Searches what a test process leaves for the card data that it sent: tables, files, logs. A find fails the run.
+// Searches tables, files and logs for the card data that a test process sent; a match fails the
+// run.
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../../src/platform/index.ts';
 import { type ByteSearch, createByteSearch } from './byte-search.ts';
 import { sentSecrets } from './sent-card-data.ts';
 
-/** Members of requests that are never stored or logged, whatever their values are. */
+/** Request members that the server never stores or logs, with any value. */
 export const neverStored = ['"securityCode":', '"pinblock":', '"track2":', '"emvData":'];
 const rowsAtOnce = 2000;
 const pieceBytes = 16 * 1024 * 1024;
-/** No sequence is longer: what stands across two pieces stands whole in one of them. */
+/** No sequence is longer than the overlap, so every sequence is complete in one chunk. */
 const overlapBytes = 64 * 1024;
 
 let last: { search: ByteSearch; of: number } | undefined;
 
-/** Made anew only where more was sent meanwhile. */
+/** Rebuilds the search only if tests sent more card data since the last call. */
 function currentSearch(): ByteSearch | undefined {
   const secrets = sentSecrets();
   if (secrets.length === 0) return undefined;
@@ -29,7 +30,7 @@ function report(where: string, found: string): void {
   process.exitCode = 1;
 }
 
-/** Every table of every schema, as it would be dumped. */
+/** Scans every table of every schema as text, as in a dump. */
 export async function scanTables(database: Database): Promise<void> {
   const search = currentSearch();
   if (search === undefined) return;
@@ -53,7 +54,7 @@ export async function scanTables(database: Database): Promise<void> {
   });
 }
 
-/** Every file below a folder, the database's own and its journal among them. */
+/** Scans every file below a folder, including the database files and the write-ahead log. */
 export function scanFolder(folder: string): void {
   const search = currentSearch();
   if (search === undefined) return;
@@ -63,7 +64,7 @@ export function scanFolder(folder: string): void {
   }
 }
 
-/** In pieces that overlap, however long it is; nothing where it has gone while we look. */
+/** Reads a file of any length in overlapping chunks; returns undefined if the file was removed. */
 export function findInFile(
   search: Pick<ByteSearch, 'find'>,
   path: string,
@@ -97,7 +98,7 @@ function opened(path: string): number | undefined {
   }
 }
 
-/** Files may go while we look. */
+/** Other processes may remove files during the scan. */
 export function filesBelow(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -109,7 +110,7 @@ export function filesBelow(folder: string): string[] {
   }
 }
 
-/** What was logged or printed. */
+/** Scans logged or printed text. */
 export function scanText(where: string, text: string): void {
   const found = currentSearch()?.find(Buffer.from(text));
   if (found !== undefined) report(where, found);

@@ -1,12 +1,12 @@
-// Remembers the card data that the tests of this process sent, so that it can be searched for afterwards.
+// Records the card data that the tests of this process sent, for the leak scan.
 import { appendFileSync } from 'node:fs';
 import { parseChipData, parseTrack2, passesLuhn } from '@switchyard/emv';
 
-/** By what they are; a value is noted once. */
+/** The kind of each value; a value is recorded once. */
 const noted = new Map<string, string>();
 const notedMax = 20_000;
 
-/** Where the run gathers them, to search what is left when all processes have ended. */
+/** The file in which the run collects the values, to scan after all processes have ended. */
 const file = process.env['TEST_SECRETS_FILE'];
 
 function note(name: string, value: string): void {
@@ -26,7 +26,7 @@ function noteTrack(text: string): void {
     note('track 2', track);
     note('track 2', track.replace('=', 'D'));
   } catch {
-    // What is no track was refused, and holds no card.
+    // The server refused invalid track data, which contains no card number.
   }
 }
 
@@ -36,7 +36,7 @@ function noteChip(hex: string): void {
     if (isPan(pan)) note('card number of a chip', pan);
     if (track2 !== undefined) noteTrack(track2);
   } catch {
-    // What cannot be read was refused.
+    // The server refused chip data that cannot be parsed.
   }
 }
 
@@ -60,6 +60,6 @@ export function noteSent(body: unknown): void {
     note('PIN block', pinblock);
 }
 
-/** All that was sent so far, value and name. */
+/** The name and value of all recorded card data. */
 export const sentSecrets = (): readonly (readonly [name: string, value: string])[] =>
   [...noted].map(([value, name]) => [name, value] as const);

@@ -3,12 +3,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createLog, type Database, openDatabase } from '../../../src/platform/index.ts';
 import { testDatabaseUrl } from './test-database.ts';
 
-/** Of the transaction that contains the statement. */
+/** The moment in the transaction that contains the statement. */
 export type Moment = 'before the statement' | 'before COMMIT' | 'after COMMIT';
 
 export type DatabaseWire = {
   readonly database: Database;
-  /** Breaks one connection, at a transaction with a statement that contains this text. */
+  /** Breaks one connection during a transaction with a statement that contains this text. */
   breakAt(moment: Moment, statement: string): void;
   hasBroken(): boolean;
   close(): Promise<void>;
@@ -16,7 +16,7 @@ export type DatabaseWire = {
 
 const commit = /\0?commit\0/i;
 
-/** Statements travel with their text, so that the wire can read them. */
+/** The client sends each statement as text, so the relay can read it. */
 export async function databaseWire(): Promise<DatabaseWire> {
   const url = new URL(await testDatabaseUrl());
   const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.port || 5432}`;

@@ -1,4 +1,5 @@
-// A migrated database of the whole run, at rest: whoever needs a server of its own begins with a copy of it.
+// A migrated, stopped database of the whole run; tests that need their own server start from a
+// copy.
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,8 +17,8 @@ import {
 const run = promisify(execFile);
 export const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url));
 /**
- * The size fits a test. Nothing waits for the disk: what tests kill are processes, and what a killed
- * one has written lives on in the kernel.
+ * The sizes suit a test. The server does not wait for the disk, because tests kill only processes:
+ * the kernel keeps what a killed process wrote.
  */
 export const testSettings = {
   shared_buffers: '64MB',
@@ -25,19 +26,22 @@ export const testSettings = {
   max_connections: '100',
   fsync: 'off',
   full_page_writes: 'off',
-  // Each database has a round of its own, and there are dozens of copies.
+  // Autovacuum visits each database in turn, and the cluster contains dozens of copies.
   autovacuum_naptime: '60s',
 };
 
-/** Names the directory to the test processes; a run of one file by node itself has none. */
+/**
+ * Passes the directory to the test processes; a single file that Node runs directly has no
+ * template.
+ */
 export const templateVariable = 'TEST_DATABASE_TEMPLATE';
 
-/** A database within the cluster that nobody uses: others are made as its copies. */
+/** An unused database in the cluster; the other databases are copies of it. */
 export const migratedName = 'switchyard_migrated';
 
 const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
 
-/** The same server, another database. */
+/** The URL of another database on the same server. */
 export function urlOf(url: string, database: string): string {
   return url.replace(/^(postgresql:\/\/[^/]*\/)\w+/, `$1${database}`);
 }
@@ -48,7 +52,7 @@ async function migrated(url: string): Promise<void> {
   await database.close();
 }
 
-/** Makes the database to be copied, where the cluster has none. */
+/** Creates the template database if the cluster has none. */
 export async function ensureMigrated(url: string): Promise<void> {
   const database = openDatabase({ url: urlOf(url, 'template1'), log, connections: 1 });
   try {
@@ -58,14 +62,14 @@ export async function ensureMigrated(url: string): Promise<void> {
     if (found.length > 0) return;
     await database.query(`CREATE DATABASE ${migratedName} TEMPLATE template0`);
     await migrated(urlOf(url, migratedName));
-    // Who is connected to it would hold up those who copy it.
+    // An open connection to the template would block the copy.
     await database.query(`ALTER DATABASE ${migratedName} ALLOW_CONNECTIONS false`);
   } finally {
     await database.close();
   }
 }
 
-/** Makes a cluster with all migrations, and leaves it stopped. */
+/** Creates a stopped cluster with all migrations. */
 export async function makeTemplate(dataDir: string): Promise<void> {
   const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
   try {
@@ -76,18 +80,21 @@ export async function makeTemplate(dataDir: string): Promise<void> {
   }
 }
 
-/** Puts a copy below the directory, which then starts as one that was used before; does nothing without a template. */
+/**
+ * Copies the template below the directory; the server then starts from a used cluster. Does nothing
+ * without a template.
+ */
 export async function copyTemplate(dataDir: string): Promise<void> {
   const template = process.env[templateVariable];
   if (template === undefined) return;
   const cluster = join(dataDir, 'data');
   if ((await stat(cluster).catch(() => undefined)) !== undefined) return;
-  // As the server's home is made: its account passes through.
+  // The same mode as the server's data directory: the database account needs to traverse it.
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const draft = await mkdtemp(join(dataDir, 'copy-'));
-  // With owners and modes, without which PostgreSQL takes no directory.
+  // The copy keeps owners and modes, because PostgreSQL checks them.
   await run('cp', ['-a', join(template, 'data'), draft]);
-  // Of two processes that begin on one directory, one is first.
+  // If two processes start on one directory, only the first rename succeeds.
   await rename(join(draft, 'data'), cluster).catch(async (error: unknown) => {
     if ((await stat(cluster).catch(() => undefined)) === undefined) throw error;
   });

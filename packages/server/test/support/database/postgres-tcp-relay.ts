@@ -1,9 +1,9 @@
-// A TCP port before a PostgreSQL that listens on a socket, so that tests can cut connections and be silent.
+// A TCP port before a PostgreSQL socket, so that tests can cut connections or stop responses.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type DatabasePort = { readonly port: number; close(): Promise<void> };
 
-/** A TCP port of this machine that leads to a server's socket; without one it never answers. */
+/** A TCP port that relays to a server's socket; without a URL it never answers. */
 export async function openDatabasePort(url?: string, onPort = 0): Promise<DatabasePort> {
   const directory = url === undefined ? undefined : new URL(url).searchParams.get('host');
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-// One real PostgreSQL for a whole test run: started by the first test that asks, stopped when all are done.
+// One real PostgreSQL for a whole test run: the first test starts it, the end of the run stops it.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,26 +27,29 @@ export { migrations } from './migrated-database-template.ts';
 
 const directoryPrefix = 'switchyard-test-';
 type Running = { database: Database; url: string; server: EmbeddedPostgres; dataDir: string };
-/** On a busy machine a new connection takes its time, and others wait for one that is in use. */
+/** On a busy machine a new connection is slow, and callers wait for a free connection. */
 const connectSeconds = 20;
 
 let running: Promise<Running> | undefined;
 let serverPid: number | undefined;
 let stopped: Promise<void> | undefined;
 
-/** Migrated and shared: each test uses organisations of its own, and nothing is emptied between tests. */
+/**
+ * The migrated, shared database: each test uses its own organisations, and nothing is deleted
+ * between tests.
+ */
 export async function testDatabase(): Promise<Database> {
   running ??= start();
   return (await running).database;
 }
 
-/** The address of the same server, for tests that open or lose connections of their own. */
+/** The URL of the same server, for tests that open or lose their own connections. */
 export async function testDatabaseUrl(): Promise<string> {
   running ??= start();
   return (await running).url;
 }
 
-/** The address of an empty schema on the same server, for tests of what makes the tables. */
+/** The URL of an empty schema on the same server, for tests of the migrations. */
 export async function testSchemaUrl(): Promise<string> {
   const schema = `test_${randomUUID().replaceAll('-', '')}`;
   await (await testDatabase()).query(`CREATE SCHEMA ${schema}`);
@@ -56,13 +59,13 @@ export async function testSchemaUrl(): Promise<string> {
 let template: Promise<void> | undefined;
 const copies: string[] = [];
 
-/** The address of a database of its own on the same server, with all tables, for tests that a running house would disturb. */
+/** The URL of a migrated database of its own, for tests that a running platform would disturb. */
 export async function testCopyUrl(): Promise<string> {
   const url = await testDatabaseUrl();
   template ??= ensureMigrated(url);
   await template;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  // As files: through the log each copy would stand in it, too.
+  // File copies keep the data out of the write-ahead log.
   const made = `CREATE DATABASE ${name} TEMPLATE ${migratedName} STRATEGY file_copy`;
   await (await testDatabase()).query(made);
   copies.push(urlOf(url, name));
@@ -70,17 +73,17 @@ export async function testCopyUrl(): Promise<string> {
 }
 
 /**
- * After every hook of every file, whatever their order: what they close may still need the database. Neither
- * its connections nor its server keep the process alive, so this comes as soon as nothing else does.
+ * `beforeExit` runs after every hook of every file, because the hooks may still need the database.
+ * Neither the connections nor the server keep the process alive.
  */
 process.once('beforeExit', () => void stop());
-/** A run that is cut short cannot wait; the next run removes what lies there. */
+/** An interrupted run cannot wait; the next run removes its directory. */
 process.once('exit', () => {
   if (serverPid === undefined || stopped !== undefined) return;
   try {
     process.kill(serverPid, 'SIGINT');
   } catch {
-    // It died before us.
+    // The server ended before this process.
   }
 });
 
@@ -118,7 +121,7 @@ async function finish(): Promise<void> {
   await rm(dataDir, { recursive: true, force: true });
 }
 
-/** Runs that were killed leave a server behind: adopting and stopping it is what the launcher can do. */
+/** A killed run leaves a server behind; the launcher can adopt and stop it. */
 async function removeAbandoned(): Promise<void> {
   const log = createLog({ logLevel: 'silent', instanceName: 'test-database' });
   for (const name of await readdir(tmpdir())) {
@@ -128,7 +131,7 @@ async function removeAbandoned(): Promise<void> {
       await (await startEmbeddedPostgres({ dataDir, log, settings: testSettings })).stop();
       await rm(dataDir, { recursive: true, force: true });
     } catch {
-      // Somebody else's, or half removed: the next run looks again.
+      // The directory belongs to another user or is half removed; the next run checks it again.
     }
   }
 }

@@ -1,4 +1,5 @@
-// AWS Payment Cryptography as far as it is asked: checks signature and every member, and does the work.
+// A stub of the AWS Payment Cryptography calls in use: it checks signature and members, and
+// computes results.
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import {
@@ -30,9 +31,9 @@ type Disturbance = { refuse: string; status: number } | 'hang' | 'reset' | 'garb
 export type AwsStub = {
   url: string;
   asked: Asked[];
-  /** What happens to the next requests, in place of an answer. */
+  /** Sets the fault of the next requests, in place of a response. */
   disturb(next: Disturbance, times?: number): void;
-  /** What a key is told to be, in place of what it is. */
+  /** Overrides the description of a key. */
   tell(name: TestKeyName, told: Json): void;
   arn(name: TestKeyName): string;
   close(): Promise<void>;
@@ -57,7 +58,7 @@ const usages = {
   Mac: 'TR31_M3_ISO_9797_3_MAC_KEY',
 } as const;
 
-/** The signature once more, from what arrived: the canonical request by the documented steps. */
+/** Recomputes the signature (AWS Signature Version 4) from the received request. */
 function verify({ headers, method, url = '' }: IncomingMessage, text: string): void {
   const form =
     /^AWS4-HMAC-SHA256 Credential=(\w+)\/(\d{8})\/([\w-]+)\/([\w-]+)\/aws4_request, SignedHeaders=([\w;-]+), Signature=([0-9a-f]{64})$/;
@@ -101,7 +102,7 @@ function isoFormat(value: unknown): { format: PinBlockFormat; pan: string | unde
   return { format, pan: String(pan) };
 }
 
-/** The service's own words: with the block in it, so that a careless client is found. */
+/** The service puts the block into its error message, which reveals a client that logs it. */
 const badBlock = (block: unknown) =>
   new Refused(`ValidationException|PIN block ${block} is invalid`);
 
@@ -210,7 +211,7 @@ function facts(name: TestKeyName): Json {
   };
 }
 
-/** A key block names the key that it stands for, in place of holding it. */
+/** A key block that contains the name of its key in place of the key. */
 export const tr31Of = (name: TestKeyName): string =>
   `D0112P0TE00N0000${hex(Buffer.from(name)).padEnd(96, '0')}`;
 
@@ -239,7 +240,7 @@ async function read(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Both planes at one address: their requests differ. */
+/** Serves both planes at one address, because their requests differ. */
 export async function startAwsStub(): Promise<AwsStub> {
   const asked: Asked[] = [];
   const told = new Map<TestKeyName, Json>();

@@ -1,4 +1,4 @@
-// Keys of the HSM tests, a table over them, and blocks as a terminal makes them.
+// Keys of the HSM tests, a key table over them, and PIN blocks as a terminal makes them.
 import {
   aesWorkingKey,
   buildPinBlock,
@@ -45,7 +45,7 @@ const devices: Readonly<Record<string, readonly string[]>> = {
   'bdk-aes': ['12345678'],
 };
 
-/** The line of the table for a key, as a module that calls it `reference` has it. */
+/** The table entry of a key, for an HSM that names the key `reference`. */
 export function entryOf(name: TestKeyName, reference: string, checkValue?: string): KeyEntry {
   const [usage, algorithm] = testKeys[name];
   return {
@@ -69,7 +69,7 @@ function pinKeyOf(ksn: string): Buffer {
 
 const digitsOf = (pin: string) => [...pin].map(Number);
 
-/** What a PIN pad sends. */
+/** A PIN block as a PIN pad sends it. */
 export const terminalBlock = (
   format: PinBlockFormat,
   ksn: string,
@@ -78,7 +78,7 @@ export const terminalBlock = (
 ): string =>
   hex(sealPinBlock(format, pinKeyOf(ksn), buildPinBlock(format, digitsOf(pin), card), card));
 
-/** A block under one of the keys above. */
+/** A PIN block under one of the keys above. */
 export const blockUnder = (name: TestKeyName, format: PinBlockFormat, pin = '1234'): string =>
   hex(sealPinBlock(format, keyBytes(name), buildPinBlock(format, digitsOf(pin), pan), pan));
 
@@ -95,7 +95,7 @@ export const pinIn = (
     card,
   ).join('');
 
-/** What a reader sends that encrypts tracks. */
+/** Track data as an encrypting card reader sends it. */
 export const terminalData = (ksn: string, data: Buffer): string =>
   hex(
     encryptDukptData({

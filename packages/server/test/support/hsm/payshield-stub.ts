@@ -1,4 +1,5 @@
-// A payShield as far as it is asked: reads each field at its place, does the work, answers in its codes.
+// A stub of the payShield commands in use: it parses the fields, computes results and returns error
+// codes.
 import { hash } from 'node:crypto';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
@@ -17,13 +18,13 @@ type Disturbance = 'hang' | 'close' | 'other header' | 'garbage' | 'twice' | { e
 
 export type PayShieldStub = {
   port: number;
-  /** Every command as it came, header and all. */
+  /** Every received command, including its header. */
   asked: string[];
   connections(): number;
   disturb(next: Disturbance): void;
-  /** What the check value of a key is told to be. */
+  /** Overrides the check value of a key. */
   tell(name: TestKeyName, checkValue: string | undefined): void;
-  /** Ends the connections, as a module does that is restarted. */
+  /** Closes the connections, as when the HSM restarts. */
   drop(): void;
   close(): Promise<void>;
 };
@@ -31,7 +32,7 @@ export type PayShieldStub = {
 const names = Object.keys(testKeys) as TestKeyName[];
 const headerLength = 4;
 
-/** A key under the local master key: what it is, only the stub knows. */
+/** A key under the local master key; only the stub can resolve it. */
 export const underLmk = (name: TestKeyName): string =>
   `U${hash('sha256', `under the LMK: ${name}`).slice(0, 32).toUpperCase()}`;
 
@@ -44,10 +45,10 @@ const keyTypes = {
 } as const;
 const formats: Record<string, PinBlockFormat> = { '01': 'ISO0', '05': 'ISO1', '47': 'ISO3' };
 
-/** Answered with the two digits. */
+/** The stub answers with the two digits of the message. */
 class Code extends Error {}
 
-/** Takes field after field off a command; whatever is left over at the end is an error too. */
+/** Reads the fields of a command in turn; data after the last field is an error. */
 function reader(text: string) {
   let at = 0;
   const take = (form: RegExp): string => {
@@ -69,7 +70,7 @@ const keyField = /U[0-9A-F]{32}/;
 
 function keyNamed(field: string, type: string, parity: string): TestKeyName {
   const name = names.find((each) => underLmk(each) === field);
-  // Under another pair of local master keys it decrypts to something without parity.
+  // Under another pair of local master keys the key decrypts to a value with wrong parity.
   if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new Code(parity);
   return name;
 }
@@ -89,7 +90,7 @@ type Translation = {
   digits: string;
 };
 
-/** The account number field has twelve digits; the check digit was left away. */
+/** The account number field has twelve digits, without the check digit. */
 function translated({ under, zone, block, from, to, digits }: Translation): string {
   try {
     const sealed = translatePin({
@@ -220,7 +221,7 @@ export async function startPayShieldStub(tls?: TlsOptions): Promise<PayShieldStu
       text = text.slice(0, headerLength + 2) + disturbance.error;
     }
     const whole = framed(text);
-    // In two pieces: a frame is what its length says, however it arrives.
+    // The response arrives in two parts, because only its length field ends a frame.
     socket.write(whole.subarray(0, 3));
     setImmediate(() => {
       socket.write(whole.subarray(3));

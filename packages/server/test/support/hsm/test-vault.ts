@@ -1,4 +1,4 @@
-// A vault over a database of its own, with keys, clock and jobs in the hands of the test.
+// A vault over its own database; the test controls keys, clock and jobs.
 import { randomBytes } from 'node:crypto';
 import {
   createLog,
@@ -24,7 +24,7 @@ export type VaultRoom = {
   readonly vault: Vault;
   readonly clock: MovableClock;
   readonly told: Told[];
-  /** Does the job of a kind now, as the platform would. */
+  /** Runs the job of a kind now, as the platform would. */
   job(kind: string, organizationId: string): ReturnType<JobHandler>;
   round(organizationId: string): ReturnType<JobHandler>;
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export type RoomOptions = Partial<
   readonly clock?: MovableClock;
 };
 
-/** As a process of its own over the same database would be. */
+/** Acts as a separate process over the same database. */
 export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
   const { database, clock = movableClock(Date.now()) } = options;
   const { provider = createLocalProvider(randomBytes(32)) } = options;

@@ -1,17 +1,18 @@
-// A wire between a client and the house that tests can cut and mend: bytes as they are, TLS within.
+// A TCP relay between a client and the platform that tests can interrupt; it passes TLS bytes
+// unchanged.
 import { connect, createServer, type Socket } from 'node:net';
 
 export type CutWire = {
   readonly port: number;
-  /** Breaks every connection, and lets none come in until it is mended. */
+  /** Breaks every connection and accepts no new one until `mend`. */
   cut(): void;
   mend(): void;
-  /** Connections that were made so far. */
+  /** The number of connections so far. */
   connections(): number;
   close(): Promise<void>;
 };
 
-/** @param port where the house listens on this machine */
+/** @param port the port of the platform on this machine */
 export async function cutWire(port: number): Promise<CutWire> {
   const open = new Set<Socket>();
   let isCut = false;

@@ -1,4 +1,4 @@
-// A NATS server of the machine, as a process that may be killed.
+// Runs the installed NATS server as a process that a test can kill.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

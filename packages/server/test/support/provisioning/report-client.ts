@@ -1,4 +1,4 @@
-// What tests of the reports need: to wait until they are up to date, and to ask for all pages.
+// Helpers for tests of reports: they wait for current data and read all pages.
 import assert from 'node:assert/strict';
 import { testDatabase } from '../database/test-database.ts';
 import type { Client } from '../https-client.ts';
@@ -7,7 +7,7 @@ import { eventually } from '../wait-for-condition.ts';
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
 type Json = any;
 
-/** Waits until everything that an organisation has committed is in its reports. */
+/** Waits until the reports contain everything that the organisation has committed. */
 export async function reported({ organizationId }: { organizationId: string }): Promise<void> {
   const database = await testDatabase();
   await eventually('the reports are up to date', async () => {
@@ -27,7 +27,7 @@ export const query = (of: Readonly<Record<string, unknown>>): string => {
   return `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
 };
 
-/** Asks for a report, which must be given. */
+/** Requests a report and asserts success. */
 export async function report(
   { client }: { client: Client },
   token: string,
@@ -56,6 +56,6 @@ export async function allOf(
   return items;
 }
 
-/** A day in a time zone. */
+/** The date in a time zone. */
 export const dayIn = (timeZone: string, at = Date.now()): string =>
   new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(at);

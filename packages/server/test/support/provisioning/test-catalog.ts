@@ -1,4 +1,4 @@
-// The catalogue behind the house's HTTP rules over a real database, with a provider's real server.
+// The catalog with the platform's HTTP layer over a real database, and the server of a provider.
 
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -28,7 +28,7 @@ export type Place = {
   merchantId: string;
   storeId: string;
   deviceId: string;
-  /** A token that is bound to the merchant. */
+  /** An access token that is bound to the merchant. */
   token: string;
 };
 
@@ -39,7 +39,10 @@ export type CatalogueScene = {
   readonly organizationId: string;
   readonly providerId: string;
   readonly otherId: string;
-  /** As `org`, `provider`, `other` (a third organisation), `nobody`, or the token of a place. */
+  /**
+   * The caller is `org`, `provider`, `other` (a third organisation), `nobody`, or the token of a
+   * place.
+   */
   call(
     token: string,
     method: string,
@@ -47,17 +50,17 @@ export type CatalogueScene = {
     body?: unknown,
     ifMatch?: string,
   ): Promise<Answer>;
-  /** Asks for a success. */
+  /** Sends a request and asserts success. */
   done(token: string, method: string, path: string, body?: unknown): Promise<Body>;
   place(name: string): Promise<Place>;
   device(storeId: string): Promise<string>;
-  /** A token that was given to a device. */
+  /** An access token that was issued to a device. */
   deviceToken(place: Place): string;
-  /** A published service, of `provider`. */
+  /** Creates a published service of `provider`. */
   service(declaration?: object): Promise<Body>;
-  /** A published service that the organisation has subscribed to. */
+  /** Creates a published service to which the organisation is subscribed. */
   subscribed(declaration?: object): Promise<Body>;
-  /** Does once what waits; tells what is to be done again later, and when. */
+  /** Runs each waiting job once and returns the jobs to retry, with their due times. */
   work(): Promise<Reschedule[]>;
   close(): Promise<void>;
 };
@@ -65,7 +68,7 @@ export type CatalogueScene = {
 const baseUrl = 'https://localhost:8443';
 const callTimeoutMs = 2000;
 
-/** The jobs of one scene alone, so that no other house takes them. */
+/** The jobs of one scene only, so that no other platform runs them. */
 function createQueue() {
   const handlers = new Map<string, JobHandler>();
   let waiting: Job[] = [];
@@ -78,7 +81,7 @@ function createQueue() {
         payload,
         dueAt = 0,
       }: Omit<Job, 'jobId' | 'attempts' | 'dueAt'> & { dueAt?: number }) {
-        // What is to be done one day, such as a checkpoint of the audit, is nobody's business here.
+        // Jobs that are due later, such as audit checkpoints, are not part of these tests.
         if (dueAt > 0) return;
         waiting.push({
           organizationId,
@@ -250,7 +253,7 @@ export type ProviderScript = (call: ProviderCall, reply: ServerResponse) => unkn
 export type Provider = {
   readonly url: string;
   readonly calls: ProviderCall[];
-  /** How it answers from now on. */
+  /** The response of the provider from now on. */
   script: ProviderScript;
   close(): Promise<void>;
 };
@@ -262,7 +265,7 @@ export const answering =
     reply.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-/** The server of a service provider, which answers as its script says. */
+/** The server of a service provider, which answers as its script defines. */
 export async function openProvider(): Promise<Provider> {
   const server = createServer((request, reply) => {
     let body = '';

@@ -1,4 +1,4 @@
-// A fleet of devices with certificates and tokens, and services that are configured for them.
+// A fleet of devices with certificates and tokens, and services configured for them.
 import assert from 'node:assert/strict';
 import { defined } from '@switchyard/contract';
 import { createLocalJWKSet, flattenedVerify } from 'jose';
@@ -20,7 +20,7 @@ import {
 } from './test-devices.ts';
 
 export type Terminal = Place & {
-  /** A token of a machine that shows its certificate. */
+  /** Sends a request with a token of a machine that also sends its certificate. */
   ask(
     method: 'GET' | 'POST',
     path: string,
@@ -31,12 +31,12 @@ export type Terminal = Place & {
 
 export type FleetScene = DeviceScene & {
   readonly catalog: Catalog;
-  /** Declared, published, subscribed, and active in the organisation. */
+  /** Creates a service that is declared, published, subscribed and active in the organisation. */
   service(declaration?: object): Promise<string>;
-  /** A new release of it. */
+  /** Publishes a new release of the service. */
   release(serviceId: string, declaration: object): Promise<void>;
   terminal(merchantId?: string): Promise<Terminal>;
-  /** A token that a merchant's user got for a device, as the demo lets him. */
+  /** A token that a user of the merchant gets for a device, as in the demo. */
   customToken(place: Place): Promise<string>;
   configure(level: Level, entityId: string, serviceId: string, values: object): Promise<Answer>;
   verified(service: object): Promise<Record<string, unknown>>;
@@ -89,7 +89,7 @@ export async function openFleet(): Promise<FleetScene> {
   const by = byPlatform(organizationId);
   const declared: string[] = [];
 
-  /** What is made after an activation needs one of its own. */
+  /** A place created after the activation of a service needs its own activation. */
   async function activate({ merchantId, storeId }: Place, isNewMerchant: boolean): Promise<void> {
     for (const serviceId of declared) {
       if (isNewMerchant) {

@@ -1,4 +1,4 @@
-// A maker of terminals, as the operator loads it: an authority of its own, and terminals that leave the factory with its certificates.
+// A terminal maker with its own certificate authority, whose terminals have factory certificates.
 import {
   createPrivateKey,
   createPublicKey,
@@ -22,9 +22,9 @@ const validity = (days: number) => ({
 });
 
 export type Maker = {
-  /** PEM. */
+  /** The certificate of the authority, PEM. */
   readonly certificate: string;
-  /** A key and a certificate, as a terminal has them from the factory. */
+  /** A key and a certificate of a terminal from the factory. */
   terminal(subject: DeviceSubject, days?: number): Promise<{ cert: string; key: string }>;
 };
 
@@ -53,7 +53,7 @@ export async function makeMaker(name: string): Promise<Maker> {
   };
 }
 
-/** The file that DEVICE_CA_FILE names, in a directory of its own. */
+/** Writes the file for DEVICE_CA_FILE into its own directory. */
 export async function writeMakers(...makers: readonly Maker[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-makers-'));
   const file = join(directory, 'makers.pem');

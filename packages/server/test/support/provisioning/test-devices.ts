@@ -1,4 +1,4 @@
-// Device security over real TLS and a real database: an organisation with devices, and clients that show certificates.
+// Device security over real TLS and a real database: devices, and clients that send certificates.
 import { patientLimits } from '../high-load-limits.ts';
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
@@ -33,7 +33,7 @@ import { merchantBody } from './test-provisioning.ts';
 
 export { makeCertificate };
 
-/** A private key and the certificate for it, both PEM. */
+/** A private key and its certificate, both PEM. */
 export type Shown = { readonly cert: string; readonly key: string };
 export type Answer = {
   readonly status: number;
@@ -48,7 +48,7 @@ export type Ask = {
   readonly json?: unknown;
   readonly raw?: Buffer | string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Keeps its connection; without one each question has a new one. */
+  /** Keeps its connection; without an agent each request opens a new one. */
   readonly agent?: Agent;
   readonly shown?: Shown | undefined;
 };
@@ -73,17 +73,19 @@ export type DeviceScene = {
   readonly userDomainId: string;
   readonly apiPort: number;
   readonly devicePort: number;
-  /** The authority of the server's own certificate. */
+  /** The authority of the server certificate. */
   readonly ca: string;
-  /** Of an application that may do everything in the organisation. */
+  /** A token of an application with all permissions in the organisation. */
   readonly token: string;
   agent(shown?: Shown, options?: object): Agent;
   api(path: string, ask?: Ask): Promise<Answer>;
   device(path: string, ask?: Ask): Promise<Answer>;
-  /** A merchant with a store and a terminal in it; `merchantId` puts it beside another one. */
+  /**
+   * Creates a merchant with a store and a terminal; with `merchantId`, a terminal of that merchant.
+   */
   place(facts?: { family?: string; merchantId?: string; isLinked?: boolean }): Promise<Place>;
   certify(physicalDeviceId: string, key?: KeyKind): Promise<Shown & DeviceCertificate>;
-  /** What merchants-credentials tells the device. */
+  /** Gets the credentials of the device from merchants-credentials. */
   credentials(shown: Shown): Promise<{ client_id: string; client_secret: string }>;
   close(): Promise<void>;
 };
@@ -108,7 +110,7 @@ const keyKinds = {
 
 export type Requested = { readonly key: string; readonly csr: string; readonly der: Buffer };
 
-/** What a device makes: a key, and a PKCS#10 request that is signed by it. */
+/** A key and a PKCS#10 request signed by it, as a device makes them. */
 export async function makeRequest(
   kind: KeyKind = 'P-256',
   name = 'CN=whoever',
@@ -178,9 +180,9 @@ export async function openDevices(
     tokenLimits?: TokenLimits;
     recordChange?: RecordChange;
     rateLimits?: RatePolicies;
-    /** The shared one where left out. */
+    /** Default: the shared database. */
     database?: Database | undefined;
-    /** Opens further rooms, behind the same listeners. */
+    /** Registers further modules behind the same listeners. */
     register?: (
       app: FastifyInstance,
       parts: Pick<DeviceScene, 'database' | 'clock' | 'provisioning' | 'masterKey' | 'identity'> &
@@ -232,7 +234,7 @@ export async function openDevices(
     log,
     ids: systemIds,
     eagerSchemas: true,
-    // Tests share a machine: a busy moment of it is no answer of ours.
+    // Tests share a machine, so a slow moment must not cause an overload response.
     loadLimits: patientLimits,
     validatesResponses: true,
     ...defined({ rateLimits: options.rateLimits }),

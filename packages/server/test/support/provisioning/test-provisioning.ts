@@ -1,4 +1,4 @@
-// Provisioning behind the house's HTTP rules over a real database, with callers of every kind.
+// Provisioning with the platform's HTTP layer over a real database, with callers of each kind.
 
 import assert from 'node:assert/strict';
 import { defined, permissions, Refusal } from '@switchyard/contract';
@@ -26,17 +26,19 @@ export type ProvisioningScene = {
   readonly provisioning: Provisioning;
   readonly database: Database;
   readonly organizationId: string;
-  /** Its routes are open too. */
+  /** The audit, whose routes are also open. */
   readonly audit: Audit;
-  /** For requests elsewhere than below /provisioning/v2. */
+  /** Sends requests to paths outside /provisioning/v2. */
   readonly app: Http['app'];
-  /** A further token, for a caller who is as `org` but for these facts. */
+  /** Adds a token for a caller like `org`, with these changes. */
   addCaller(token: string, facts: Partial<Caller>): void;
-  /** As `org`, `reader`, `nobody`, `other` (another organisation), or the name of a shop. */
+  /**
+   * The caller is `org`, `reader`, `nobody`, `other` (another organisation), or the name of a shop.
+   */
   call(token: string, method: string, path: string, options?: Call): Promise<Answer>;
-  /** Posts, and asks for a 201. */
+  /** Sends a POST and asserts status 201. */
   made(token: string, path: string, body: unknown): Promise<Record<string, string>>;
-  /** A merchant with a store, and a token that is bound to it. */
+  /** Creates a merchant with a store and a token that is bound to it. */
   shop(name: string): Promise<Shop>;
   close(): Promise<void>;
 };
@@ -69,7 +71,7 @@ export function assertRefused(answer: Answer, status: number, code: string, poin
   if (pointer !== undefined) assert.equal(errors[0]?.pointer, pointer);
 }
 
-/** The callers of one organisation by token; whoever is not among them gets no further. */
+/** The callers of one organisation by token; all other tokens are refused. */
 function createCallers(organizationId: string) {
   const callers = new Map<string, Caller>();
   return {
@@ -98,7 +100,7 @@ function createCallers(organizationId: string) {
 const baseUrl = 'https://localhost:8443';
 
 const nothing = async () => {};
-/** Nobody asks here for a token of a point of sale. */
+/** These tests request no token for a point of sale. */
 const noApplications = {
   create: nothing,
   change: nothing,

@@ -1,11 +1,11 @@
-// A service with many kinds of parameters, and short ways to configure it at each level.
+// A service with many kinds of parameters, and helpers to configure it at each level.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type Answer, type CatalogueScene, openCatalogue, type Place } from './test-catalog.ts';
 
 const text = { type: 'string', minLength: 1, maxLength: 40 };
 
-/** What a provider of receipts, limits and accounts might declare. */
+/** A declaration of a provider of receipts, limits and accounts. */
 export const declaration = {
   parameterSchema: {
     type: 'object',
@@ -43,14 +43,14 @@ export const declaration = {
 export type Level = 'organizations' | 'merchants' | 'stores' | 'logical-devices';
 
 export type ConfigurationScene = CatalogueScene & {
-  /** Subscribed, and active everywhere. */
+  /** Creates a service that is subscribed and active everywhere. */
   configured(declared?: object): Promise<string>;
   newPlace(): Promise<Place>;
   path(level: Level, entityId: string, serviceId: string): string;
-  /** The four levels above a device and at it. */
+  /** The configuration levels of a device, including the device itself. */
   levelsOf(place: Place): [Level, string][];
   submit(token: string, path: string, values: unknown, ifMatch?: string): Promise<Answer>;
-  /** What a device gets of the service. */
+  /** The configuration of the service that a device receives. */
   delivered(place: Pick<Place, 'deviceId'>, serviceId: string): ReturnType<typeof pick>;
 };
 
