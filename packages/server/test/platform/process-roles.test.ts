@@ -71,7 +71,10 @@ describe('the parts that a process opens', () => {
   let database: Database;
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-roles-'));
-    database = openDatabase({ url: await testCopyUrl(), log: createLog({ logLevel: 'silent' }) });
+    database = openDatabase({
+      url: await testCopyUrl(),
+      log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    });
   });
   after(async () => {
     await database.close();
