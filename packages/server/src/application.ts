@@ -297,7 +297,7 @@ function createModules(deps: ApplicationOptions) {
     clock: deps.identityClock ?? clock,
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
-    ...defined({ makeKey: deps.makeRealmKey }),
+    ...defined({ generatePrivateKey: deps.makeRealmKey }),
   });
   const calls = deps.calls ?? createOutgoingCalls(outgoingCallRules(settings));
   const catalog = createCatalog({

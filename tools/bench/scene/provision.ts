@@ -56,7 +56,7 @@ export function openIdentity(
     masterKey: masterKeyOf({ dataDir }),
     // It makes applications here and answers no device.
     findDevice: async () => undefined,
-    ...defined({ findHardware }),
+    ...defined({ findTerminal: findHardware }),
   });
 }
 

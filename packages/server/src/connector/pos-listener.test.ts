@@ -66,7 +66,7 @@ function shop(connectorConnections = 100) {
       find: async (_: string, tsn: string) => ({ tsn, physicalDeviceId: tsn, merchantId: 'm' }),
       demand: (device: unknown) => device,
     },
-    clients: { permissionsOf: async () => ['cc.pos'] },
+    clients: { currentPermissions: async () => ['cc.pos'] },
     presence: {
       of: async (_: string, [id]: string[]) =>
         new Map([[id, { isOnline: true, lastSeenAt: -day }]]),

@@ -132,7 +132,7 @@ describe('messages to terminals', () => {
         relay: { claims: none, presence: none, backplane: createLocalBackplane(), join: none },
         provisioning: none,
         catalog: none,
-        live: { source: () => {}, publish: () => {} } as never,
+        live: { addSource: () => {}, publish: () => {} } as never,
       });
       clock.at += 150_000 + 59_000;
       retail.start();

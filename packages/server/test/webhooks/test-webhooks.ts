@@ -82,7 +82,7 @@ export async function webhookRoom(
   const metrics = createMetrics();
   const calls = createOutgoingCalls({
     allowsLoopback,
-    ...defined({ lookup: options.lookup, authorities: options.authorities }),
+    ...defined({ lookup: options.lookup, caCertificates: options.authorities }),
   });
   const dueClock = createDueClock(clock, log);
   const jobs = createJobs({ database, clock, dueClock, ids: systemIds, log, metrics, pollMs: 20 });

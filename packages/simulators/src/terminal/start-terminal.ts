@@ -87,7 +87,7 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
     keys,
     now,
     random: (size) => random(size),
-    ...defined({ emit: onEvent, times, loginRequired }),
+    ...defined({ onEvent, times, loginRequired }),
   });
   const protection =
     sharedKey === undefined ? undefined : createProtection({ keys: [sharedKey], randomBytes });

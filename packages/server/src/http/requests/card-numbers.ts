@@ -1,5 +1,5 @@
 // Refuses card numbers in names and other free text of a body: such text is stored and returned unchanged.
-import type { FieldError } from '@switchyard/contract';
+import { DeviceAcknowledgement, type FieldError } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { escapePointerStep } from './field-errors.ts';
 
@@ -14,6 +14,9 @@ const identifiers: ReadonlySet<string> = new Set(['externalId']);
 
 /** Sales and QR payments check these members themselves, and name the whole member. */
 const checkedByPayments: ReadonlySet<string> = new Set(['order', 'metadata']);
+
+/** Their operations mask card numbers: a refusal would lose what a device reports. */
+const maskedBodies: ReadonlySet<unknown> = new Set([DeviceAcknowledgement]);
 
 type Schema = {
   readonly type?: unknown;
@@ -115,9 +118,9 @@ export function createCardNumberCheck(schema: unknown): (value: unknown) => Fiel
   const body = (schema ?? {}) as Schema;
   const freeText = newFreeText();
   addSchema(freeText, body, '', 0);
-  // The reader of provider events masks card numbers; a refusal would lose the event.
-  const acceptsUnknownMembers = body.additionalProperties === true;
-  if (acceptsUnknownMembers || !isUsed(freeText)) return () => undefined;
+  // The reader of provider events masks card numbers, too; a refusal would lose the event.
+  const isMasked = maskedBodies.has(schema) || body.additionalProperties === true;
+  if (isMasked || !isUsed(freeText)) return () => undefined;
   return (value) => {
     const pointer = findText(value, freeText, '');
     if (pointer === undefined) return undefined;
