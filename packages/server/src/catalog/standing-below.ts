@@ -1,5 +1,4 @@
-// Lists the state of a service at the merchants, the stores of a merchant or the devices of a
-// store.
+// Lists the state of a service at merchants, stores or devices below an entity.
 import { defined, refuse, type ServicePlace, type ServiceStateList } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from './deps.ts';
