@@ -1,7 +1,7 @@
-// Reads which part of a content a client wants (RFC 9110, 14.2): one range of bytes, else all of it.
+// Parses the Range header (RFC 9110, 14.2): one range of bytes, or else the whole content.
 const form = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/;
 
-/** Both ends included. */
+/** Both ends are included. */
 export type Range = { readonly first: number; readonly last: number };
 
 /**

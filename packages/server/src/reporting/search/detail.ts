@@ -1,4 +1,4 @@
-// Shows one payment with all that belongs to it, to whoever may read reports.
+// Shows one payment with all its data to a caller that may read reports.
 import { type ReportedPaymentDetail, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { readTransactions, viewTransactionWithEvents } from '../../payments/index.ts';
