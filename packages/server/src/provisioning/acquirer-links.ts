@@ -119,7 +119,7 @@ const leadsElsewhere = (input: Input, current: Row): boolean =>
   current['port'] !== input['port'] ||
   current['adapter'] !== (input['adapter'] ?? 'Iso8583Host');
 
-/** @param approvalOfNew - of a link that is new or leads elsewhere than before */
+/** @param approvalOfNew - the approval of a link that is new or leads to another host */
 const kindWith = (
   { dialects, signingKeys, proxies }: LinkFacts,
   approvalOfNew: Approval,

@@ -16,7 +16,7 @@ type Remembered<Value> = {
 export function createMemory<Value>(clock: Clock) {
   const remembered = new LRUCache<string, Remembered<Value>>(lruCacheOptions(rememberedMax));
   return {
-    /** @param alsoAs - another key that asks for the same */
+    /** @param alsoAs - returns another key for the same value */
     get(
       organizationId: string,
       key: string,

@@ -236,7 +236,7 @@ export function judgePlace(rows: readonly Row[], names: Names, within: Within): 
 /**
  * Throws a matching Refusal if the names do not identify an entity that accepts sales.
  *
- * @param rows one for each enabled contract of the merchant, the oldest in front
+ * @param rows one for each enabled contract of the merchant, oldest first
  */
 export function judge(rows: readonly Row[], names: Names, within: Within): Resolved {
   const row = standing(rows, names, within);

@@ -35,7 +35,7 @@ export type ReportingDeps = {
   cards?: { readonly recent: RecentTransactions | undefined } | undefined;
   /** The retention time of exports in days. */
   exportDays: number;
-  /** @throws Refusal where the organisation has no such acquirer link */
+  /** @throws Refusal if the organisation has no such acquirer link */
   demandLink(organizationId: string, linkId: string): Promise<void>;
   /** The load of the process from 0 to 1; reports wait while payments need the process. */
   pressure(): number;

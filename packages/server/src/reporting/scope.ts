@@ -18,7 +18,7 @@ type Asked = {
 /**
  * The scope of a request: the binding of the token, or an entity that the request names within it.
  *
- * @throws Refusal entity_out_of_scope where the token is good for another merchant or store
+ * @throws Refusal entity_out_of_scope if the token is bound to another merchant, store or device
  */
 export function scopeOf(caller: Caller, asked: Asked): Scope {
   const { organizationId, entityType, entityId } = caller;

@@ -16,7 +16,7 @@ export type Batch = {
   readonly refusal?: Refusal;
 };
 
-/** @param end where the batch before it ended */
+/** @param end the end position of the previous batch */
 export async function nextBatch(source: Source, end: number): Promise<Batch> {
   const lines: ReadLine[] = [];
   let reached = end;

@@ -51,7 +51,7 @@ function refuseColumns(errors: readonly FieldError[]): never {
   throw new Refusal(code, errors.map(({ detail }) => detail).join(' '), { errors });
 }
 
-/** @throws Refusal naming every column that is wrong, with the one that was probably meant */
+/** @throws Refusal that names every wrong column, with the most similar known name */
 export function readColumns(names: readonly string[]): Column[] {
   if (names.length > columnsMax) {
     const detail = `A table has at most ${columnsMax} columns.`;

@@ -149,7 +149,7 @@ function unmarked(first: Buffer, mark: Mark): Buffer {
   return first.subarray(byteOrderMark.length);
 }
 
-/** @throws Refusal for what is no text, or none that a database could hold */
+/** @throws Refusal for bytes that are not UTF-8 text, or that PostgreSQL cannot store */
 function cellsOf(row: CsvRow): string[] {
   if (!row.cells.every((cell) => isUtf8(cell))) throw malformed('The row is not in UTF-8.');
   if (row.cells.some((cell) => cell.includes(0))) throw malformed('A cell holds U+0000.');

@@ -64,7 +64,7 @@ export function createDependants(workspace: Workspace, linesMax: number) {
       if (unread.length === 0) return;
       for (const kind of kinds) await readKind(run, organizationId, unread, kind);
     },
-    /** @throws NotCounted where nobody has looked yet */
+    /** @throws NotCounted if the dependants have not been read yet */
     of: (id: string, kinds: readonly DependantKind[]): Dependants[] =>
       kinds.map((kind) => countOf(kind, id)).filter(({ total }) => total > 0),
     /** The stored counts are invalid after a write. */

@@ -18,7 +18,7 @@ export type Key =
 export type Wanted = {
   readonly table: Table;
   readonly key: Key;
-  /** True if the row may change; otherwise it only must not change during the transaction. */
+  /** True to lock the row for a change; false to lock it only against changes by others. */
   readonly isTaken: boolean;
 };
 

@@ -67,7 +67,7 @@ function checkData(line: Line, schema: 'input' | 'replacement' | 'deletion'): vo
   checks.get(bulkKind.type)?.[schema]({ ...Object.fromEntries(named), ...data });
 }
 
-/** @throws Refusal as the single route would */
+/** @throws Refusal with the same errors as the single route */
 export const checkInput = (line: Line): void => checkData(line, 'input');
 
 const schemas = {
@@ -89,7 +89,7 @@ function refuseTwice(parents: readonly Parent[], data: Input, besides: Input): v
   }
 }
 
-/** @throws Refusal for what can be seen without looking anything up */
+/** @throws Refusal for faults that are visible without a database lookup */
 function lineOf(line: number, value: unknown): Line {
   checkLine(value);
   const { type, operation = 'upsert', data: all } = value as BulkLine;

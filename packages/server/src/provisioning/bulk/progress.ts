@@ -150,7 +150,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
         };
       }),
 
-    /** @throws LeaseLost where the import is another process's by now */
+    /** @throws LeaseLost if another process has taken over the import */
     async advance(trx: Kysely<unknown>, name: ImportName, leaseId: string, chunk: Chunk) {
       const run = runIn(trx);
       const now = isoTime(clock.now());

@@ -14,7 +14,7 @@ const readers: Readonly<Record<Format, (bytes: Bytes) => AsyncGenerator<SourceLi
   Csv: readCsv,
 };
 
-/** @throws SourceEnd behind the last line that an import takes */
+/** @throws SourceEnd after the last line that an import accepts */
 export async function* readSource(bytes: Bytes, format: Format): AsyncGenerator<SourceLine> {
   let count = 0;
   for await (const line of readers[format](bytes)) {

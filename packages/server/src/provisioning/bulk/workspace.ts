@@ -149,7 +149,7 @@ export function createWorkspace() {
     /** The rows of a key that were already read. */
     known,
 
-    /** @throws NotRead where nobody has looked yet */
+    /** @throws NotRead if the rows of the key have not been read yet */
     rows(table: Table, key: Key, isTaken: boolean): Row[] {
       if (!isRead(table, key)) throw new NotRead({ table, key, isTaken });
       return known(table, key);
@@ -179,7 +179,7 @@ export function createWorkspace() {
       if (table === physicalDevices) serials.move(id, before, row);
     },
 
-    /** @returns whether the hardware is free to be this device's: nobody has its serial number */
+    /** @returns true if no other device has the serial number of the row */
     isFree(row: Row): boolean {
       const id = String(row[physicalDevices.id]);
       const serialNumber = String(row['serial_number']);

@@ -5,8 +5,8 @@ const form = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/;
 export type Range = { readonly first: number; readonly last: number };
 
 /**
- * @param header the value of Range; others than one range of bytes are ignored, as the RFC allows
- * @returns `all` where nothing is asked for that we know, `none` where the range has no byte in it
+ * @param header the value of Range; the server ignores all but one byte range, as the RFC allows
+ * @returns `all` without a supported range, `none` if the range contains no byte of the content
  */
 export function rangeOf(header: unknown, length: number): Range | 'all' | 'none' {
   const parts = typeof header === 'string' ? form.exec(header) : null;

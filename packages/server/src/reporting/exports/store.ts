@@ -186,7 +186,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return database.query<Part>(text, values);
     },
 
-    /** @returns how many are gone */
+    /** @returns the number of deleted parts */
     async removeParts(organizationId: string, exportId: string, limit: number): Promise<number> {
       const text = `DELETE FROM report_export_parts WHERE organization_id = $1 AND export_id = $2
         AND number IN (SELECT number FROM report_export_parts

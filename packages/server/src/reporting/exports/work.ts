@@ -88,7 +88,7 @@ export function createExportWork(deps: ExportWorkDeps) {
 
   const isLast = (row: ExportRow) => row.place === null || row.rows >= limits.rows;
 
-  /** @returns false where the export has ended, or another process is ahead */
+  /** @returns false if the export has ended, or another process has added this part */
   async function keep(row: ExportRow, { text, lines, place }: Written): Promise<boolean> {
     const content = Buffer.from(text, 'utf8');
     return store.add(row, {
@@ -106,7 +106,7 @@ export function createExportWork(deps: ExportWorkDeps) {
   /**
    * Reads the next part while the current one is compressed and stored.
    *
-   * @returns whether more is left for another turn
+   * @returns true if more parts are left for another turn
    */
   async function writeParts(first: ExportRow, isTimeOver: () => boolean): Promise<boolean> {
     let row = first;

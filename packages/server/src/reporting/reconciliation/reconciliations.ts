@@ -48,7 +48,7 @@ export type ReconciliationsDeps = {
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ReconciliationStore;
-  /** @throws Refusal where the organisation has no such acquirer link */
+  /** @throws Refusal if the organisation has no such acquirer link */
   demandLink(organizationId: string, linkId: string): Promise<void>;
 };
 

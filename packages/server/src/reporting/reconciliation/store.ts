@@ -380,7 +380,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       );
     },
 
-    /** @returns how many are gone */
+    /** @returns the number of deleted items */
     async removeItems(organizationId: string, reconciliationId: string, limit: number) {
       const rows = await database.query(
         `DELETE FROM reconciliation_items WHERE organization_id = $1 AND reconciliation_id = $2

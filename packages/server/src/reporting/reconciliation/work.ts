@@ -91,7 +91,7 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
   /**
    * Runs one step in one transaction.
    *
-   * @returns whether more is to be done by this process
+   * @returns true if this process has more steps to do
    */
   async function step(trx: Kysely<unknown>, row: ReconciliationRow): Promise<boolean> {
     const run = runIn(trx);

@@ -12,7 +12,7 @@ type Place = {
   readonly deviceId: string | undefined;
 };
 
-/** @throws Refusal transaction_not_found, also for what belongs to somebody else */
+/** @throws Refusal transaction_not_found, also for a payment outside the caller's scope */
 export async function paymentDetail(
   run: RunQuery,
   caller: Caller,

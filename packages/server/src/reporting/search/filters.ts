@@ -54,7 +54,7 @@ export const wordsOf = (query: WordsQuery): Words => ({
 export const hasWords = (words: Words): boolean =>
   Object.values(words).some((word) => word !== undefined);
 
-/** @throws Refusal field_invalid where the least amount is more than the most */
+/** @throws Refusal field_invalid if amountMin is greater than amountMax */
 export function searchOf(scope: Scope, query: SearchQuery): Search {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {

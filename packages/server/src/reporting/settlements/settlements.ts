@@ -82,7 +82,9 @@ export function settlements(
   return settlementPage(run, filter, page);
 }
 
-/** @throws Refusal settlement_not_found, also for what belongs to somebody else */
+/**
+ * @throws Refusal settlement_not_found, also for a settlement of another merchant or organisation
+ */
 export async function settlement(
   run: RunQuery,
   caller: Caller,

@@ -43,7 +43,7 @@ function daysOf({ from, to }: SummaryQuery): string[] {
   );
 }
 
-/** @throws Refusal field_invalid for a span that is none, or too long */
+/** @throws Refusal field_invalid for an invalid or too long range of days */
 export function requestOf(scope: Scope, query: SummaryQuery): SummaryRequest {
   return {
     ...scope,
