@@ -46,7 +46,7 @@ export const logicalDeviceKind: Kind<LogicalDevice> = {
 
 /** The hardware must be in scope, not linked elsewhere, and in stock or with this merchant. */
 async function requireFree(run: Run, scope: Scope, place: Row, ids: readonly string[]) {
-  // Sorted, so that two callers who link the same pair take the locks in the same order.
+  // Sorted, so that two callers that link the same pair take the locks in the same order.
   for (const id of [...ids].sort()) {
     const pointer = `/physicalDeviceIds/${ids.indexOf(id)}`;
     const device = await physicalRecords.find(run, scope, id, 'take');

@@ -78,7 +78,7 @@ function misfitOf({ pointer, name, schema, within }: Visit, level: Configuration
   return { pointer, code: 'field_invalid', detail } as const;
 }
 
-/** Returns the members that a level may not set, whatever their values are. */
+/** Returns the members that a level may not set; their values do not matter. */
 export function ownMisfits(
   schema: Values | undefined,
   whole: Values,

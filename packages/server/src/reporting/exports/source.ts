@@ -13,7 +13,7 @@ export type ExportSource<Item> = {
   check(caller: Caller, filters: Filters): void;
   /**
    * Reads a page in a fixed order. `next` is the position of the next page, and absent on the last
-   * page. Payments after `asOf` are excluded.
+   * page. Payments that were created after `asOf` are excluded.
    */
   read(
     owner: Owner & { readonly asOf: string },
