@@ -1,4 +1,4 @@
-// The addresses of activations, and the one that providers answer at.
+// HTTP routes for activations, and the route at which providers answer a request.
 import {
   ActivationAnswer,
   AnsweredActivation,

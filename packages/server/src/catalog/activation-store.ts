@@ -1,4 +1,4 @@
-// The rows of activations, and what they come to at a device.
+// SQL for activations, and for the state of services at a device.
 import type { ActivationLevel, ActivationState } from '@switchyard/contract';
 import type { Scope } from './deps.ts';
 import type { Run } from './sql.ts';
@@ -19,7 +19,7 @@ export type ActivationRow = {
   includes_existing: boolean;
   covers_at: Date | null;
   parameters: Values;
-  /** Where the parameters have secrets, which are sealed apart. */
+  /** JSON pointers to the secret parameters; `secrets_sealed` holds their encrypted values. */
   secret_pointers: readonly string[];
   secrets_sealed: Buffer | null;
   provider_parameters: Values | null;
@@ -30,7 +30,7 @@ export type ActivationRow = {
   updated_at: Date;
 };
 
-/** Where in the organisation it is. */
+/** The position of an entity in its organisation. */
 export type Place = {
   readonly level: ActivationLevel;
   readonly entityId: string;
@@ -42,7 +42,7 @@ const columns = `organization_id, activation_id, service_id, level, entity_id, m
   status, release, handshake_id, includes_existing, covers_at, parameters, secret_pointers,
   secrets_sealed, provider_parameters, reason, requested_at, decided_at, created_at, updated_at`;
 
-/** A row to lock, whether somebody decided about the entity before or not. */
+/** Inserts an inactive row if none exists, so that a row can always be locked. */
 export async function insertOnce(
   run: Run,
   row: {
@@ -139,7 +139,7 @@ export async function listActivations(
   return rows as ActivationRow[];
 }
 
-/** Writes a locked row as it is to be from now on. */
+/** Writes the new values of a locked row. */
 export async function writeActivation(
   run: Run,
   row: ActivationRow,
@@ -177,7 +177,7 @@ type OwnColumns<Head extends string> = {
   [Name in `${Head}_id` | `${Head}_status`]: string | null;
 } & { [Name in `${Head}_decided` | `${Head}_covers`]: Date | null };
 
-/** A service at a device: what is decided at each level, with the times that the levels were made. */
+/** A service at a device: the activation at each level, with the creation times of the levels. */
 export type StandingRow = OwnColumns<'o'> &
   OwnColumns<'m'> &
   OwnColumns<'s'> &
@@ -204,7 +204,9 @@ const own = (
 const below = (head: string, entity: string, of = '$1') => `LEFT JOIN service_activations ${head}
   ON ${head}.organization_id = ${of} AND ${head}.entity_id = ${entity} AND ${head}.service_id = o.service_id`;
 
-/** Services that nobody decided about for the organisation itself are active nowhere in it. */
+/**
+ * The statement omits services without an activation of the organisation itself: they are inactive.
+ */
 const standingText = `SELECT o.service_id, c.organization_id AS provider_id, c.release, c.name, c.domain,
     c.published->'methods' AS methods, c.published->'paymentTypes' AS payment_types,
     pd.merchant_id, pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
@@ -236,7 +238,7 @@ const standingAtText = `SELECT asked.organization_id, asked.logical_device_id, p
   ${below('s', 'pd.store_id', whose)}
   ${below('d', 'pd.logical_device_id', whose)}`;
 
-/** Services of one name at many devices. */
+/** The state of services with one name at many devices. */
 export type StandingAtRow = Omit<
   StandingRow,
   'service_id' | 'provider_id' | 'release' | 'name' | 'domain' | 'methods' | 'payment_types'

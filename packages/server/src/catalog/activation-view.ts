@@ -1,4 +1,4 @@
-// Turns rows of activations into what clients see, and what the audit keeps.
+// Converts rows of activations into API responses and audit entries.
 import { defined, type ServiceActivation } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { ActivationRow } from './activation-store.ts';
@@ -30,7 +30,9 @@ export function activationView(row: ActivationRow): ServiceActivation {
   };
 }
 
-/** Parameters may name accounts and keys of the provider's: the audit tells that they changed. */
+/**
+ * Parameters may contain accounts and keys of the provider, so the audit records only their names.
+ */
 export function auditedActivation(row: ActivationRow): object {
   const { parameters, providerParameters, secrets, ...view } = activationView(row);
   const names = Object.keys({ ...parameters, ...providerParameters });

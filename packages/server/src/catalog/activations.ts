@@ -1,4 +1,4 @@
-// Switches services on and off at a level, and takes the later answers of providers.
+// Activates and deactivates services at a level, and accepts later answers of providers.
 import {
   type ActivationAnswer,
   defined,
@@ -50,7 +50,7 @@ export type Activations = {
     page: PageRequest,
   ): Promise<FoundPage<ServiceActivation>>;
   get(scope: Scope, activationId: string): Promise<ServiceActivation>;
-  /** By the provider of the service, about an activation of any organisation. */
+  /** The provider of the service answers about an activation of any organisation. */
   answer(
     by: By,
     organizationId: string,
@@ -210,7 +210,7 @@ function createAnswers(
       const row = await findActivation(run, { organizationId }, activationId, 'FOR UPDATE');
       const service =
         row === undefined ? undefined : await findService(run, by.organizationId, row.service_id);
-      // Of an activation of somebody else's service a provider learns nothing at all.
+      // A provider gets the same error for another provider's service as for an unknown activation.
       if (row === undefined || service?.organization_id !== by.organizationId) {
         return refuseUnknown();
       }
@@ -218,7 +218,7 @@ function createAnswers(
         return refuseState('Another request was made since the one that is answered.');
       }
       const wanted = nextState('Requested', settlement.step);
-      // Told twice, it is so once.
+      // A repeated answer changes nothing.
       if (row.status === wanted) return row;
       const settled = await handshake.settle(trx, row, settlement, by.author);
       return settled ?? refuseState(`The activation is ${row.status}.`);

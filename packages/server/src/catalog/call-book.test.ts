@@ -1,4 +1,4 @@
-// Counted calls outlive a database that is away, and go when they are old.
+// Tests that counted calls survive a database outage, and that old counts are deleted.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { eventually } from '../../test/support/wait-for-condition.ts';
@@ -10,7 +10,7 @@ type Written = { call: string; answered: number; failed: number; fault?: string 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const clock = { now: () => Date.parse('2026-03-01T10:00:00.000Z') };
 
-/** A database that does what a test says, and remembers what was written. */
+/** A database that answers as the test defines, and records the written rows. */
 function scripted(answer: (text: string) => unknown[]) {
   const written: Written[][] = [];
   const query = async (text: string, values: readonly unknown[]) => {

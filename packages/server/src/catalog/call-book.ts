@@ -1,33 +1,35 @@
-// Counts the calls to the servers of providers, so that a provider sees how its own one answered.
+// Counts the calls to the servers of providers, so that a provider sees the health of its server.
 import { type Clock, createPoller, type Database, type Log } from '../platform/index.ts';
 import { type CallCount, deleteCalls, type Seen, writeCalls } from './call-store.ts';
 
-/** The steps that calls are counted in. */
+/** The length of the time steps in which calls are counted. */
 export const stepMs = 300_000;
-/** How long they are kept. */
+/** The retention time of the counts. */
 export const keptMs = 7 * 86_400_000;
 const writeEveryMs = 2_000;
 const sweepEveryMs = 3_600_000;
 const sweptMax = 10_000;
-/** Beyond that nobody counts until the next write: a count is worth no memory. */
+/**
+ * With this many counts waiting, the server drops new ones until the next write, to limit memory.
+ */
 const waitingMax = 5_000;
 const faultCharsMax = 100;
 
 export type NotedCall = {
   readonly serviceId: string;
-  /** What was asked: `create`, `activation`. */
+  /** The kind of call: `create`, `activation`. */
   readonly call: string;
-  /** A refusal is an answer. */
+  /** True for a refusal too. */
   readonly isAnswered: boolean;
   readonly ms: number;
-  /** The kind of the fault, in words of ours. */
+  /** The kind of the fault, as one of the platform's own terms. */
   readonly fault?: string | undefined;
 };
 
 export type CallBook = {
   note(call: NotedCall): void;
   start(): void;
-  /** Writes what it has counted. */
+  /** Stops the poller and writes the remaining counts. */
   stop(): Promise<void>;
 };
 
@@ -48,7 +50,7 @@ const emptyAt = (call: NotedCall, at: number): CallCount => ({
 const keyOf = ({ serviceId, call, at }: Pick<CallCount, 'serviceId' | 'call' | 'at'>): string =>
   `${serviceId} ${call} ${at}`;
 
-/** Of one step; the fault of the later one is the last. */
+/** Adds two counts of the same step; the fault of the later count is the last fault. */
 function added(count: CallCount, later: CallCount): CallCount {
   const { fault, faultAt } = later.faultAt === undefined ? count : later;
   return {
@@ -83,7 +85,7 @@ export function createCallBook({ database, clock, log }: Deps): CallBook {
   let waiting = new Map<string, CallCount>();
   let sweptAt = 0;
 
-  /** What could not be written is counted with what came meanwhile. */
+  /** Adds counts that the server could not write to the counts that arrived since then. */
   function keep(counts: readonly CallCount[]): void {
     for (const count of counts) {
       const key = keyOf(count);
@@ -105,7 +107,7 @@ export function createCallBook({ database, clock, log }: Deps): CallBook {
     }
   }
 
-  /** In bounded batches, one after another until nothing old is left; true where more may be. */
+  /** Deletes old counts in bounded batches; returns true while more may remain. */
   async function sweep(): Promise<boolean> {
     const now = clock.now();
     if (now - sweptAt < sweepEveryMs) return false;

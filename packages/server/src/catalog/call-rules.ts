@@ -1,9 +1,9 @@
-// What counted calls come to: how the server does, by the kind of call, by the hour.
+// Derives the status of a provider's server from counted calls, and sums them by call and by hour.
 import type { ServiceCalls } from '@switchyard/contract';
 import type { CallCount } from './call-store.ts';
 
 const hourMs = 3_600_000;
-/** The last steps in which anything was called say how the server does. */
+/** The status depends only on this number of latest steps that contain calls. */
 const judgedSteps = 3;
 const failedLeast = 5;
 
@@ -50,7 +50,7 @@ function byHour(counts: readonly CallCount[]): ServiceCalls['hours'] {
   }));
 }
 
-/** The counts come from the oldest on. */
+/** `counts` begins with the oldest count. */
 export function callsOf(
   serviceId: string,
   counts: readonly CallCount[],

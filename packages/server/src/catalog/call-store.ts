@@ -1,4 +1,4 @@
-// The rows of counted calls: many in one statement, added to what other processes have counted.
+// SQL for counted calls: one statement adds many counts to those that other processes wrote.
 import { type Database, isoTime } from '../platform/index.ts';
 
 export type Seen = { readonly fault: string | undefined; readonly faultAt: number | undefined };
@@ -14,7 +14,7 @@ export type CallCount = Seen & {
   readonly longestMs: number;
 };
 
-/** In the order of the key: of two processes one waits for the other, and never both. */
+/** Every process writes its rows in the order of the key, so that two processes cannot deadlock. */
 const inOrder = (one: CallCount, other: CallCount): number => {
   const key = ({ serviceId, at, call }: CallCount) => `${serviceId} ${isoTime(at)} ${call}`;
   return key(one) < key(other) ? -1 : 1;
@@ -44,7 +44,7 @@ export async function writeCalls(database: Database, counts: readonly CallCount[
   );
 }
 
-/** Answers how many there were. */
+/** Returns the number of deleted rows. */
 export async function deleteCalls(
   database: Database,
   before: number,
@@ -72,7 +72,7 @@ type CountRow = {
   fault_at: Date | null;
 };
 
-/** From the oldest on; of a day there are at most 288 steps, with a few kinds of calls each. */
+/** Oldest first; a day has at most 288 steps, with a few kinds of calls each. */
 export async function readCalls(
   database: Database,
   serviceId: string,

@@ -1,4 +1,4 @@
-// What it takes to call the provider of a service: its address and keys, from a memory of a few seconds.
+// Finds the address and the keys for calls to the provider of a service, with a short cache.
 import { LRUCache } from 'lru-cache';
 import {
   type Clock,
@@ -11,10 +11,10 @@ import type { Signers, SigningSecrets } from './signing-secrets.ts';
 import { runPrepared } from './sql.ts';
 
 const rememberedMax = 1_000;
-/** How long a change in another process may stay unseen; changes of this one are seen at once. */
+/** A change in another process becomes visible after at most this time; a local change at once. */
 const rememberedMs = 5_000;
 
-/** A service in the release that is in force; a retired one goes on for those who use it. */
+/** A service in the release in force; a retired service stays callable for its users. */
 export type CallableService = {
   readonly serviceId: string;
   /** The organisation that provides it. */
@@ -22,7 +22,7 @@ export type CallableService = {
   readonly release: number;
   readonly status: ServiceStatus;
   readonly spiUrl?: string;
-  /** What calls are signed with now: the key, and those before it as long as they sign too. */
+  /** The keys that sign calls now: the current key, and older keys until they expire. */
   signers(): Signers;
 };
 
@@ -57,7 +57,7 @@ export function createCallableServices(
     const [row] = (await run(callableText, [serviceId])) as CallableRow[];
     if (row === undefined) return undefined;
     const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
-    // Opened once, and not at each call; one of them may end while they are remembered.
+    // The server decrypts the keys once per cache entry; an older key may expire within that time.
     const opened = secrets.open(serviceId, row);
     const all = secrets.signers(opened);
     const endsAt = Math.min(...listActiveRetiredKeys(row, clock.now()).map(({ until }) => until));

@@ -1,4 +1,4 @@
-// What the catalogue is built with, and on whose behalf it acts.
+// The dependencies of the catalogue, and the scope and author of a caller.
 import { defined, type ErrorCode, refuse } from '@switchyard/contract';
 import type { AuditRecorder, Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
@@ -19,22 +19,25 @@ export type CatalogDeps = {
     'merchants' | 'stores' | 'logicalDevices' | 'findDevice'
   >;
   readonly calls: OutgoingCalls;
-  /** What values have to be beside their schema, by the domain of the service. */
+  /** Rules for values that a schema cannot express, by the domain of the service. */
   readonly valueRules?: ValueRules;
-  /** Where providers send their later answers. */
+  /** The base URL at which providers send their later answers. */
   readonly baseUrl: string;
-  /** After how long a provider that did not answer is asked again, try by try; then no more. */
+  /**
+   * The delay before each new call to a provider that did not answer; after the last the server
+   * stops.
+   */
   readonly retryDelaysMs?: readonly number[];
 };
 
-/** The organisation of a caller, and the one merchant and device that it is bound to. */
+/** The organisation of a caller, and the merchant and device that the caller is bound to. */
 export type Scope = {
   readonly organizationId: string;
   readonly merchantId?: string;
   readonly deviceId?: string;
 };
 
-/** A scope with the name that changes are written down under. */
+/** A scope with the author that the audit records for changes. */
 export type By = Scope & { readonly author: Author };
 
 export function scopeOf(caller: Caller): Scope {
@@ -46,7 +49,9 @@ export function scopeOf(caller: Caller): Scope {
   };
 }
 
-/** A device asks what it may use; what administrators and providers agreed on is not its to read. */
+/**
+ * A device may read its usable services, but not the agreements of administrators and providers.
+ */
 export function refuseDevices(scope: Scope): void {
   if (scope.deviceId === undefined) return;
   refuse('permission_denied', 'A device reads its own services alone.');
@@ -67,10 +72,10 @@ export function refuseField(
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Nothing else can be looked for in a column of identifiers. */
+/** PostgreSQL fails on a text that is no UUID when it searches a column of identifiers. */
 export const isUuid = (text: string): boolean => uuid.test(text);
 
-/** Read-only members may come back as they were read, and not otherwise. */
+/** A client may send read-only members back unchanged; the server refuses changed ones. */
 export function refuseChanges(
   input: Readonly<Record<string, unknown>>,
   standing: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-// The rules of EMV terminal parameters, as the configuration calls them; and the merchant's category.
+// Checks the values of EMV terminal parameters, and adds the merchant category code.
 import type { FieldError } from '@switchyard/contract';
 import { terminalParameterDomain, terminalParameterFaults } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
@@ -14,7 +14,7 @@ function currencyFaults({ currency }: Values): FieldError[] {
 }
 
 /**
- * Rules beyond the schema, by the domain of the service. Production takes no test keys.
+ * Rules beyond the schema, by the domain of the service. Production refuses test keys.
  *
  * @example const valueRules = emvValueRules({ allowsTestKeys: settings.environment !== 'production' });
  */
@@ -33,7 +33,7 @@ export function emvValueRules(options: { readonly allowsTestKeys: boolean }): {
   };
 }
 
-/** Terminals are told the category of their merchant where nobody set another one. */
+/** A terminal gets the category code of its merchant when no level sets another code. */
 export function withMerchantCategory(values: Values, mcc: string): Values {
   const { terminal } = values;
   if (!isValues(terminal) || terminal['merchantCategoryCode'] !== undefined) return values;

@@ -1,4 +1,4 @@
-// Reads what a provider answers: tolerantly, within limits, and never as an approval by mistake.
+// Reads a provider's answer within limits, and never takes an unclear answer as an approval.
 import { hideCardNumbers } from '@switchyard/emv';
 import { type CallResult, redactText } from '../platform/index.ts';
 import type { Values } from './activation-store.ts';
@@ -13,13 +13,13 @@ export type ProviderAnswer =
   | { readonly step: 'accept'; readonly parameters?: Values }
   | { readonly step: 'refuse'; readonly reason: string }
   | { readonly step: 'postpone' }
-  /** No answer: the provider is asked again. */
+  /** No valid answer: the server calls the provider again. */
   | { readonly step: 'repeat'; readonly fault: string };
 
-/** U+0000 and halves of surrogate pairs, which the database cannot hold, as JSON spells them. */
+/** U+0000 and lone surrogates as JSON escapes; PostgreSQL cannot store them in jsonb. */
 const unstorable = /\\u(?:0000|d[89a-f])/i;
 
-/** Nothing where they are no parameters, or too many. */
+/** Returns undefined for a value that is no object, is too long or cannot be stored. */
 export function readParameters(value: unknown): Values | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const text = JSON.stringify(value);

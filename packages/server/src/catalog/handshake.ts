@@ -1,4 +1,4 @@
-// Asks providers whether an activation is accepted: a durable job, signed, bounded, repeated.
+// Asks providers to accept an activation: a durable job with signed, bounded and repeated calls.
 import type { Kysely } from 'kysely';
 import { type Author, platformAuthor } from '../audit/index.ts';
 import { createWebhookHeaders, isoTime, type Job, type Reschedule } from '../platform/index.ts';
@@ -23,7 +23,7 @@ const requestKind = 'catalog-activation';
 const noticeKind = 'catalog-deactivation';
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** About a day in all; then the activation counts as refused. */
+/** About one day in total; after that, the activation counts as refused. */
 const defaultRetryDelaysMs = [
   5_000,
   30_000,
@@ -36,7 +36,9 @@ const defaultRetryDelaysMs = [
   8 * hourMs,
   8 * hourMs,
 ];
-/** Of the places of each kind: a provider that hangs must leave some to the others. */
+/**
+ * At most this many jobs call one service at a time, so that a slow provider does not block others.
+ */
 const callsPerServiceMax = 2;
 const busyPauseMs = 1_000;
 const unreached = 'The provider did not answer.';
@@ -48,11 +50,11 @@ export type Settlement = {
 };
 
 export type Handshake = {
-  /** Within the transaction that asks for it. */
+  /** Enqueues the request within the transaction of the activation. */
   request(trx: Kysely<unknown>, row: ActivationRow): Promise<void>;
-  /** The same for telling that it is over. */
+  /** Enqueues the notice of a deactivation within its transaction. */
   notify(trx: Kysely<unknown>, row: ActivationRow): Promise<void>;
-  /** Takes a locked row one step on; nothing where its state does not allow that. */
+  /** Applies a step to a locked row; returns undefined when the state does not allow the step. */
   settle(
     trx: Kysely<unknown>,
     row: ActivationRow,
@@ -69,7 +71,7 @@ const actions = {
   deactivate: 'activation.deactivated',
 } as const satisfies Record<Step, string>;
 
-/** Which service is being called how often at this moment. */
+/** Counts the calls in progress for each service. */
 function createPlaces() {
   const busy = new Map<string, number>();
   return {
@@ -87,19 +89,19 @@ function createPlaces() {
   };
 }
 
-/** As the provider's portal names what was asked. */
+/** The name of each call in the provider's portal. */
 const callOf = {
   'service.activation_requested': 'activation',
   'service.deactivated': 'deactivation',
 } as const;
 type MessageType = keyof typeof callOf;
 
-/** There is nothing to accept in a notice: any answer will do. */
+/** A notice needs no decision: any 2xx answer completes it, even with an unreadable body. */
 const isHeard = (type: MessageType, answer: ProviderAnswer): boolean =>
   type === 'service.deactivated' &&
   (answer.step !== 'repeat' || /^(?:status 2|answer_|parameters_)/.test(answer.fault));
 
-/** The same bytes at each try: nothing in it changes until the provider has answered. */
+/** Every attempt sends the same bytes, because nothing in the message changes before an answer. */
 function messageOf(row: ActivationRow, parameters: Values, type: string, baseUrl: string): string {
   const { organization_id: organizationId, activation_id: activationId } = row;
   const at = row.status === 'Inactive' ? (row.decided_at ?? row.requested_at) : row.requested_at;
@@ -123,7 +125,7 @@ function messageOf(row: ActivationRow, parameters: Values, type: string, baseUrl
   });
 }
 
-/** Nobody waits longer than anybody says: a day of tries ends as a refusal. */
+/** The activation counts as refused when the provider does not answer within a day. */
 function settlementOf(answer: ProviderAnswer): Settlement {
   return answer.step === 'repeat' ? { step: 'refuse', reason: unreached } : answer;
 }
@@ -132,7 +134,7 @@ type Parts = {
   readonly secrets: SigningSecrets;
   readonly box: SecretBox;
   onChange(organizationId: string): void;
-  /** Hears of each call to a provider. */
+  /** Receives each call to a provider. */
   onCall(call: NotedCall): void;
 };
 
@@ -150,7 +152,7 @@ export function createHandshake(
     const service = await findService(run, row.organization_id, row.service_id);
     const secret = await readSecret(run, row.service_id);
     const url = service?.published?.['spiUrl'];
-    // The provider took its address back: nobody is left who could refuse.
+    // The provider has removed its address, so no server can refuse: the activation is accepted.
     if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };
     const parameters = withSecrets(row.parameters, box.open(row, row.secrets_sealed));
     const body = messageOf(row, parameters, type, baseUrl);
@@ -198,7 +200,7 @@ export function createHandshake(
     return after;
   };
 
-  /** What the job was made for is still so; locked, where it is to be changed. */
+  /** Returns the activation if the job still applies to it; locks the row when `trx` is given. */
   async function current(job: Job, status: string, trx?: Kysely<unknown>) {
     const run = trx === undefined ? runOn(database) : runIn(trx);
     const lock = trx === undefined ? '' : 'FOR UPDATE';
@@ -239,7 +241,8 @@ export function createHandshake(
       const later = repeated(job, answer);
       if (later !== undefined) return later;
       await database.transaction(async (trx) => {
-        // It may have answered at the other door meanwhile, or the administrator gave up.
+        // The provider may have answered through the API since, or the administrator deactivated
+        // it.
         const locked = await current(job, 'Requested', trx);
         if (locked !== undefined) await settle(trx, locked, settlementOf(answer), platformAuthor);
       });

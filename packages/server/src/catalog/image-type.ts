@@ -1,4 +1,4 @@
-// The type of an image by its first bytes. The declared type is not trusted.
+// Detects the type of an image from its first bytes, because the declared type is not trusted.
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 

@@ -1,4 +1,4 @@
-// The door of the catalogue: services, packages, subscriptions, activations, configuration.
+// The interface of the catalogue: services, packages, subscriptions, activations, configuration.
 import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
 import { registerActivations } from './activation-routes.ts';
@@ -32,9 +32,9 @@ export type { ActiveService } from './standing.ts';
 
 export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'activeAt' | 'explain'> & {
   register(app: FastifyInstance): void;
-  /** A published service with its address and keys, for who calls its provider. */
+  /** Finds a published service with its address and keys, for code that calls its provider. */
   readonly callable: CallableServices['find'];
-  /** Counts calls to providers, for them to see. */
+  /** Counts the calls to providers and shows the counts to them. */
   readonly callBook: CallBook;
   readonly services: Services;
   readonly offers: Offers;
@@ -42,7 +42,7 @@ export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'activeAt' 
   readonly configuration: Configuration;
 };
 
-/** On behalf of the platform itself, as seeds act. */
+/** The platform itself as the author, for example for seed data. */
 export const byPlatform = (organizationId: string): By => ({
   organizationId,
   author: platformAuthor,

@@ -1,4 +1,4 @@
-// The addresses of packages and subscriptions.
+// HTTP routes for packages and subscriptions.
 import {
   pageOf,
   ServicePackage,

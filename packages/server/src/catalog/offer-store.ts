@@ -1,4 +1,4 @@
-// The rows of packages and subscriptions, each under its organisation.
+// SQL for packages and subscriptions, each of which belongs to one organisation.
 import type { Run } from './sql.ts';
 
 export type PackageRow = {
@@ -30,7 +30,7 @@ const packageColumns = `p.organization_id, p.package_id, p.name, p.description, 
    FROM service_package_items i
    WHERE i.organization_id = p.organization_id AND i.package_id = p.package_id) AS service_ids`;
 
-/** What is named again is made once: seeds name what they make. */
+/** Returns false if the package exists: a seed names its package, and creates it only once. */
 export async function insertPackage(
   run: Run,
   row: { organizationId: string; packageId: string; name: string; now: string },
@@ -73,7 +73,7 @@ export async function listPackages(
   return rows as PackageRow[];
 }
 
-/** The row is locked; its services are those that are named, and no other. */
+/** The row is locked. Afterwards the package holds exactly the given services. */
 export async function writePackage(
   run: Run,
   key: { organizationId: string; packageId: string },
@@ -110,7 +110,7 @@ export async function deletePackage(
   await run(`DELETE FROM service_packages ${where}`, key);
 }
 
-/** Those of the services that everybody may have. */
+/** Returns those of the services that are published. */
 export async function publishedOf(run: Run, serviceIds: readonly string[]): Promise<Set<string>> {
   const rows = await run(
     `SELECT service_id FROM catalogue_services
@@ -173,10 +173,7 @@ export async function deleteSubscription(
   );
 }
 
-/**
- * Activations of the organisation itself that would lose their subscription, were these services no
- * longer had through this package.
- */
+/** The activations of the organisation that depend on this package alone for these services. */
 export async function activationsThrough(
   run: Run,
   organizationId: string,
@@ -200,7 +197,7 @@ export async function activationsThrough(
   return rows as LiveActivation[];
 }
 
-/** Whether the organisation has the service, and keeps it until the transaction ends. */
+/** Checks that the organisation has the service, and locks the subscription for the transaction. */
 export async function holdSubscription(
   run: Run,
   organizationId: string,

@@ -1,4 +1,4 @@
-// Packages that an organisation puts together, and its subscriptions to them.
+// Manages the packages of an organisation, and its subscriptions to them.
 import {
   defined,
   refuse,
@@ -94,7 +94,7 @@ export function createOffers(
   return { ...createPackages(deps), ...createSubscriptions(deps) };
 }
 
-/** What is active stays subscribed: whoever wants to end it switches it off first. */
+/** An active service keeps its subscription; the client deactivates the service first. */
 async function demandUnused(
   run: Run,
   organizationId: string,
@@ -114,7 +114,7 @@ async function demandPublished(run: Run, serviceIds: readonly string[]): Promise
   refuseField(`/serviceIds/${missing}`, 'is no published service', 'service_not_found');
 }
 
-/** As the database spells identifiers. */
+/** Writes identifiers in lower case, as PostgreSQL returns them. */
 const spelled = (input: ServicePackageInput): ServicePackageInput => ({
   ...input,
   serviceIds: input.serviceIds.map((serviceId) => serviceId.toLowerCase()),
@@ -178,7 +178,7 @@ function createPackages({
       const { createdAt, updatedAt } = packageView(before);
       refuseChanges(input, { packageId, organizationId, createdAt, updatedAt });
       const had = new Set(before.service_ids);
-      // What was retired meanwhile stays in the packages that hold it.
+      // A service that was retired later stays in the packages that contain it.
       const added = input.serviceIds.filter((serviceId) => !had.has(serviceId));
       await demandPublished(run, added);
       const gone = before.service_ids.filter((serviceId) => !input.serviceIds.includes(serviceId));

@@ -1,4 +1,4 @@
-// What a schema of parameters may say: the part of JSON Schema that is cheap to check for any value.
+// Defines the allowed part of JSON Schema for parameters, which is cheap to check for any value.
 
 export const schemaLimitBytes = 32_768;
 const depthMax = 8;
@@ -8,9 +8,9 @@ const countMax = 10_000;
 const uniqueItemsMax = 100;
 const namedMax = 200;
 const patternLimitChars = 128;
-/** A pattern looks at short texts alone. */
+/** A pattern applies only to short texts. */
 export const patternedLengthMax = 512;
-/** Two of them take quadratic time at the worst; each more would add a power. */
+/** Two variable quantifiers take quadratic time at worst; each further one raises the exponent. */
 const variableQuantifiersMax = 2;
 
 export const formats = ['date', 'date-time', 'email', 'uuid', 'ipv4', 'ipv6', 'uri'] as const;
@@ -18,7 +18,7 @@ const types = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
 const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'];
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
-/** The lowest level that may override a parameter; it checks nothing by itself. */
+/** Names the lowest level that may override a parameter; the schema check itself ignores it. */
 export const annotations = ['x-lowest-level'] as const;
 
 export type SchemaFault = { readonly pointer: string; readonly detail: string };
@@ -26,12 +26,12 @@ export type SchemaFault = { readonly pointer: string; readonly detail: string };
 type Part = Readonly<Record<string, unknown>>;
 
 const memberName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-/** `constructor` and its like are found on every object, whether they are members or not. */
+/** Every object has `constructor` and similar members, so these names are not allowed. */
 const isMemberName = (name: string) => memberName.test(name) && !(name in {});
 
 /**
- * Anchored, without groups and alternatives: a row of characters and classes, each with a count. The
- * marks of a count are no characters of the row, so there is one way to read it.
+ * An anchored pattern without groups and alternatives: characters and classes, each with a count.
+ * The characters that mark a count are never literal, so a pattern has only one reading.
  */
 const row =
   /^\^(?:(?:\[\^?(?:[A-Za-z0-9 _.:@#/,+*=-]|\\[dws.\-[\]\\/])+\]|\\[dws.\-/+]|[A-Za-z0-9 _:@#/,=-])(?:\{\d{1,3}(?:,\d{0,3})?\}|[?*+])?)+\$$/;
@@ -54,7 +54,9 @@ const isAnything = () => true;
 const isPart = (value: unknown): value is Part =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** By keyword; what is not named here is not allowed: no references, no combinations of schemas. */
+/**
+ * Checks by keyword. Other keywords are not allowed, such as references and schema combinations.
+ */
 const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
   $schema: (value) => value === dialect,
   type: (value) => types.includes(String(value)) && typeof value === 'string',
@@ -90,7 +92,7 @@ const knows = (keyword: string) => Object.hasOwn(keywords, keyword);
 
 function ownFault(part: Part): SchemaFault | undefined {
   for (const [keyword, value] of Object.entries(part)) {
-    // The name of a keyword that nobody knows may be anything: it is not repeated.
+    // The error does not repeat an unknown keyword, because its text may be anything.
     if (!knows(keyword)) return { pointer: '', detail: 'holds a keyword that is not allowed' };
     if (keywords[keyword]?.(value) !== true) {
       return { pointer: `/${keyword}`, detail: 'has a value that is not allowed' };
@@ -108,7 +110,7 @@ function ownFault(part: Part): SchemaFault | undefined {
   return mapFault(part);
 }
 
-/** A map: members of one form each, under names that a pattern describes. */
+/** A map has members of one schema, under names that match a pattern. */
 function mapFault(part: Part): SchemaFault | undefined {
   const { additionalProperties, propertyNames, maxProperties } = part;
   if (!isPart(additionalProperties) && propertyNames === undefined) return undefined;
@@ -135,23 +137,25 @@ function partsBelow(part: Part): [string, Part][] {
   ].map((name): [string, unknown] => [`/${name}`, part[name]]);
   return [...properties, ...single].map(([pointer, below]) => [
     pointer,
-    // What is no object fails as one that names no type.
+    // A part that is no object becomes an empty one, which fails because it names no type.
     isPart(below) ? below : {},
   ]);
 }
 
-/** A name after `properties` is no keyword. */
+/** A name after `properties` is a member name, not a keyword. */
 const isInList = (pointer: string) =>
   pointer.replaceAll(/\/properties\/[^/]+/g, '').includes('/items');
 
-/** What is never shown again is a text of its own: of a list nobody could keep one item and not see it. */
+/**
+ * A secret must be a text outside lists: a client could not keep one list item that it never sees.
+ */
 function secretFault(part: Part, pointer: string): SchemaFault | undefined {
   if (part['writeOnly'] !== true) return undefined;
   if (part['type'] === 'string' && !isInList(pointer)) return undefined;
   return { pointer: `${pointer}/writeOnly`, detail: 'is for texts outside lists' };
 }
 
-/** The first thing about a schema that is not allowed, with a pointer into it. */
+/** Returns the first fault of a schema, with a pointer into the schema. */
 export function faultOfSchema(schema: Part): SchemaFault | undefined {
   if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
     return { pointer: '', detail: `is longer than ${schemaLimitBytes} bytes` };

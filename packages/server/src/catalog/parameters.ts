@@ -12,9 +12,12 @@ export const parametersLimitBytes = 16_384;
 export type ParameterSchema = Readonly<Record<string, unknown>>;
 
 export type Parameters = {
-  /** Refuses a schema that is not allowed, at the pointer of its member. */
+  /** Refuses a schema that is not allowed, with a pointer to the faulty part. */
   demandSchema(pointer: string, schema: ParameterSchema | undefined): void;
-  /** Refuses values that do not fit; without a schema there are none. `name` is the schema's own. */
+  /**
+   * Refuses values that do not fit; without a schema, no values are allowed. `name` is the cache
+   * key.
+   */
   demandValues(
     pointer: string,
     schema: ParameterSchema | undefined,
@@ -22,8 +25,9 @@ export type Parameters = {
     values: Readonly<Record<string, unknown>>,
   ): void;
   /**
-   * The first fault of values, at a pointer that begins at them. `name` is the schema's own; without
-   * one it is not kept. Never all faults at once: a pattern would look at texts of any length then.
+   * Returns the first fault, with a pointer that starts at the values. Without a `name`, the
+   * compiled schema is not cached. The check stops at the first fault, so that no pattern runs on a
+   * long text.
    */
   faultIn(
     schema: ParameterSchema,
@@ -45,8 +49,8 @@ function compile(schema: ParameterSchema): ValidateFunction {
 }
 
 /**
- * A name that a client made may hold anything, a card number too; then the pointer stops above it.
- * The names of card applications and their keys are no card numbers.
+ * A client may put anything into a member name, even a card number; the pointer stops above it.
+ * Names of card applications (AIDs) and of their keys are not card numbers.
  */
 const showableName =
   /^(?:(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}|A0000[0-9A-F]{5,28}(?:-[0-9A-F]{2})?)$/;
@@ -57,7 +61,7 @@ export function shownPointer(pointer: string): string {
   return (end < 0 ? names : names.slice(0, end)).map((name) => `/${name}`).join('');
 }
 
-/** At least one. */
+/** Refuses the request with at least one error. */
 export function refuseFields(errors: readonly FieldError[]): never {
   const shown = errors.map((error) => ({ ...error, pointer: shownPointer(error.pointer) }));
   const sentences = shown.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`);
@@ -68,7 +72,7 @@ function refuseField(error: FieldError): never {
   return refuseFields([error]);
 }
 
-/** Values and names that the client made are not repeated. */
+/** The error does not repeat values and names that the client sent. */
 function faultOf(pointer: string, found: ErrorObject | undefined): FieldError {
   const { keyword = '', instancePath = '', params = {} } = found ?? {};
   const missing = keyword === 'required' ? `/${String(params['missingProperty'])}` : '';
@@ -98,7 +102,7 @@ export function createParameters(): Parameters {
       try {
         compile(schema);
       } catch {
-        // A range that ends before it begins, a length of a number: only the compiler sees it.
+        // Only the compiler finds a range that ends before it begins, or a length on a number.
         refuseField({ pointer, code: 'field_invalid', detail: 'contradicts itself' });
       }
     },

@@ -1,4 +1,4 @@
-// Merchants, stores and devices with what was decided about a service at each of them.
+// SQL for merchants, stores and devices with the activation of one service at each of them.
 import type { Run } from './sql.ts';
 
 export type PlaceRow = {
@@ -14,7 +14,7 @@ export type PlaceRow = {
 type Kind = {
   readonly table: string;
   readonly id: string;
-  /** The column of what it stands right below. */
+  /** The column of the parent entity. */
   readonly under: string;
 };
 
@@ -31,13 +31,13 @@ type PlaceQuery = {
   readonly serviceId: string;
   readonly level: PlaceLevel;
   readonly underId: string;
-  /** The one entity that a caller is bound to. */
+  /** The one entity that the caller is bound to. */
   readonly onlyId?: string | undefined;
 };
 
 const decided = 'a.activation_id, a.status, a.decided_at, a.covers_at';
 
-/** In the order in which they were made. */
+/** The entities in the order of their creation. */
 export async function listPlaces(
   run: Run,
   { organizationId, serviceId, level, underId, onlyId }: PlaceQuery,
@@ -59,7 +59,7 @@ export async function listPlaces(
 
 export type DecidedRow = Omit<PlaceRow, 'id' | 'name' | 'made_at'> & { entity_id: string };
 
-/** What was decided about a service at a few entities. */
+/** Reads the activations of a service at the given entities. */
 export async function decidedAt(
   run: Run,
   organizationId: string,

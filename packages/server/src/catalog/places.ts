@@ -1,4 +1,4 @@
-// Finds the entity that a service is activated or configured at, within the scope of the caller.
+// Finds the entity of an activation or a configuration, within the scope of the caller.
 import { type ActivationLevel, refuse } from '@switchyard/contract';
 import type { Place } from './activation-store.ts';
 import { type CatalogDeps, demandOrganization, type Scope } from './deps.ts';

@@ -1,8 +1,8 @@
-// Seals the secret values of a row, so that only whom they are for ever sees them again.
+// Encrypts the secret values of a row, and binds the ciphertext to that row.
 import { decryptBytes, deriveKey, encryptBytes } from '../platform/index.ts';
 import type { Secrets } from './configuration/types.ts';
 
-/** The row that they belong to. */
+/** The row that the secrets belong to. */
 export type SecretPlace = {
   readonly organization_id: string;
   readonly entity_id: string;

@@ -1,4 +1,4 @@
-// The addresses of services: declared by providers, read by everybody.
+// HTTP routes for services: providers declare them, and every organisation reads them.
 import {
   DeclaredService,
   pageOf,
@@ -30,7 +30,7 @@ const readers = ['svc.read', 'sub.read', 'conf.read'] as const;
 const ofService = Type.Object({
   serviceId: Type.String({ maxLength: 64, description: 'The service.' }),
 });
-/** A release, which the list of releases goes on from. */
+/** A release number, which is the cursor of the list of releases. */
 const releaseForm = /^[1-9][0-9]{0,8}$/;
 
 export const byOf = (request: FastifyRequest & { readonly caller: Caller }): By => ({

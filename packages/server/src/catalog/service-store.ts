@@ -1,4 +1,4 @@
-// The rows of services and their releases: a reference table, which every tenant reads.
+// SQL for services and their releases, which every tenant reads.
 import type { OlderKeyJson, RetiredKeyColumns } from '../platform/index.ts';
 import type { Run } from './sql.ts';
 
@@ -21,7 +21,7 @@ export type ServiceRow = {
   version: number;
   created_at: Date;
   updated_at: Date;
-  /** Of the organisation that provides it. */
+  /** The name of the organisation that provides the service. */
   provider_name: string | null;
 };
 
@@ -55,7 +55,7 @@ export async function insertService(
   return made as ServiceRow | undefined;
 }
 
-/** As its provider, or anybody once it was published. */
+/** The provider sees every service of its own; other organisations see it once it is published. */
 export async function findService(
   run: Run,
   organizationId: string,
@@ -94,7 +94,7 @@ export async function listServices(
   return rows as ServiceRow[];
 }
 
-/** The row is locked; what is left out stays. */
+/** The row is locked; omitted members keep their values. */
 export async function changeService(
   run: Run,
   serviceId: string,
@@ -131,7 +131,7 @@ export async function insertRelease(run: Run, row: ServiceRow, now: string): Pro
   );
 }
 
-/** Newest first; `after` is the release that the page before ended with. */
+/** Newest first; `after` is the last release of the previous page. */
 export async function listReleases(
   run: Run,
   serviceId: string,

@@ -1,4 +1,4 @@
-// Turns rows of services into what their provider sees, and what everybody else does.
+// Converts rows of services into API responses for their provider and for other organisations.
 import type { Service, ServiceInput, ServiceRelease } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { Declaration, ReleaseRow, ServiceRow } from './service-store.ts';
@@ -17,7 +17,7 @@ const members = [
   'logo',
 ] as const;
 
-/** What is kept of an input: its own members, with the defaults of those that have one. */
+/** Selects the members of an input to store, and fills in empty lists. */
 export function declarationOf(input: ServiceInput): Declaration {
   const filled = { methods: [], paymentTypes: [], events: [], ...input };
   const kept = members.filter((member) => filled[member] !== undefined);
@@ -25,14 +25,14 @@ export function declarationOf(input: ServiceInput): Declaration {
   return declaration as Declaration;
 }
 
-/** The address of the provider's server is nobody's business but the provider's and ours. */
+/** Only the provider and the platform see the address of the provider's server. */
 function shownTo(isOwn: boolean, declaration: Declaration): ServiceInput {
   if (isOwn) return declaration as ServiceInput;
   const { spiUrl: _spiUrl, ...shown } = declaration as ServiceInput;
   return shown;
 }
 
-/** jsonb keeps no order of members, so both sides are in its order. */
+/** PostgreSQL orders the members of jsonb values, so the texts of both are comparable. */
 const isChanged = ({ draft, published }: ServiceRow) =>
   JSON.stringify(draft) !== JSON.stringify(published);
 
@@ -62,7 +62,9 @@ export function releaseView(serviceId: string, row: ReleaseRow, isOwn: boolean):
   };
 }
 
-/** Pictures and defaults would make the audit ten times as long; a release tells of both. */
+/**
+ * The audit omits logos and defaults, which make entries ten times as long; a release holds both.
+ */
 export function auditedService(row: ServiceRow): object {
   const { logo: _logo, defaults: _defaults, ...view } = serviceView(row, row.organization_id);
   return view;

@@ -1,4 +1,4 @@
-// What providers declare: drafts, publications, retirement, and the keys of their calls.
+// Manages the services of providers: drafts, publication, retirement, and the keys of their calls.
 import { refuse, type Service, type ServiceInput, type ServiceRelease } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import { isoTime, listOlderKeysAfterRotation } from '../platform/index.ts';
@@ -44,7 +44,7 @@ export type Services = {
   remove(by: By, serviceId: string, ifMatch?: string): Promise<void>;
   renewSecret(by: By, serviceId: string): Promise<HandedOut>;
   releases(scope: Scope, serviceId: string, page: PageRequest): Promise<FoundPage<ServiceRelease>>;
-  /** What is in force of a service that can be offered and activated. */
+  /** Returns a published service, which can be offered and activated; refuses others. */
   demandPublished(run: Run, scope: Scope, serviceId: string): Promise<ServiceRow>;
 };
 
@@ -52,9 +52,9 @@ type Parts = {
   readonly parameters: Parameters;
   readonly secrets: SigningSecrets;
   demandDefaults(input: ServiceInput): void;
-  /** What every organisation sees has changed. */
+  /** Runs after a change that every organisation sees. */
   onPublish(): void;
-  /** A service signs with another key from now on. */
+  /** Runs after a service got a new signing key. */
   onRenewal(): void;
 };
 
@@ -83,13 +83,15 @@ export function createServices(
     return declarationOf(input);
   }
 
-  /** The service of its provider, locked, in the version that the provider has seen. */
+  /**
+   * Locks a service of the caller's organisation, and checks the version that the caller has seen.
+   */
   async function owned(run: Run, by: By, serviceId: string, ifMatch?: string): Promise<ServiceRow> {
     demandOrganization(by, 'declares services');
     const row = isUuid(serviceId)
       ? await findService(run, by.organizationId, serviceId, 'FOR UPDATE')
       : undefined;
-    // Others may see it, and it still is not theirs.
+    // Other organisations may see the service, but only its provider may change it.
     if (row?.organization_id !== by.organizationId) return refuseUnknown();
     requireVersion(ifMatch, row.version);
     return row;
@@ -192,7 +194,7 @@ export function createServices(
       const action = 'service.published';
       const after = await changing(by, serviceId, ifMatch, action, async (run, row, now) => {
         if (row.status === 'Retired') refuse('service_state', 'A retired service stays retired.');
-        // Asked twice, there is one release.
+        // A repeated request creates no second release.
         if (serviceView(row, by.organizationId).unpublishedChanges !== true) return row;
         const change = { status: 'Published', publishes: true } as const;
         const published = await changeService(run, serviceId, change, now);

@@ -43,6 +43,6 @@ test('each key signs with a pair of its own, whose public half was handed out', 
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   const isGenuine = (signature: Buffer) => verify(null, Buffer.from('m.5.{}'), key, signature);
   assert.ok(isGenuine(signatureBy(secrets.signers(keys))));
-  // Whoever knows the secret alone has another pair.
+  // The secret alone does not give the key pair: it also depends on the master key.
   assert.ok(!isGenuine(signatureBy(other.signers(keys))));
 });

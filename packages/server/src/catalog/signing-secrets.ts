@@ -1,4 +1,4 @@
-// The keys that calls to providers are signed with: sealed in the database, shown once.
+// Creates and opens the keys that sign calls to providers: encrypted at rest, shown only once.
 import { createHmac, type KeyObject } from 'node:crypto';
 import {
   type Clock,
@@ -13,12 +13,12 @@ import {
 import type { SecretRow } from './service-store.ts';
 
 const keyBytes = 32;
-/** How long calls carry the signature of the old key too. */
+/** For this time, calls carry the signature of the old key too. */
 export const overlapMs = 86_400_000;
 
 const placeOf = (serviceId: string) => `catalogue service ${serviceId}`;
 
-/** What a provider is handed: the secret to check `v1` with, or the public key for `v1a`. */
+/** A provider receives the secret that checks `v1` and the public key that checks `v1a`. */
 export type HandedOut = { readonly signingSecret: string; readonly verificationKey: string };
 
 export type Signers = {
@@ -28,9 +28,9 @@ export type Signers = {
 
 export type SigningSecrets = {
   make(serviceId: string): HandedOut & { readonly sealed: Buffer };
-  /** The key, and those before it as long as they sign too. */
+  /** The current key, and older keys until they expire. */
   open(serviceId: string, row: SecretRow): Buffer[];
-  /** What signs with a key and, for providers that keep no secret, with the pair that goes with it. */
+  /** Returns the keys with their Ed25519 private keys, for providers that store no secret. */
   signers(keys: readonly Buffer[]): Signers;
 };
 
@@ -42,7 +42,9 @@ export function createSigningSecrets(deps: {
 }): SigningSecrets {
   const sealingKey = deriveKey(deps.masterKey, 'catalogue signing keys');
   const pairingKey = deriveKey(deps.masterKey, 'catalogue verification keys');
-  /** Of the secret and a key of ours: whoever holds the secret cannot sign with the pair. */
+  /**
+   * The pair also depends on a key of the server, so the holder of the secret cannot sign with it.
+   */
   const pairOf = (key: Buffer) =>
     createWebhookKeyPair(createHmac('sha256', pairingKey).update(key).digest());
   return {

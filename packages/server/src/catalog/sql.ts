@@ -1,4 +1,4 @@
-// One way to send statements, within a transaction or alone.
+// Runs SQL statements in the same way within a transaction and without one.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { createStatementRunner, type Database, type Row } from '../platform/index.ts';
 

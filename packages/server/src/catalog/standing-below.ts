@@ -1,4 +1,4 @@
-// How a service stands at the merchants of an organisation, the stores of a merchant, the devices of a store.
+// Lists the state of a service at merchants, stores or devices below an entity.
 import { defined, refuse, type ServicePlace, type ServiceStateList } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from './deps.ts';
@@ -18,7 +18,7 @@ export type PlacesBelow = {
   readonly found: FoundPage<ServicePlace>;
 };
 
-/** What is listed stands right below it. */
+/** The parent of the listed entities. */
 type Under = { readonly merchantId?: string; readonly storeId?: string };
 
 export type StandingBelow = (
@@ -52,7 +52,7 @@ function shown(
   return { level, entityId, ...defined({ name }), active, ...decided };
 }
 
-/** The levels above what is listed, each in the scope of the caller. */
+/** The levels above the listed entities, each within the scope of the caller. */
 async function chainOf(
   provisioning: CatalogDeps['provisioning'],
   scope: Scope,

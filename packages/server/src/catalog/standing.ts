@@ -1,4 +1,4 @@
-// Answers whether a service is active at a device, from a bounded memory of a few seconds.
+// Determines whether a service is active at a device, with a bounded cache of a few seconds.
 import { type DeviceServiceList, defined, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../platform/index.ts';
@@ -13,10 +13,10 @@ import { runPrepared } from './sql.ts';
 import { type LevelFacts, standingOf } from './state.ts';
 
 const rememberedMax = 10_000;
-/** How long a change in another process may stay unseen; changes of this one are seen at once. */
+/** A change in another process becomes visible after at most this time; a local change at once. */
 const rememberedMs = 5_000;
 
-/** A service that can be used at a device. */
+/** A service that a device can use. */
 export type ActiveService = {
   readonly serviceId: string;
   /** The organisation that provides it. */
@@ -35,14 +35,19 @@ export type Standing = {
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly ActiveService[]>;
-  /** Those of many devices at which a service of this name is active: one question for all, not remembered. */
+  /**
+   * Returns those devices at which a service with this name is active: one query, without the
+   * cache.
+   */
   activeAt(
     service: { readonly name: string; readonly domain: string },
     devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   ): Promise<ReadonlySet<string>>;
-  /** Every service with how it stands at each level; the device is in the caller's scope. */
+  /** Lists every service with its state at each level; the device must be in the caller's scope. */
   explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServiceList>;
-  /** After a change of one organisation; without one, of what every organisation may see. */
+  /**
+   * Clears the cache of one organisation after its change, or the whole cache without an argument.
+   */
   forget(organizationId?: string): void;
 };
 

@@ -5,7 +5,7 @@ import { type LevelFacts, nextState, standingOf } from './state.ts';
 const names = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
 type Own = NonNullable<LevelFacts['own']>;
 
-/** Levels that were made at the time of their place in the list, unless another is told. */
+/** Determines the active levels; by default, level n was created at time n. */
 function activeLevels(owns: (Partial<Own> | undefined)[], madeAt = [1, 2, 3, 4]): boolean[] {
   const levels = names.map((level, at): LevelFacts => {
     const own = owns[at];

@@ -1,9 +1,9 @@
-// How an activation moves from state to state, and when a service counts as active at a level.
+// Defines the state transitions of an activation, and when a service is active at a level.
 import type { ActivationLevel, ActivationState } from '@switchyard/contract';
 
 export type Step = 'request' | 'postpone' | 'accept' | 'refuse' | 'deactivate';
 
-/** Who may go where; what is missing here is refused. */
+/** The allowed transitions; the server refuses all others. */
 const steps: Readonly<Record<Step, Partial<Record<ActivationState, ActivationState>>>> = {
   request: { Refused: 'Requested', Inactive: 'Requested' },
   postpone: { Requested: 'Pending', Pending: 'Pending' },
@@ -22,26 +22,26 @@ export function nextState(state: ActivationState, step: Step): ActivationState |
   return steps[step][state];
 }
 
-/** What is known of one level, from the organisation down to the device. */
+/** The known facts about one level, from the organisation down to the device. */
 export type LevelFacts = {
   readonly level: ActivationLevel;
   readonly entityId: string;
-  /** When the entity was made, epoch milliseconds. */
+  /** The creation time of the entity, in epoch milliseconds. */
   readonly madeAt: number;
-  /** Its own activation, where somebody decided about this very entity. */
+  /** The activation of this entity itself, if one exists. */
   readonly own?: {
     readonly activationId: string;
     readonly status: ActivationState;
-    /** When its status was last decided. */
+    /** The time of the last decision on the status. */
     readonly decidedAt?: number;
-    /** When it last made active all that stood below. */
+    /** The last time at which this activation also activated all existing entities below. */
     readonly coversAt?: number;
   };
 };
 
 /**
- * A level is active by its own activation, or because it stood below one that took along what there
- * was; of the two the later one counts.
+ * A level is active by its own activation, or because one above it covers existing entities. The
+ * later of the two decisions counts.
  */
 function isLevelActive({ madeAt, own }: LevelFacts, coveredAt: number | undefined): boolean {
   const isCovered =
@@ -49,7 +49,7 @@ function isLevelActive({ madeAt, own }: LevelFacts, coveredAt: number | undefine
   return isCovered || own?.status === 'Active';
 }
 
-/** Level by level, from the top: a level that is off does not hide how those below stand. */
+/** Evaluates the levels from the top; an inactive level does not hide the state of those below. */
 export function standingOf(levels: readonly LevelFacts[]): (LevelFacts & { active: boolean })[] {
   let coveredAt: number | undefined;
   return levels.map((facts) => {

@@ -1,4 +1,4 @@
-// The rows of activations as the provider of a service reads them, whatever organisation they are of.
+// SQL for the provider of a service to read its activations in every organisation.
 import type { ActivationRow } from './activation-store.ts';
 import type { Run } from './sql.ts';
 
@@ -21,7 +21,7 @@ export type UseRow = Pick<
   | 'decided_at'
 > & { readonly organization_name: string | null };
 
-/** The newest first; the caller has seen to it that the service is its own. */
+/** Newest first; the caller has checked that its organisation provides the service. */
 export async function listUses(
   run: Run,
   serviceId: string,

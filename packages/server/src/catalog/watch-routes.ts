@@ -1,4 +1,4 @@
-// The addresses at which providers watch their services, and administrators how a service stands where.
+// HTTP routes for providers to watch their services, and for administrators to see service states.
 import {
   pageOf,
   ServiceCalls,

@@ -1,4 +1,4 @@
-// What a provider sees of its services: the activations that others asked for, and the calls to its server.
+// Shows a provider the activations of its services and the calls to its server.
 import { refuse, type ServiceCalls, type ServiceUse } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime } from '../platform/index.ts';
@@ -49,7 +49,7 @@ export function createWatch({
   readonly database: Database;
   readonly clock: Clock;
 }): Watch {
-  /** Published ones are there for everybody; watched by their provider alone. */
+  /** Every organisation sees published services; only the provider sees their uses and calls. */
   async function demandOwn(scope: Scope, serviceId: string): Promise<string> {
     demandOrganization(scope, 'watches its services');
     const row = isUuid(serviceId)

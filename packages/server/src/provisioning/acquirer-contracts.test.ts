@@ -26,7 +26,7 @@ test('a link whose place is named no more is renamed and disabled, and neither m
   const scene = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
   const body = { name: 'a', host: '127.0.0.1', port: 8583, institutionId: '1', tls: false };
   const { acquirerLinkId } = await scene.made('org', '/acquirer-links', body);
-  // As a version before has written it.
+  // Simulates a link that an older version has written.
   const sql = 'UPDATE acquirer_links SET port = 9000 WHERE acquirer_link_id = $1';
   await scene.database.query(sql, [acquirerLinkId]);
   const put = (changes: object) =>
@@ -249,7 +249,7 @@ describe('acquirer links and contracts', () => {
     const own = `${path}/${contractId}`;
     const put = (members: object) => call('org', 'PUT', own, { body: { ...body, ...members } });
     assertRefused(await put({}), 422, 'currency_unknown', '/currencies/1');
-    // As it was made while the lev was money.
+    // Simulates a contract from the time when the lev was an active currency.
     await database.query(
       `UPDATE acquirer_contracts SET currencies = '["EUR","BGN"]' WHERE contract_id = $1`,
       [contractId],

@@ -1,4 +1,4 @@
-// Acquirer contracts: what an acquirer agreed with a merchant.
+// Acquirer contracts: the agreements between an acquirer and a merchant.
 import type { AcquirerContract } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import { refuseField } from './errors.ts';
@@ -15,7 +15,7 @@ import { commonMembers, viewOf } from './view.ts';
 
 const linkRecords = createRecords(acquirerLinks);
 
-/** Locks the link, so that two contracts which ask for the same terminals wait for each other. */
+/** Locks the link, so that two contracts cannot take the same terminals at the same time. */
 async function requireLink(run: Run, scope: Scope, linkId: string): Promise<void> {
   const organization = { organizationId: scope.organizationId };
   const link = isUuid(linkId)
@@ -27,15 +27,14 @@ async function requireLink(run: Run, scope: Scope, linkId: string): Promise<void
 type IsCurrency = (currency: string) => boolean;
 
 /**
- * A currency that was withdrawn may stay where it stands: what terminals have sold offline in its last
- * days is still to come.
+ * A contract may keep a withdrawn currency, because terminals may still submit offline sales in it.
  */
 function currenciesFor(current: Row | undefined): IsCurrency {
   const standing = new Set((current?.['currencies'] ?? []) as string[]);
   return (currency) => isActiveCurrency(currency) || standing.has(currency);
 }
 
-/** Minor units of several currencies cannot be compared with one bound. */
+/** One bound cannot apply to the minor units of several currencies. */
 function refuseWrongRouting(routing: readonly RoutingRule[], isCurrency: IsCurrency): void {
   for (const [index, { currencies = [], amountFrom, amountTo }] of routing.entries()) {
     const pointer = `/routing/${index}`;
@@ -79,13 +78,13 @@ function refuseWrongMeaning(input: Input, isCurrency: IsCurrency): void {
   }
 }
 
-/** The merchant of the path; callers inside the house may name it in the input. */
+/** The merchant of the path; internal callers may name it in the input instead. */
 async function merchantOf(lookup: Lookup, scope: Scope, input: Input): Promise<unknown> {
   const wanted = scope.merchantId ?? input['merchantId'];
   return (await requireMerchant(lookup, scope, wanted))['merchant_id'];
 }
 
-/** Transactions refer to their contract: what they were sent with stays as it was. */
+/** Transactions refer to their contract, so the values that they were sent with cannot change. */
 function refuseMove(input: Input, current: Row): void {
   const range = input['terminalIdRange'] as TerminalIdRange;
   const fixed: readonly (readonly [string, unknown, unknown])[] = [
@@ -163,7 +162,8 @@ const kind: Kind<AcquirerContract> = {
     await requireLink(lookup.run, scope, linkId);
     const contractId = current === undefined ? undefined : String(current['contract_id']);
     const { organizationId } = scope;
-    // Answers are matched by terminal and trace number: a shared terminal could get another's.
+    // The server matches responses by terminal and trace number, so contracts cannot share a
+    // terminal.
     if (await sharesTerminals(lookup.run, { organizationId, linkId, contractId, ...range })) {
       refuseField('/terminalIdRange', 'shares terminals with another contract of the link');
     }

@@ -1,4 +1,4 @@
-// Acquirer links: where and how an acquirer is reached.
+// Acquirer links: the network address and the protocol settings of an acquirer.
 import type { AcquirerLink } from '@switchyard/contract';
 import { builtInHostNames } from '@switchyard/iso8583';
 import { type AddressGuard, type Database, isLoopbackHost } from '../platform/index.ts';
@@ -19,12 +19,12 @@ import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
-/** What a link must know of the table of its host. */
+/** The properties of a host's message dialect that a link depends on. */
 export type Dialect = {
   readonly name: string;
-  /** Bytes of a PIN block: 8, of format 4 16; 0 where the host takes no PIN. */
+  /** The length of a PIN block in bytes: 8, or 16 for format 4; 0 if the host accepts no PIN. */
   readonly pinBytes: number;
-  /** Messages carry a code of authentication. */
+  /** Messages carry a MAC. */
   readonly needsMac: boolean;
 };
 
@@ -38,7 +38,7 @@ export const builtInDialects: readonly Dialect[] = builtInHostNames.map((name) =
 
 const pinBytesOf = { ISO0: 8, ISO3: 8, ISO4: 16 } as const;
 
-/** Better told now than by every sale that cannot be written. */
+/** An early check: otherwise every sale over the link fails when the server writes its message. */
 function checkKeys(input: Input, { name, pinBytes, needsMac }: Dialect): void {
   const pin = input['zonePinKey'] as { format: keyof typeof pinBytesOf } | undefined;
   if (pin !== undefined && pinBytesOf[pin.format] !== pinBytes) {
@@ -49,7 +49,7 @@ function checkKeys(input: Input, { name, pinBytes, needsMac }: Dialect): void {
   }
 }
 
-/** Keys are kept as they were named: what they are is between the module and the acquirer. */
+/** Stores the key names as sent; only the security module and the acquirer know the keys. */
 function hostColumns(input: Input, dialects: readonly Dialect[]): Row {
   const name = String(input['dialect'] ?? defaultDialect);
   const dialect = dialects.find((each) => each.name === name);
@@ -77,8 +77,9 @@ const hostMembers = (row: Row) => ({
 });
 
 /**
- * A link that is in use may be renamed or taken out of use where it is, though its place is named no more. One that
- * was not enabled is looked at as if it were new: else it would be made so first, and enabled then.
+ * An existing link may be renamed or disabled at its address, although the proxy is no longer
+ * configured. A disabled link is checked like a new one: otherwise a client could create a disabled
+ * link to any address and enable it later.
  */
 const staysPut = (input: Input, current: Row | undefined): boolean =>
   current?.['tls'] === false &&
@@ -86,7 +87,7 @@ const staysPut = (input: Input, current: Row | undefined): boolean =>
   current['port'] === input['port'] &&
   (current['status'] === 'Enabled' || input['status'] === 'Disabled');
 
-/** Without TLS a link stays on this machine, and goes to nothing else that listens there. */
+/** A link without TLS may lead only to a loopback host, and only to a configured proxy. */
 function checkClear(input: Input, proxies: readonly string[] | undefined): void {
   const host = String(input['host']);
   if (!isLoopbackHost(host)) refuseField('/tls', 'may be false for a loopback host alone');
@@ -99,8 +100,8 @@ function checkClear(input: Input, proxies: readonly string[] | undefined): void 
 }
 
 /**
- * What was sent over a link is named by its institution at the host for as long as somebody captures, reverses or
- * refunds it (DE90): contracts that are gone count too.
+ * The host identifies earlier messages by the institution identifier (DE90) when the server
+ * captures, reverses or refunds them. Removed contracts therefore count too.
  */
 async function demandUnused(run: Run, link: Row): Promise<void> {
   const used = await run(
@@ -118,7 +119,7 @@ const leadsElsewhere = (input: Input, current: Row): boolean =>
   current['port'] !== input['port'] ||
   current['adapter'] !== (input['adapter'] ?? 'Iso8583Host');
 
-/** @param approvalOfNew - of a link that is new or leads elsewhere than before */
+/** @param approvalOfNew - the approval of a link that is new or leads to another host */
 const kindWith = (
   { dialects, signingKeys, proxies }: LinkFacts,
   approvalOfNew: Approval,
@@ -174,24 +175,26 @@ const kindWith = (
 });
 
 export type LinkFacts = {
-  /** The hosts' tables that this platform has. */
+  /** The host dialects of this platform. */
   readonly dialects: () => readonly Dialect[];
-  /** Where links without TLS may lead, `host:port`; left out, to all of loopback. */
+  /** The allowed `host:port` targets of links without TLS; if absent, every loopback port. */
   readonly proxies?: readonly string[] | undefined;
-  /** Left out, a link may lead to any host: for tests of other things. */
+  /** If absent, a link may lead to any host; for tests only. */
   readonly guard?: AddressGuard | undefined;
-  /** Whether new links of this organisation need no approval by the operator. */
+  /** True if new links of this organisation need no approval by the operator. */
   readonly isApprovedAtOnce: (organizationId: string) => Promise<boolean>;
-  /** Left out, no link shows the keys that the platform signs with. */
+  /** If absent, no link shows the signing keys of the platform. */
   readonly signingKeys?: LinkSigningKeys | undefined;
-  /** Left out where no process opens links, or holds their keys: what is wrong is told by their state. */
+  /**
+   * Absent if no process opens links or holds their keys; the state of the link then shows faults.
+   */
   readonly inspect?: LinkInspection | undefined;
 };
 
 export function createAcquirerLinks(deps: Deps, facts: LinkFacts): Resource<AcquirerLink> {
   const approved = createResource(deps, kindWith(facts, 'Approved'));
   const pending = createResource(deps, kindWith(facts, 'PendingApproval'));
-  // Without an author the platform itself makes the link, as in the demo.
+  // Without an author the platform itself creates the link, as in the demo.
   const chooseResource = async ({ author, organizationId }: Scope) =>
     author === undefined || (await facts.isApprovedAtOnce(organizationId)) ? approved : pending;
 
@@ -223,7 +226,7 @@ type OpenedBy<Adapter extends string, Settings> = {
   linkId: string;
   name: string;
   adapter: Adapter;
-  /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
+  /** Disabled or removed: the link accepts no sale, and stays open only to finish earlier ones. */
   isDraining: boolean;
   settings: {
     host: string;
@@ -253,7 +256,7 @@ type HostLinkToOpen = OpenedBy<
   }
 >;
 
-/** What the acquiring room opens a connection with. */
+/** The settings with which the acquiring module opens a connection. */
 export type LinkToOpen = HostLinkToOpen | HttpLinkToOpen;
 
 const formats = { ISO0: 0, ISO3: 3, ISO4: 4 } as const;
@@ -306,14 +309,14 @@ function toOpen(row: Row): LinkToOpen {
   return { ...link, adapter: 'iso8583-host', settings };
 }
 
-/** Reads the links of all organisations, which no caller from outside can. */
+/** Reads the links of all organisations, which no API caller can do. */
 export function createLinkDirectory(
   database: Database,
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
   return async (also = []) => (await listLinksToOpen(runOn(database), also)).map(toOpen);
 }
 
-/** Reads who is behind a link, of removed links too. */
+/** Reads the institution identifier of a link, even of a removed one. */
 export function createInstitutionFinder(
   database: Database,
 ): (organizationId: string, linkId: string) => Promise<string | undefined> {

@@ -1,16 +1,18 @@
-// Finds what still depends on a thing, so that nothing is deleted from under something else.
+// Finds the entities that depend on another one, so that a deletion leaves no broken reference.
 import type { Dependants } from './errors.ts';
 import type { Run, Table } from './store.ts';
 
-/** How many dependants of a kind an answer names. */
+/** The number of dependants of one kind that an error names. */
 export const namedMax = 20;
 
 export type DependantKind = {
   readonly type: string;
   readonly table: Table;
-  /** The column that points at the thing. */
+  /** The column that refers to the entity. */
   readonly column: string;
-  /** Of whatever organisation: for those that are right below the thing. */
+  /**
+   * True if the dependants may belong to any organisation, such as those directly below this one.
+   */
   readonly crossesTenants?: boolean;
 };
 

@@ -1,7 +1,7 @@
-// The refusals of provisioning.
+// The errors of provisioning, with their codes and pointers.
 import { type ErrorCode, type FieldError, refuse } from '@switchyard/contract';
 
-/** What still depends on a thing: all of one kind, the first of them by name. */
+/** The dependants of one kind: their total, and the first of them by name. */
 export type Dependants = {
   readonly type: string;
   readonly total: number;
@@ -23,7 +23,7 @@ export function refuseUnknown(code: NotFoundCode): never {
   return refuse(code, `No ${noun[code]} in your scope has this identifier.`);
 }
 
-/** A member that the schema let through and the meaning does not. */
+/** Refuses a member that fits the schema but is semantically wrong. */
 export function refuseField(
   pointer: string,
   detail: string,
@@ -33,7 +33,7 @@ export function refuseField(
   return refuse(code, `${pointer.slice(1)} ${detail}.`, { errors: [error] });
 }
 
-/** Several at once, each with its place. */
+/** Refuses several members at once, each with its pointer. */
 export function refuseFields(faults: readonly { pointer: string; detail: string }[]): never {
   const errors = faults.map((fault): FieldError => ({ ...fault, code: 'field_invalid' }));
   const told = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');

@@ -1,4 +1,4 @@
-// Which device a terminal goes by: every way to name it, and the ones that must not be found.
+// Tests every name with which a device is found, and the devices that must not be found.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -114,7 +114,7 @@ describe('a device is found', () => {
       assert.equal(await find(made.serialNumber), undefined, level);
       await set('Enabled');
     }
-    // Another process remembers for a moment, and asks again after it.
+    // Another process caches the device for a few seconds, and then reads it again.
     assert.ok(await elsewhere.find(organizationId, undefined, made.serialNumber));
     await levels.place('Disabled');
     now += 4999;

@@ -1,11 +1,11 @@
-// Finds the device that a terminal goes by: its place in a store, and the hardware in that place.
+// Finds a logical device by identifier or serial number, with the hardware that is linked to it.
 import { defined } from '@switchyard/contract';
 import { type Clock, createStatementRunner, type Database } from '../platform/index.ts';
 import { createMemory } from './memory.ts';
 import { isUuid } from './rules.ts';
 import type { Row } from './store.ts';
 
-/** The members of the hardware are there together, and missing where the place is empty. */
+/** The members of the hardware are all present, or all absent if no hardware is linked. */
 export type FoundDevice = {
   readonly logicalDeviceId: string;
   readonly storeId: string;
@@ -18,7 +18,7 @@ export type FoundDevice = {
 };
 
 export type DeviceFinder = {
-  /** Undefined too where the device, its store, merchant or an organisation above is disabled. */
+  /** Also undefined if the device, its store, its merchant or an organisation above is disabled. */
   find(
     organizationId: string,
     merchantId: string | undefined,
@@ -34,12 +34,12 @@ export type Name = {
   readonly prefix?: string;
 };
 
-/** `MAKE_MODEL-serial`, the serial alone (it holds no hyphen), or an identifier. */
+/** `MAKE_MODEL-serial`, a serial number without a hyphen, or an identifier. */
 const namePattern = /^(?:(?<prefix>[A-Z0-9_]{1,64})-)?(?<serial>[A-Za-z0-9._]{1,32})$/;
 
 /**
- * $1 organisation, then either $2 an identifier of the place or of the hardware, or $3 a serial
- * number with $4 the make and model in front of it, where it was sent.
+ * $1: the organisation. $2: the identifier of a logical or physical device. $3: a serial number.
+ * $4: the make and model before the serial number, if the client sent them.
  */
 const findPlace = `WITH named AS (
     SELECT physical_device_id, logical_device_id FROM physical_devices
@@ -69,7 +69,7 @@ const findPlace = `WITH named AS (
     AND NOT EXISTS (SELECT 1 FROM organizations a
       WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')`;
 
-/** Undefined where no device can go by such a name. */
+/** Returns undefined if no device can have such a name. */
 export function readName(text: string): Name | undefined {
   if (isUuid(text)) return { id: text };
   const { prefix, serial } = namePattern.exec(text)?.groups ?? {};
@@ -103,7 +103,7 @@ export function createDeviceFinder({
   clock: Clock;
 }): DeviceFinder {
   const places = createMemory<FoundDevice | undefined>(clock);
-  // So many joins take longer to plan than to make.
+  // Planning this many joins takes longer than running them, so the statement is prepared.
   const run = createStatementRunner(database, 'provisioning');
 
   async function load(organizationId: string, name: Name): Promise<FoundDevice | undefined> {

@@ -1,4 +1,4 @@
-// Finds terminals by the names that they go by, whether they may be used or not: for who has to say why not.
+// Finds terminals by name, enabled or not, for code that explains why a terminal is unusable.
 import { type Clock, createStatementRunner, type Database } from '../platform/index.ts';
 import { readName } from './find-device.ts';
 import { createMemory } from './memory.ts';
@@ -12,24 +12,26 @@ export type Terminal = {
   readonly tsn: string;
   readonly serialNumber: string;
   readonly family: string;
-  /** Missing together, while the terminal has no place in a store. */
+  /** All three are absent while the terminal is not linked to a logical device. */
   readonly logicalDeviceId?: string;
   readonly storeId?: string;
   readonly merchantId?: string;
-  /** It, its place, its store, its merchant and every organisation above are enabled. */
+  /**
+   * True if the terminal, its logical device, store, merchant and all organisations are enabled.
+   */
   readonly isEnabled: boolean;
-  /** The organisation has proved that it has the terminal. */
+  /** True if the organisation has proved that it has the terminal. */
   readonly isClaimed: boolean;
 };
 
 export type Terminals = {
-  /** By a terminal serial number, or by the identifier of the hardware; undefined where there is none. */
+  /** Finds a terminal by its TSN or by the identifier of the hardware. */
   find(organizationId: string, nameOrId: string): Promise<Terminal | undefined>;
-  /** Of many at once, by the identifiers of the hardware, as they stand now; in no order. */
+  /** Finds many terminals by hardware identifiers, without the cache and in no particular order. */
   ofHardware(
     hardware: readonly { readonly organizationId: string; readonly physicalDeviceId: string }[],
   ): Promise<readonly Terminal[]>;
-  /** Those that have a place in a store, by their identifiers. */
+  /** Lists the terminals in a store, by identifier. */
   inStore(
     organizationId: string,
     storeId: string,
@@ -112,7 +114,7 @@ export function createTerminals({ database, clock }: { database: Database; clock
         const [row] = await run(findText, values);
         return row === undefined ? undefined : terminalOf(row);
       };
-      // A device registers by its name, and is looked for by its identifier when it connects.
+      // A device registers with its name, and connects with its identifier.
       const alsoAs = (terminal?: Terminal) => terminal && keyOf(terminal.physicalDeviceId);
       return found.get(organizationId, keyOf(nameOrId), load, alsoAs);
     },

@@ -1,17 +1,17 @@
-// What an acquirer link has that speaks HTTP: its path, the acquirer's keys, and those of the platform.
+// The HTTP members of an acquirer link: the path, the acquirer's keys and the platform's keys.
 import type { PublicSigningKey } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
 import type { Input } from './resource-kind.ts';
 import type { Row } from './store.ts';
 
-/** The platform's public keys of a link: the one in use, and the one after it. */
+/** The public keys of the platform for a link: the current one and the next one. */
 export type LinkSigningKeys = (link: {
   organizationId: string;
   linkId: string;
   keyVersion: number;
 }) => { current: PublicSigningKey; next: PublicSigningKey };
 
-/** As it was given: what is left out stays so, and a file that is applied again changes nothing. */
+/** Stored as the client sent it, so that sending the same file again changes nothing. */
 type HttpJson = { path?: string; acquirerKeys: string[]; keyVersion?: number };
 
 const firstKey = 1;
@@ -20,7 +20,7 @@ const hostMembers = ['dialect', 'connections', 'tpdu', 'macKey', 'zoneMasterKey'
 
 export const isHttp = (of: Input | Row): boolean => of['adapter'] === 'HttpJson';
 
-/** The column of what an HttpJson link has beside others; null for every other link. */
+/** The column with the HTTP members of an HttpJson link; null for every other link. */
 export function httpColumn(input: Input): HttpJson | null {
   const given = input['httpJson'] as HttpJson | undefined;
   if (!isHttp(input)) {
@@ -33,7 +33,7 @@ export function httpColumn(input: Input): HttpJson | null {
   return given;
 }
 
-/** What clients see of it, beside what every link has. */
+/** The HTTP members of the API response. */
 export function httpMembers(row: Row, signingKeys: LinkSigningKeys | undefined) {
   const httpJson = row['http_json'] as HttpJson;
   const link = {
@@ -48,7 +48,7 @@ export function httpMembers(row: Row, signingKeys: LinkSigningKeys | undefined) 
   };
 }
 
-/** What the adapter is set up with, beside where the acquirer is. */
+/** The HTTP settings of the adapter, without the address of the acquirer. */
 export function httpSettings(row: Row): HttpJson & { keyVersion: number } {
   const httpJson = row['http_json'] as HttpJson;
   return { ...httpJson, keyVersion: httpJson.keyVersion ?? firstKey };

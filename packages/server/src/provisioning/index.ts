@@ -1,4 +1,4 @@
-// The door of provisioning: organisations, merchants, stores, devices, and the way to the acquirer.
+// The interface of provisioning: organisations, merchants, stores, devices and acquirer contracts.
 import type {
   AcquirerContract as AcquirerContractView,
   AcquirerLink,
@@ -72,61 +72,63 @@ export type ProvisioningDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: AuditRecorder;
-  /** Left out, the answers to imports are kept for ever: for tests of other things. */
+  /** If absent, the results of imports are never deleted; for tests only. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
-  /** Left out, no point of sale can be made: for tests of other things. */
+  /** If absent, no point of sale can be created; for tests only. */
   readonly tills?: () => TillApplications;
-  /** The hosts' tables; left out, those that are built in. */
+  /** The dialects of the hosts; if absent, the built-in dialects. */
   readonly dialects?: () => readonly Dialect[];
-  /** Where acquirer links without TLS may lead, `host:port`; left out, to all of loopback. */
+  /** The allowed `host:port` targets of links without TLS; if absent, every loopback port. */
   readonly acquirerProxies?: readonly string[] | undefined;
-  /** In the demo acquirer links need no approval by the operator. */
+  /** In the demo, acquirer links need no approval by the operator. */
   readonly approvesLinksAtOnce?: boolean;
-  /** Left out, an acquirer link may lead to any host: for tests of other things. */
+  /** If absent, an acquirer link may lead to any host; for tests only. */
   readonly linkGuard?: AddressGuard;
-  /** Left out, no acquirer link shows the keys that the platform signs with. */
+  /** If absent, no acquirer link shows the signing keys of the platform. */
   readonly signingKeys?: LinkSigningKeys;
-  /** Left out, keys and certificates of links are not looked at when they are named. */
+  /** If absent, the server does not check the keys and certificates that a link names. */
   readonly inspectLink?: LinkInspection;
-  /** Left out, no organisation has a user domain: for tests of other things. */
+  /** If absent, no organisation has a user domain; for tests only. */
   readonly userDomains?: UserDomains;
-  /** Left out, no organisation is that of the platform: conflicts about terminals stay open. */
+  /** If absent, no organisation is the operator, and conflicts about terminals stay open. */
   readonly isOperator?: (organizationId: string) => Promise<boolean>;
 };
 
 export type Provisioning = {
   register(app: FastifyInstance): void;
   /**
-   * Who takes a sale, and through which contract. `within` is what the token is bound to: beyond
-   * it everything is unknown. A refusal is thrown; a hit in memory costs under a microsecond.
+   * Finds the merchant, store, device and contracts of a sale. Entities outside `within` (the
+   * binding of the token) are treated as unknown. It throws a Refusal; a cache hit takes less than
+   * a microsecond.
    */
   resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
-  /** The same for what needs no acquirer of cards: `contracts` may be empty. */
+  /** The same for transactions without a card acquirer: `contracts` may be empty. */
   placeOf(organizationId: string, names: Names, within?: Within): Promise<ResolvedPlace>;
-  /** A contract that something was begun with, whether it is disabled or deleted since. */
+  /** Finds the contract of an earlier transaction, even if it was disabled or deleted since. */
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
-  /** The acquirer behind a link that something was begun over, whether it is disabled or deleted since. */
+  /** Finds the acquirer of a link of an earlier transaction, even if the link was removed since. */
   institutionOf(organizationId: string, linkId: string): Promise<string | undefined>;
   /**
-   * Every enabled link of every organisation, for the process that keeps them open, and those of
-   * `also`, disabled and removed ones too.
+   * Lists the approved and enabled links of all organisations, for the process that keeps them
+   * open. It also lists the links in `also`, even if they are disabled or removed.
    */
   linksToOpen(also?: readonly string[]): Promise<LinkToOpen[]>;
   /**
-   * The enabled device of an identifier, of the place or the hardware, or of a terminal serial
-   * number (`MAKE_MODEL-serial` or the serial alone); with a merchant, one of that merchant's.
+   * Finds an enabled device by its identifier, by the identifier of its hardware, or by serial
+   * number (`MAKE_MODEL-serial` or the serial alone); with a merchant, only a device of that
+   * merchant.
    */
   findDevice(
     organizationId: string,
     merchantId: string | undefined,
     nameOrId: string,
   ): Promise<FoundDevice | undefined>;
-  /** Terminals by their names, enabled or not. */
+  /** Finds terminals by name, enabled or not. */
   readonly terminals: Terminals;
   readonly terminalClaims: TerminalClaims;
-  /** Remembered for a moment; undefined where there is none, or it was removed. */
+  /** Cached for a few seconds; undefined if there is no such organisation, or it was removed. */
   findOrganization(organizationId: string): Promise<StandingOrganization | undefined>;
-  /** The organisations above one, from the top down; none where there is no such organisation. */
+  /** The organisations above one, from the top down; empty if the organisation does not exist. */
   ancestorsOf(organizationId: string): Promise<readonly string[]>;
   readonly organizations: Resource<Organization>;
   readonly merchants: Resource<Merchant>;
@@ -134,7 +136,7 @@ export type Provisioning = {
   readonly logicalDevices: LogicalDevices;
   readonly physicalDevices: Resource<PhysicalDevice>;
   readonly pointsOfSale: PointsOfSale;
-  /** Everything that is provisioned, of whatever type. */
+  /** Searches the provisioned entities of every type. */
   readonly search: SearchProvisioned;
   readonly acquirerLinks: Resource<AcquirerLink>;
   readonly acquirerContracts: Resource<AcquirerContractView>;
@@ -154,7 +156,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     for (const { forget } of [resolver, devices, terminals]) forget(organizationId);
   };
   const tree = createTree({ database, clock, userDomains });
-  /** An organisation that was moved or disabled is another one for all that is below it. */
+  /** The move or the disabling of an organisation also affects everything below it. */
   const onOrganizationWrite = () => {
     for (const { clear } of [tree, resolver, devices, terminals]) clear();
   };

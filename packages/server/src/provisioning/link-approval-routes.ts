@@ -1,4 +1,4 @@
-// Routes with which the operator of the platform approves acquirer links of tenants.
+// HTTP routes for the operator of the platform to approve acquirer links of tenants.
 import { AcquirerLinkApproval, AcquirerLinkApprovalInput, pageOf } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';

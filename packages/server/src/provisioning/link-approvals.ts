@@ -1,4 +1,4 @@
-// Approvals of acquirer links: the operator of the platform decides to which hosts links of tenants connect.
+// Approvals of acquirer links: the operator decides to which hosts the links of tenants connect.
 import { type AcquirerLinkApproval, refuse } from '@switchyard/contract';
 import { actorOf, platformAuthor } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
@@ -59,7 +59,9 @@ export function createLinkApprovals(
       return { items, next: rows.length > limit ? items.at(-1)?.acquirerLinkId : undefined };
     },
 
-    /** Approves the host and port that the operator has read, so that a change at the same time is not approved. */
+    /**
+     * Approves exactly the host and port that the operator has read, and not a concurrent change.
+     */
     async approve(
       { caller, id }: { readonly caller: Caller; readonly id: string },
       acquirerLinkId: string,
@@ -88,7 +90,7 @@ export function createLinkApprovals(
         };
         const { organizationId: operatorId } = caller;
         await audit.record(trx, { ...actorOf(caller, id), ...entry, organizationId: operatorId });
-        // The audit of the tenant does not name the person of the operator.
+        // The audit of the tenant does not name the user of the operator.
         if (operatorId !== organizationId) {
           await audit.record(trx, { ...platformAuthor, ...entry, organizationId });
         }

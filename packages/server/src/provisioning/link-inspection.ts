@@ -1,10 +1,10 @@
-// Tells at once what of an acquirer link cannot be used: keys and certificates, where a process knows them.
+// Checks the keys and certificates that an acquirer link names before the server stores it.
 import type { AcquirerLink } from '@switchyard/contract';
 import { refuseFields } from './errors.ts';
 import type { Resource } from './resource.ts';
 import type { Input } from './resource-kind.ts';
 
-/** What of a link names things that lie elsewhere. */
+/** The members of a link that name keys and certificates stored elsewhere. */
 export type LinkNames = {
   readonly dialect?: string | undefined;
   readonly zonePinKey?: { keyRef: string; format: 'ISO0' | 'ISO3' | 'ISO4' };
@@ -13,13 +13,13 @@ export type LinkNames = {
   readonly clientCertificate?: string;
 };
 
-/** The faults that are certain; what cannot be known now, such as of a module that is away, is none. */
+/** Returns only certain faults; an unreachable security module is no fault of the link. */
 export type LinkInspection = (
   organizationId: string,
   names: LinkNames,
 ) => Promise<readonly { pointer: string; detail: string }[]>;
 
-/** The same members in another order are the same. */
+/** The order of the members does not matter. */
 const textOf = (value: unknown): string =>
   JSON.stringify(
     typeof value === 'object' && value !== null ? Object.entries(value).sort() : value,
@@ -28,13 +28,14 @@ const textOf = (value: unknown): string =>
 const members = ['zonePinKey', 'macKey', 'zoneMasterKey', 'clientCertificate'] as const;
 
 /**
- * What a change names anew: a link whose key is gone since can still be renamed or moved, and its
- * state tells of the key. A link that is not enabled may wait for its keys.
+ * Checks only names that a change adds. A link whose key was deleted since can still be renamed or
+ * moved, and its state reports the missing key. A disabled link may name keys that do not exist
+ * yet.
  */
 function namedAnew(input: Input, before: AcquirerLink | undefined): LinkNames | undefined {
   if (input['status'] === 'Disabled') return undefined;
   const standing: Input = before?.status === 'Enabled' ? before : {};
-  // Left out it is the standard one, which makes no codes of authentication.
+  // Without a dialect the default one applies, which uses no MAC.
   const speaksAnew = input['dialect'] !== undefined && input['dialect'] !== standing['dialect'];
   const anew = members.filter((name) => {
     if (input[name] === undefined) return false;
@@ -48,7 +49,9 @@ function namedAnew(input: Input, before: AcquirerLink | undefined): LinkNames | 
   return named as LinkNames;
 }
 
-/** Refuses what cannot be used before anything is written; `createOnce` is for the platform's own. */
+/**
+ * Refuses unusable names before a write; `createOnce` is only for the platform, and is not checked.
+ */
 export function withInspection(
   links: Resource<AcquirerLink>,
   inspect: LinkInspection,

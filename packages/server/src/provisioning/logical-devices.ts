@@ -1,4 +1,4 @@
-// Logical devices: places for terminals in a store, and the hardware that fills them.
+// Logical devices: positions in a store, and the physical devices that are linked to them.
 import type { LogicalDevice } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { refuseField, refuseUnknown } from './errors.ts';
@@ -44,9 +44,9 @@ export const logicalDeviceKind: Kind<LogicalDevice> = {
   }),
 };
 
-/** The hardware must be in sight, free or here already, and in stock or with this merchant. */
+/** The hardware must be in scope, not linked elsewhere, and in stock or with this merchant. */
 async function requireFree(run: Run, scope: Scope, place: Row, ids: readonly string[]) {
-  // Sorted, so that two callers who link the same pair take the locks in one order.
+  // Sorted, so that two callers that link the same pair take the locks in the same order.
   for (const id of [...ids].sort()) {
     const pointer = `/physicalDeviceIds/${ids.indexOf(id)}`;
     const device = await physicalRecords.find(run, scope, id, 'take');

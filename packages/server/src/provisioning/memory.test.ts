@@ -1,4 +1,4 @@
-// What the hot questions answered a moment ago, under each name that asks for it.
+// Tests the cache of frequent queries, with several keys for one result.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemClock } from '../platform/index.ts';

@@ -1,9 +1,9 @@
-// Remembers what the hot questions answered a moment ago, until this process changes something.
+// Caches the results of frequent queries for a short time, until this process changes the data.
 import { LRUCache } from 'lru-cache';
 import { type Clock, lruCacheOptions } from '../platform/index.ts';
 
 const rememberedMax = 10_000;
-/** How long another process's change may stay unseen; changes of this one are seen at once. */
+/** A change in another process becomes visible after at most this time; a local change at once. */
 const rememberedMs = 5000;
 
 type Remembered<Value> = {
@@ -12,14 +12,11 @@ type Remembered<Value> = {
   readonly until: number;
 };
 
-/**
- * A bounded memory of promises: whoever asks while the answer is on its way waits for the same
- * one, and a refusal is never remembered.
- */
+/** A bounded cache of promises: concurrent callers share one query, and errors are not cached. */
 export function createMemory<Value>(clock: Clock) {
   const remembered = new LRUCache<string, Remembered<Value>>(lruCacheOptions(rememberedMax));
   return {
-    /** @param alsoAs - another key that asks for the same */
+    /** @param alsoAs - returns another key for the same value */
     get(
       organizationId: string,
       key: string,
@@ -31,7 +28,7 @@ export function createMemory<Value>(clock: Clock) {
       if (known !== undefined && now < known.until) return known.value;
       const entry = { organizationId, value: load(), until: now + rememberedMs };
       remembered.set(key, entry);
-      // What was forgotten while it was read is not remembered again.
+      // A value that was invalidated during its query is not cached.
       const isKept = () => remembered.peek(key) === entry;
       entry.value.then(
         (value) => {

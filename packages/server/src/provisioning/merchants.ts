@@ -1,4 +1,4 @@
-// Merchants of an organisation.
+// Merchants of an organisation: their rules, and their table.
 import type { Merchant } from '@switchyard/contract';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Lookup } from './lookup.ts';
@@ -11,7 +11,7 @@ import { acquirerContracts, merchants, physicalDevices, pointsOfSale, stores } f
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
-/** What the acquirer answers for: a merchant that changed it could undo the acquirer's decision. */
+/** The acquirer is responsible for these members, so a merchant must not change them. */
 const organizationMembers = ['status', 'mcc', 'country'] as const;
 
 export const merchantKind: Kind<Merchant> = {
@@ -66,7 +66,7 @@ export function refuseUnknownTimeZone(input: Input): void {
   refuseField('/timeZone', 'is no name of the IANA time zone database');
 }
 
-/** The merchant that something new belongs to, which the caller must be able to see. */
+/** The merchant of a new entity, which must be in the caller's scope. */
 export async function requireMerchant(
   lookup: Lookup,
   scope: Scope,

@@ -27,7 +27,7 @@ describe('organisations below', () => {
     return organizationId;
   }
 
-  /** A token of an organisation below, as its own people have it. */
+  /** Returns a token of an organisation below, as its own users have it. */
   function tokenOf(organizationId: string): string {
     const token = `of-${organizationId}`;
     scene.addCaller(token, { organizationId, entityId: organizationId });

@@ -1,4 +1,4 @@
-// Organisations: each is a tenant of its own, and those below it are looked after from above.
+// Organisations: each is a tenant, and an organisation manages those below it.
 import { type Organization, refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { platformAuthor } from '../audit/index.ts';
@@ -31,7 +31,7 @@ const parentOf = (row: Row | undefined): string | undefined => {
   return parent === undefined ? undefined : String(parent);
 };
 
-/** The place that an input asks for; undefined where nothing is to move. */
+/** The new parent that an input requests; undefined if the organisation does not move. */
 function wantedParent(input: Input, current: Row | undefined): string | undefined {
   const named = input['parentOrganizationId'];
   if (named === undefined) return undefined;
@@ -39,7 +39,7 @@ function wantedParent(input: Input, current: Row | undefined): string | undefine
   return wanted === parentOf(current) ? undefined : wanted;
 }
 
-/** Above itself nobody decides anything. */
+/** An organisation cannot change its own parent or status. */
 function refuseOwnChanges(input: Input, current: Row): void {
   const detail = 'is changed by an organisation above alone';
   if (wantedParent(input, current) !== undefined) {
@@ -54,11 +54,11 @@ function refuseOwnChanges(input: Input, current: Row): void {
   }
 }
 
-/** Whether it needs approval codes because somebody above may have said so. */
+/** True if an organisation above may have required approval codes. */
 const isHeld = (current: Row): boolean =>
   parentOf(current) !== undefined && current['approval_code_required'] === true;
 
-/** The columns of a place below an organisation that the caller sees. */
+/** The columns for a position below an organisation in the caller's scope. */
 async function placeColumns(
   run: Run,
   scope: Scope,
@@ -96,7 +96,7 @@ async function columnsOf(
   };
 }
 
-/** The domain goes with its organisation, and is told in the book of that organisation. */
+/** Creates and closes the user domain of an organisation, and records both in its audit. */
 function createDomains({ userDomains, audit }: Given): Beside {
   const tell = (trx: Kysely<unknown>, row: Row, done: string, id: string, scope?: Scope) =>
     audit.record(trx, {
@@ -153,12 +153,12 @@ const kindOf = (given: Given): Kind<Organization> => ({
   readOnly: () => ({}),
 });
 
-/** The platform makes those at the top; whoever comes by the API makes them below itself. */
+/** The platform creates top organisations; API callers create organisations below their own. */
 export function createOrganizations(given: Given): Resource<Organization> {
   return createResource(given, kindOf(given));
 }
 
-/** As the API has them: with their user domains, and below the caller's own. */
+/** The organisations of the API: with user domains, and always below the caller's organisation. */
 export function createOrganizationsBelow(
   own: Resource<Organization>,
   userDomains: UserDomains,

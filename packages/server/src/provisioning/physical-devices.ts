@@ -1,4 +1,4 @@
-// Physical devices: the hardware, in the organisation's stock or with a merchant.
+// Physical devices: the hardware in the organisation's stock or with a merchant.
 import type { PhysicalDevice } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { isoTime } from '../platform/index.ts';
@@ -24,12 +24,12 @@ function tsnOfRow(row: Row): string {
 const release = (trx: Kysely<unknown>, row: Row) =>
   releaseClaims(runIn(trx), String(row['organization_id']), [row]);
 
-/** Read with the row; nothing in a row that was not read from the database. */
+/** The claim comes with a row from the database; a new row has none. */
 type Claim = { readonly method: string; readonly at: string; readonly terminal: string };
 
 function claimFactsOf(row: Row) {
   const claim = row['claim'] as Claim | null | undefined;
-  // A device that was given another serial number still shows the claim of the one before until the commit.
+  // Until the commit, a device with a new serial number still shows the claim of the old one.
   return claim && claim.terminal === terminalKey(row)
     ? {
         claimStatus: 'Claimed',

@@ -1,4 +1,4 @@
-// Declares the routes of points of sale: those of every thing, and the renewal of a secret.
+// HTTP routes for points of sale: the common ones, and the rotation of a secret.
 import {
   NewPointOfSale,
   PointOfSale,

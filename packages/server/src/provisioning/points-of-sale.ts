@@ -1,4 +1,4 @@
-// Points of sale: the tills of a store, each with credentials that are good for that store alone.
+// Points of sale: the tills of a store, each with credentials for that store only.
 import type { NewPointOfSale, PointOfSale, RenewedSecret } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { refuseUnknown } from './errors.ts';
@@ -20,20 +20,20 @@ export type Till = {
   readonly status: 'Enabled' | 'Disabled';
 };
 
-/** Identity's to fill: the application as which a till gets its tokens, in the till's transaction. */
+/** Identity implements this: the OAuth application of a till, changed in the till's transaction. */
 export type TillApplications = {
   create(trx: Kysely<unknown>, till: Till, clientSecret: string): Promise<void>;
-  /** Takes over name and status; disabled, it gets no token, and those that it has are dead. */
+  /** Applies the name and the status; disabling a till also invalidates its tokens. */
   change(trx: Kysely<unknown>, till: Till): Promise<void>;
-  /** The secret of before is dead, tokens that were issued live on. */
+  /** Invalidates the old secret; issued tokens stay valid. */
   renewSecret(trx: Kysely<unknown>, till: Till, clientSecret: string): Promise<void>;
   remove(trx: Kysely<unknown>, till: Till): Promise<void>;
-  /** Its rows were changed and committed: this process sees that at once. */
+  /** Call this after the commit, so that this process sees the change at once. */
   changed(till: Pick<Till, 'organizationId' | 'clientId'>): void;
 };
 
 export type PointsOfSale = Omit<Resource<PointOfSale>, 'create' | 'createOnce'> & {
-  /** The secret is told this once. */
+  /** The response contains the secret, only this once. */
   create(scope: Scope, input: Input): Promise<Versioned<NewPointOfSale>>;
   createOnce(scope: Scope, input: Input, id: string, clientSecret: string): Promise<boolean>;
   renewSecret(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<RenewedSecret>>;
@@ -48,7 +48,7 @@ const tillOf = (row: Row): Till => ({
   status: row['status'] === 'Disabled' ? 'Disabled' : 'Enabled',
 });
 
-/** `tills` comes as a question, since identity is built after provisioning. */
+/** `tills` is a function, because identity is created after provisioning. */
 export const pointOfSaleKind = (tills: () => TillApplications): Kind<PointOfSale> => ({
   table: pointsOfSale,
   notFound: 'resource_not_found',
@@ -59,7 +59,7 @@ export const pointOfSaleKind = (tills: () => TillApplications): Kind<PointOfSale
   },
   dependants: [],
   beside: {
-    /** The server adds the secret to what the client sent: its hash is all that is kept. */
+    /** The server adds the secret to the client's input; identity stores only its hash. */
     created: (trx, row, { clientSecret }) => {
       if (typeof clientSecret !== 'string') throw new Error('a point of sale without a secret');
       return tills().create(trx, tillOf(row), clientSecret);
@@ -80,7 +80,7 @@ export const pointOfSaleKind = (tills: () => TillApplications): Kind<PointOfSale
     }),
   async columns(lookup, scope, input, current) {
     const store = current ?? (await requireStore(lookup, scope, input['storeId']));
-    // Whoever acts for one store makes no credentials for another one.
+    // A caller that is bound to one store cannot create credentials for another store.
     if (scope.storeId !== undefined && store['store_id'] !== scope.storeId) {
       refuseUnknown('store_not_found');
     }
@@ -96,7 +96,7 @@ export const pointOfSaleKind = (tills: () => TillApplications): Kind<PointOfSale
 export function createPointsOfSale(deps: Deps, tills: () => TillApplications): PointsOfSale {
   const resource = createResource(deps, pointOfSaleKind(tills));
 
-  /** After the commit: until then others would read the old row again. */
+  /** Runs after the commit; an earlier call would let other requests cache the old row again. */
   function changed({ organizationId }: Scope, pointOfSaleId: string): void {
     tills().changed({ organizationId, clientId: tillClientId(pointOfSaleId) });
   }

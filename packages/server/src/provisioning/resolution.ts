@@ -1,4 +1,4 @@
-// Judges what the names of a sale stand for: one merchant, perhaps a store and a device, a contract.
+// Resolves the identifiers of a sale to a merchant, its store, device and acquirer contracts.
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Row } from './store.ts';
@@ -13,30 +13,32 @@ export type Place = {
 
 export type CaptureMode = 'Immediate' | 'Deferred';
 
-/** What is taken of sales that a terminal approved alone. */
+/** The limits for sales that a terminal approved offline. */
 export type OfflineLimits = {
-  /** By currency, minor units; others are not taken then. Any amount where left out. */
+  /**
+   * Minor units by currency; other currencies are not accepted. If absent, any amount is accepted.
+   */
   readonly maxAmounts?: Readonly<Record<string, number>>;
   readonly maxAgeHours: number;
-  /** Of a device within 24 hours. */
+  /** The maximum for one device within 24 hours. */
   readonly maxCount: number;
 };
 
-/** Which sales a contract takes, and its share of them. */
+/** The sales that a contract accepts, and its share of them. */
 export type RoutingRule = {
   readonly schemes?: readonly string[];
   readonly currencies?: readonly string[];
-  /** Minor units of the one currency. */
+  /** In minor units of the single currency. */
   readonly amountFrom?: number;
   readonly amountTo?: number;
-  /** 0 to 100; 100 where left out. */
+  /** From 0 to 100; 100 if absent. */
   readonly weight?: number;
 };
 
 export type AcquirerContract = {
   readonly contractId: string;
   readonly merchantId: string;
-  /** The identifier of the link. */
+  /** The identifier of the acquirer link. */
   readonly acquirerLink: string;
   readonly acquirerMerchantId: string;
   readonly terminalIdRange: { readonly from: string; readonly to: string };
@@ -51,9 +53,9 @@ export type AcquirerContract = {
   readonly partialApproval: boolean;
   readonly clearCardData: 'Allowed' | 'Refused';
   readonly holdDays: number;
-  /** None: it takes any sale that no rule of another contract has. */
+  /** If empty, the contract accepts every sale that matches no rule of another contract. */
   readonly routing: readonly RoutingRule[];
-  /** `HH:MM` on the store's clocks: from then on the next settlement day counts. */
+  /** `HH:MM` in the store's local time, at which the next settlement day begins. */
   readonly cutOverTime: string;
   readonly offlineLimits: OfflineLimits;
 };
@@ -68,7 +70,7 @@ export type Resolved = {
     readonly status: 'Enabled';
     readonly address?: Place;
   };
-  /** Time zone and address are the merchant's where the store has none of its own. */
+  /** Time zone and address default to those of the merchant. */
   readonly store?: {
     readonly storeId: string;
     readonly name: string;
@@ -76,27 +78,27 @@ export type Resolved = {
     readonly address?: Place;
   };
   readonly device?: { readonly deviceId: string; readonly name: string };
-  /** The oldest of those that are enabled, with a link that is. */
+  /** The oldest enabled contract with an enabled link. */
   readonly contract: AcquirerContract;
-  /** All of those, the oldest in front. */
+  /** All enabled contracts with an enabled link, oldest first. */
   readonly contracts: readonly AcquirerContract[];
 };
 
-/** Who sells and where, for what needs no acquirer of cards. */
+/** The merchant and the place of a transaction that needs no card acquirer. */
 export type ResolvedPlace = Omit<Resolved, 'merchant' | 'contract'> & {
   readonly organizationName: string;
-  /** `externalId` is what the organisation calls the merchant. */
+  /** `externalId` is the organisation's own identifier of the merchant. */
   readonly merchant: Resolved['merchant'] & { readonly externalId?: string };
 };
 
-/** What a sale names, or its token: at least one of them. */
+/** The identifiers that a sale or its token names; at least one is present. */
 export type Names = {
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
   readonly deviceId?: string | undefined;
 };
 
-/** What the token is bound to: whatever lies beyond is unknown to its bearer. */
+/** The binding of the token; its bearer cannot see entities outside it. */
 export type Within = { readonly merchantId?: string | undefined };
 
 const text = (row: Row, column: string) => String(row[column]);
@@ -110,7 +112,7 @@ function refuseUnknownNames(row: Row, names: Names, within: Within): void {
   if (isNull(row, 'store_id') && names.storeId !== undefined) refuseUnknown('store_not_found');
   if (isNull(row, 'merchant_id')) refuseUnknown('merchant_not_found');
   if (within.merchantId === undefined) return;
-  // The row of a device carries the store that was named, so each is looked at by itself.
+  // The row holds the named store even if the device is elsewhere, so each is checked separately.
   if (!isNull(row, 'store_id') && !same(within.merchantId, row['store_merchant_id'])) {
     refuseUnknown(names.storeId === undefined ? 'device_not_found' : 'store_not_found');
   }
@@ -146,15 +148,15 @@ function placeOf(value: unknown): { address?: Place } {
   return typeof value === 'object' && value !== null ? { address: value as Place } : {};
 }
 
-/** A week, and more than a till sells in a day: for contracts that say nothing. */
+/** The defaults: one week, and more sales than a till makes in a day. */
 const usualOfflineLimits: OfflineLimits = { maxAgeHours: 168, maxCount: 1000 };
 
-/** The limits of the column, every default filled in. */
+/** The limits from the column, with all defaults. */
 export function offlineLimitsOf(column: unknown): OfflineLimits {
   return (column as OfflineLimits | null | undefined) ?? usualOfflineLimits;
 }
 
-/** The columns of a contract as the statements name them. */
+/** Reads a contract from the column names of the statements. */
 export function contractOf(row: Row): AcquirerContract {
   return {
     contractId: text(row, 'contract_id'),
@@ -210,12 +212,12 @@ function standing(rows: readonly Row[], names: Names, within: Within): Row {
   return row;
 }
 
-/** A link may still be open, for what is left to finish on it alone. */
+/** A disabled link may still be open, but only to finish earlier transactions. */
 const openContracts = (rows: readonly Row[]) =>
   rows.filter((each) => each['link_status'] === 'Enabled').map(contractOf);
 
 /**
- * The same for what needs no acquirer of cards: there may be no contract at all.
+ * The same for transactions without a card acquirer: there may be no contract.
  *
  * @param rows one for each enabled contract of the merchant, or one without any
  */
@@ -232,9 +234,9 @@ export function judgePlace(rows: readonly Row[], names: Names, within: Within): 
 }
 
 /**
- * Throws the refusal that fits where the names do not stand for a place that takes sales.
+ * Throws a matching Refusal if the names do not identify an entity that accepts sales.
  *
- * @param rows one for each enabled contract of the merchant, the oldest in front
+ * @param rows one for each enabled contract of the merchant, oldest first
  */
 export function judge(rows: readonly Row[], names: Names, within: Within): Resolved {
   const row = standing(rows, names, within);

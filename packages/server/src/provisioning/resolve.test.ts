@@ -54,7 +54,7 @@ describe('resolving the names of a sale', () => {
     );
   }
 
-  /** Counts the statements of a resolver of its own, whose database can be held up. */
+  /** Creates a resolver whose statements are counted. */
   function counted() {
     let statements = 0;
     const database: Database = {
@@ -183,7 +183,7 @@ describe('resolving the names of a sale', () => {
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 10; round += 1) {
       const rounds = 2000;
-      // Of the processor: on a busy machine the clock tells of others.
+      // Measures CPU time, because the wall clock includes other load on the machine.
       const from = process.cpuUsage();
       for (let n = 0; n < rounds; n += 1) await resolve(names, within);
       const { user, system } = process.cpuUsage(from);
@@ -192,7 +192,7 @@ describe('resolving the names of a sale', () => {
     assert.ok(best < 5, `${best} µs`);
   });
 
-  /** The indexes by which each table may be read, and how many columns their conditions name. */
+  /** The index that each table must use, and the number of columns in its condition. */
   const waysIn: Record<string, [index: string, columns: number]> = {
     organizations: ['organizations_pkey', 1],
     logical_devices: ['logical_devices_pkey', 2],

@@ -1,4 +1,4 @@
-// Finds who takes a sale and through which contract, from memory wherever a moment ago is enough.
+// Finds the merchant, store, device and contracts of a sale, with a cache of a few seconds.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database } from '../platform/index.ts';
 import { refuseUnknown } from './errors.ts';
@@ -26,11 +26,11 @@ export type Resolver = {
   clear(): void;
 };
 
-/** $1 the organisations above one. */
+/** $1: the identifiers of the organisations above. */
 const findDisabled = `SELECT 1 FROM organizations
   WHERE organization_id = ANY ($1::uuid[]) AND status = 'Disabled' LIMIT 1`;
 
-/** Text that is no UUID is unknown, and never reaches the database. */
+/** Treats a text that is no UUID as unknown, and does not send it to the database. */
 function refuseMalformed(names: Names): void {
   if (names.deviceId !== undefined && !isUuid(names.deviceId)) refuseUnknown('device_not_found');
   if (names.storeId !== undefined && !isUuid(names.storeId)) refuseUnknown('store_not_found');

@@ -1,4 +1,4 @@
-// What differs between the provisioned things: the table, the members and the rules of each kind.
+// Defines the differences between provisioned entities: the table, the members and the rules.
 import type { Kysely } from 'kysely';
 import type { DependantKind } from './dependants.ts';
 import type { NotFoundCode } from './errors.ts';
@@ -6,12 +6,12 @@ import type { Lookup } from './lookup.ts';
 import type { Scope } from './scope.ts';
 import type { Condition, Row, Run, Table } from './store.ts';
 
-/** What a client sent: checked against its schema, defaults not filled in. */
+/** The client's input: validated against its schema, without defaults. */
 export type Input = Readonly<Record<string, unknown>>;
 
 export type Filter = (value: unknown) => Condition;
 
-/** What belongs to a thing elsewhere: changed in its transaction, after its row and before the audit. */
+/** Related data elsewhere, changed in the same transaction, after the row and before the audit. */
 export type Beside = {
   created?(trx: Kysely<unknown>, row: Row, input: Input, scope?: Scope): Promise<void>;
   replaced?(trx: Kysely<unknown>, row: Row, before: Row): Promise<void>;
@@ -21,18 +21,18 @@ export type Beside = {
 export type Kind<View> = {
   readonly table: Table;
   readonly notFound: NotFoundCode;
-  /** The identifier's member, `storeId`. */
+  /** The name of the identifier, such as `storeId`. */
   readonly idMember: string;
-  /** As the audit names it; left out: the identifier's member without `Id`. */
+  /** The type in the audit; by default the name of the identifier without `Id`. */
   readonly entity?: string;
   readonly filters: Readonly<Record<string, Filter>>;
   readonly dependants: readonly DependantKind[];
   readonly beside?: Beside;
   toView(row: Row): View;
-  /** Checks the meaning of the input and gives the columns beside the common ones. */
+  /** Checks the rules for the input, and returns the columns of this kind. */
   columns(lookup: Lookup, scope: Scope, input: Input, current: Row | undefined): Promise<Row>;
-  /** The members that stay as they were made, with their present values. */
+  /** The members that cannot change, with their current values. */
   readOnly(row: Row): Input;
-  /** Comes first in a write, so that writers who could contradict each other take turns. */
+  /** Takes a lock before each write, so that conflicting writers run one after the other. */
   readonly hold?: (run: Run, scope: Scope) => Promise<void>;
 };

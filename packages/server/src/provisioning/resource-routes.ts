@@ -1,4 +1,4 @@
-// Declares the five routes of one provisioned thing.
+// HTTP routes for one kind of provisioned entity: create, list, get, replace and delete.
 import { type ErrorCode, pageOf } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
@@ -16,28 +16,28 @@ import type { Resource, Versioned } from './resource.ts';
 import type { Input } from './resource-kind.ts';
 import { requireOrganization, type Scope, scopeOf } from './scope.ts';
 
-/** What the scope of a request is found from. */
+/** The parts of a request that determine its scope. */
 export type Asked = { readonly caller: Caller; readonly params: unknown; readonly id: string };
 
 export type ResourceRoutes<View> = {
-  /** With the placeholders of Fastify: `/provisioning/v2/stores`. */
+  /** With Fastify placeholders, such as `/provisioning/v2/stores`. */
   readonly path: string;
   readonly idMember: string;
-  /** As operation ids use them: `Store`, `Stores`. */
+  /** The name in operation ids, such as `Store` and `Stores`. */
   readonly singular: string;
   readonly plural: string;
   readonly notFound: NotFoundCode;
   readonly input?: TObject;
   readonly replacement?: TObject;
   readonly view: TObject;
-  /** What the answer to its creation holds, where that tells something this once. */
+  /** The response to a creation, if it contains values that are shown only once. */
   readonly created?: TObject;
   readonly filters: TProperties;
   readonly resource: Omit<Resource<View>, 'createOnce'>;
-  /** The verbs that only a caller of the organisation may use. */
+  /** The operations that require a caller of the organisation itself. */
   readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
   readonly createErrors?: readonly ErrorCode[];
-  /** Where the path names a parent, the scope is the parent's. */
+  /** Determines the scope from the parent that the path names. */
   readonly scope?: (asked: Asked) => Promise<Scope>;
 };
 
@@ -55,7 +55,7 @@ export function registerResource<View>(app: FastifyInstance, routes: ResourceRou
   if (routes.input !== undefined) registerRemove(app, routes);
 }
 
-/** `PointsOfSale` as `points of sale`. */
+/** Converts `PointsOfSale` to `points of sale`. */
 function wordsOf(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
 }
@@ -88,7 +88,7 @@ function scoped<View>(
 const idOf = (routes: { idMember: string }, params: unknown) =>
   String((params as Input)[routes.idMember]);
 
-/** The merchant in the address is looked up before the resource below it. */
+/** The server looks up the merchant of the path before the entity below it. */
 const parentErrorsOf = <View>({ scope }: ResourceRoutes<View>) =>
   scope === undefined ? [] : (['merchant_not_found'] as const);
 
@@ -218,7 +218,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     tags,
     permission: 'prov.write',
     params: paramsOf(routes).item,
-    // Clients that name a media type for everything they send mean no body by it.
+    // Some clients send a content type with every request, even without a body.
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: [routes.notFound, 'precondition_failed', 'has_dependants', ...parentErrorsOf(routes)],

@@ -1,4 +1,4 @@
-// The five verbs that every provisioned thing has: create, list, get, replace and remove.
+// The five operations of every provisioned entity: create, list, get, replace and remove.
 import type { Kysely } from 'kysely';
 import type { AuditRecorder } from '../audit/index.ts';
 import { requireVersion } from '../http/index.ts';
@@ -31,18 +31,21 @@ export type Deps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Pick<AuditRecorder, 'record'>;
-  /** Called after each committed write. */
+  /** The server calls this after each committed write. */
   readonly onWrite: (organizationId: string) => void;
 };
 
-/** The version goes out as the ETag. */
+/** The API sends the version as the ETag. */
 export type Versioned<View> = { readonly view: View; readonly version: number };
 
 export type Page<View> = { readonly items: View[]; readonly next: string | undefined };
 
 export type Resource<View> = {
   create(scope: Scope, input: Input, id?: string): Promise<Versioned<View>>;
-  /** Unless the identifier was ever used, by something deleted too; tells whether it was made. */
+  /**
+   * Creates the entity unless the identifier was ever used, even by a deleted one. Returns true if
+   * it was created.
+   */
   createOnce(scope: Scope, input: Input, id: string): Promise<boolean>;
   list(
     scope: Scope,
@@ -52,13 +55,13 @@ export type Resource<View> = {
   get(scope: Scope, id: string): Promise<Versioned<View>>;
   replace(scope: Scope, id: string, input: Input, ifMatch?: string): Promise<Versioned<View>>;
   remove(scope: Scope, id: string, ifMatch?: string): Promise<void>;
-  /** Changes a locked row in one transaction with what `change` does beside it. */
+  /** Locks a row, and changes it in one transaction together with the work of `change`. */
   change(
     scope: Scope,
     id: string,
     ifMatch: string | undefined,
     change: (run: Run, row: Row, trx: Kysely<unknown>) => Promise<Row>,
-    /** What the audit calls it; left out: `updated`. */
+    /** The verb of the action in the audit; by default `updated`. */
     done?: string,
   ): Promise<Versioned<View>>;
 };
@@ -75,7 +78,7 @@ function versioned<View>(kind: Kind<View>, row: Row): Versioned<View> {
   return { view: kind.toView(row), version: Number(row['version']) };
 }
 
-/** The database alone knows of two writers at once which came first. */
+/** The unique index of the database decides between two concurrent writers. */
 async function translated<Result>(table: Table, write: () => Promise<Result>): Promise<Result> {
   try {
     return await write();
@@ -91,13 +94,14 @@ async function translated<Result>(table: Table, write: () => Promise<Result>): P
 /** @example const stores = createResource(deps, storeKind); */
 export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
   const { database, clock, ids, audit } = deps;
-  /** By identifier there are few texts: one for each table and kind of scope. */
+  /** Lookups by identifier have few different texts, so they use prepared statements. */
   const findRun = createStatementRunner(database, 'provisioning');
   const records = createRecords(kind.table);
   const tell = async (trx: Kysely<unknown>, scope: Scope, done: string, changed: Changed) => {
     const entry = entryOf(kind, scope, done, changed);
     await audit.record(trx, entry);
-    // An organisation below: whoever looks into its own book finds there what was done from above.
+    // For a change by an organisation above, the audit of the changed organisation also gets the
+    // entry.
     const own = String((changed.after ?? changed.before)?.['organization_id']);
     if (own !== scope.organizationId) await audit.record(trx, { ...entry, organizationId: own });
   };

@@ -1,4 +1,4 @@
-// The addresses of provisioning, version 2.
+// HTTP routes for provisioning, version 2.
 import {
   AcquirerContract,
   AcquirerContractInput,
@@ -186,7 +186,7 @@ function registerAcquirers(app: FastifyInstance, resources: Resources): void {
   });
 }
 
-/** The merchant of the path, once the caller is known to see it. */
+/** The scope of the merchant in the path, after a check that the caller can see it. */
 async function merchantScope(
   merchants: Resource<Merchant>,
   { caller, params, id }: Asked,

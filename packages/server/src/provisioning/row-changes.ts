@@ -1,4 +1,4 @@
-// What a change does to a row, and what the audit hears of it: for one thing and for a batch alike.
+// Computes the row and the audit entry of a change, for single requests and for imports.
 import { defined } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { type AuditEntry, platformAuthor } from '../audit/index.ts';
@@ -41,7 +41,7 @@ function refuseCardNumbers(input: Input): void {
   }
 }
 
-/** The row of something new. */
+/** Builds the row of a new entity. */
 export async function newRow<View>(
   kind: Kind<View>,
   lookup: Lookup,
@@ -75,7 +75,7 @@ export async function replacedColumns<View>(
   return { ...commonColumns(input), ...(await kind.columns(lookup, scope, input, row)) };
 }
 
-/** As the API shows the thing before and after the change. */
+/** Shows the entity before and after the change in the form of the API. */
 export function entryOf<View>(
   kind: Kind<View>,
   scope: Scope,

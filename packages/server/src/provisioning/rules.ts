@@ -1,12 +1,12 @@
-// What provisioning takes for a valid terminal range, country, time zone and acquirer address.
-// The table alone: the door of the package reads the names of countries in eighty languages.
+// Validates terminal id ranges, countries, time zones and identifiers.
+// The import takes one table, because the package's entry also loads country names in 80 languages.
 import codes from 'i18n-iso-countries/codes.json' with { type: 'json' };
 
 export type TerminalIdRange = { readonly from: string; readonly to: string };
 
 /**
- * Whether a range is a fixed head and a counted tail, such as TERM0001 to TERM9999: only then can
- * the terminals of it be counted through.
+ * A range has a fixed head and a numeric tail, such as TERM0001 to TERM9999, so that the server can
+ * count through its terminals.
  */
 export function isTerminalIdRange({ from, to }: TerminalIdRange): boolean {
   const tail = /\d+$/.exec(from)?.[0] ?? '';
@@ -17,12 +17,12 @@ export function isTerminalIdRange({ from, to }: TerminalIdRange): boolean {
 
 const countries: ReadonlySet<string> = new Set(codes.map(([alpha2 = '']) => alpha2));
 
-/** An alpha-2 code of ISO 3166-1. */
+/** True for an alpha-2 code of ISO 3166-1. */
 export function isCountry(code: string): boolean {
   return countries.has(code);
 }
 
-/** A name of the IANA database; Intl alone would take offsets such as +02:00 as well. */
+/** True for a name of the IANA database; Intl alone also accepts offsets such as +02:00. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -35,17 +35,17 @@ export function isTimeZone(name: string): boolean {
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Anything else is simply unknown: the database would call it a fault. */
+/** Other texts are treated as unknown identifiers; PostgreSQL would report an error. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
-/** The terminal serial number, as devices and tills name it. */
+/** The terminal serial number (TSN), in the form that devices and tills use. */
 export function tsnOf(device: { make: string; model: string; serialNumber: string }): string {
   return `${device.make}_${device.model}-${device.serialNumber}`;
 }
 
-/** The client id of a point of sale: whoever knows the one knows the other. */
+/** Derives the client id from the identifier of a point of sale. */
 export function tillClientId(pointOfSaleId: string): string {
   return `pos-${pointOfSaleId.toLowerCase()}`;
 }

@@ -1,20 +1,20 @@
-// What a caller may see and change: a merchant's own things, or all of the organisation's.
+// Defines what a caller may see and change: one merchant's entities, or all of an organisation.
 import { defined } from '@switchyard/contract';
 import { type Author, actorOf } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import { refuseMerchantCaller } from './errors.ts';
 
-/** An organisation, or one merchant of it. */
+/** An organisation, or one of its merchants. */
 export type Scope = {
   readonly organizationId: string;
   readonly merchantId?: string;
-  /** Where the caller's token is good for one store alone. */
+  /** The store, if the caller's token is valid for only one store. */
   readonly storeId?: string;
-  /** Who makes the changes, for the audit; the platform itself where absent. */
+  /** The author of changes for the audit; if absent, the platform itself. */
   readonly author?: Author;
 };
 
-/** Tokens of an application that is bound to a merchant count as the merchant's. */
+/** A token of an application that is bound to a merchant has the scope of the merchant. */
 function merchantOf(caller: Caller): string | undefined {
   return caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
 }
@@ -30,7 +30,7 @@ export function scopeOf(caller: Caller, requestId: string): Scope {
   };
 }
 
-/** Some things are the acquirer's to decide, whatever a merchant may change otherwise. */
+/** Some operations are reserved for callers of the organisation itself, not of a merchant. */
 export function requireOrganization(caller: Caller, what: string): void {
   if (merchantOf(caller) !== undefined) refuseMerchantCaller(what);
 }

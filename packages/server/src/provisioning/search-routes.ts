@@ -1,4 +1,4 @@
-// Declares the route of the search over everything that is provisioned.
+// HTTP route for the search over all provisioned entities.
 import {
   FoundItem,
   type ProvisioningCriteria,

@@ -1,4 +1,4 @@
-// The SQL of the search: one statement over every table, each asked by its own indexes.
+// SQL for the search: one statement over all tables, in which each table uses its own indexes.
 import { createHash } from 'node:crypto';
 import type { FoundType } from '@switchyard/contract';
 import type { Database } from '../platform/index.ts';
@@ -13,13 +13,13 @@ import {
   stores,
 } from './tables.ts';
 
-/** What a text may be, beside the beginning of a name. */
+/** The possible meanings of a search text, other than the beginning of a name. */
 export type Wanted = {
   readonly text: string;
   readonly id?: string | undefined;
   readonly pointOfSaleId?: string | undefined;
   readonly serialNumber?: string | undefined;
-  /** Make and model, where they stand in front of the serial number. */
+  /** The make and model, if they precede the serial number. */
   readonly prefix?: string | undefined;
 };
 
@@ -33,7 +33,7 @@ export type Search = {
   readonly status?: string | undefined;
 };
 
-/** Where a page goes on: after this one, whose name counts only where a text is looked for. */
+/** The last row of the previous page; its name matters only for a text search. */
 export type Mark = { readonly rank: number; readonly id: string; readonly name: string };
 
 export type Page = { readonly limit: number; readonly after?: Mark | undefined };
@@ -41,9 +41,9 @@ export type Page = { readonly limit: number; readonly after?: Mark | undefined }
 type Searched = {
   readonly table: Table;
   readonly merchant?: true;
-  /** The store of a row; left out where it has none. */
+  /** The expression for the store of a row; absent for tables without stores. */
   readonly store?: string;
-  /** Whether a row stands in a store. */
+  /** The condition for rows in a store. */
   readonly inStore?: (placeholder: string) => string;
   readonly hardware?: true;
 };
@@ -70,7 +70,7 @@ const searched: Readonly<Record<FoundType, Searched>> = {
   PointOfSale: { table: pointsOfSale, merchant: true, store: column, inStore: inOwnColumn },
 };
 
-/** Whether anything of a type can answer, before the database is asked. */
+/** True if rows of a type can match; otherwise the statement omits the type. */
 export function canHold(type: FoundType, search: Search): boolean {
   const { merchant, inStore, hardware } = searched[type];
   if (search.serialNumber !== undefined && hardware === undefined) return false;
@@ -89,7 +89,9 @@ function selected(rank: number, { table, merchant, store, hardware }: Searched):
     ${own('model', 'text')} AS model, ${sortName} AS sort_name`;
 }
 
-/** Each way in which a row can be what the text means: by one index each, and so never by all rows. */
+/**
+ * One condition for each meaning of the text. Each uses one index, so no table is fully scanned.
+ */
 function meanings(wanted: Wanted, type: FoundType, values: unknown[]): string[] {
   const { table, hardware } = searched[type];
   const text = place(values, wanted.text);
@@ -124,7 +126,7 @@ function clausesOf(search: Search, scope: Scope, type: FoundType, values: unknow
   return clauses;
 }
 
-/** The rows of one type: by name where a text is looked for, else in the order of creation. */
+/** Selects the rows of one type, sorted by name for a text search, otherwise by creation. */
 function textOf(
   search: Search,
   scope: Scope,
@@ -133,7 +135,7 @@ function textOf(
   values: unknown[],
 ): string {
   const of = searched[type];
-  // With its table, since a bare name would be the column of the answer.
+  // Qualified with the table, because the bare name refers to the column of the result.
   const id = `${of.table.name}.${of.table.id}`;
   const clauses = clausesOf(search, scope, type, values);
   const byName = search.wanted !== undefined;
@@ -155,8 +157,8 @@ function textOf(
 }
 
 /**
- * Whether it is what nearly everybody asks: one text in everything, from the beginning on. There are
- * few statements of that kind, and planning one costs several times what it does.
+ * True for the most frequent searches: one text over all types, first page. They have few different
+ * statements, and planning one takes several times longer than running it.
  */
 function isCommon(search: Search, scope: Scope, { after }: Page): boolean {
   const { types, wanted, externalId, ...criteria } = search;
@@ -166,7 +168,7 @@ function isCommon(search: Search, scope: Scope, { after }: Page): boolean {
   return isOne && isBare && isFirst && types.length > 1;
 }
 
-/** Type by type, in the order of their ranks. */
+/** Returns the rows type by type, in the order of their ranks. */
 export async function searchRows(
   database: Database,
   scope: Scope,

@@ -1,4 +1,4 @@
-// The search over everything that is provisioned: what it finds, for whom, and in what order.
+// Tests the search over all provisioned entities: the results, their scope and their order.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { FoundItem } from '@switchyard/contract';
@@ -36,7 +36,9 @@ describe('the search', () => {
   const q = (text: string, token?: string) => find(`q=${encodeURIComponent(text)}`, token);
   const shown = (items: readonly FoundItem[]) => items.map(({ type, name }) => `${type} ${name}`);
 
-  /** A merchant of a name with one thing of each type, all of whose names begin with it. */
+  /**
+   * Creates a merchant with one entity of each type, all with names that begin with the given name.
+   */
   async function estate(name: string): Promise<Estate> {
     const { made, provisioning, organizationId } = scene;
     const shop = await scene.shop(name);
@@ -216,7 +218,7 @@ describe('the search', () => {
         const { body } = await scene.call('org', 'GET', `/search?${query}&limit=2${cursor}`);
         found.push(...named(body['items'] as FoundItem[]));
         if (pages === 3) {
-          // Before what is read already, and after all that was there.
+          // One name sorts before the pages that were read, the other after all existing names.
           await made('org', '/stores', { merchantId: one.merchantId, name: 'Paged 0' });
           await made('org', '/points-of-sale', { storeId: one.storeId, name: 'paged zz' });
         }

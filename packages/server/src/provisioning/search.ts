@@ -1,4 +1,4 @@
-// Finds what is provisioned, of whatever type: by name, by identifiers, by serial number.
+// Searches provisioned entities of every type by name, identifier or serial number.
 import {
   type FoundItem,
   type FoundType,
@@ -25,12 +25,12 @@ const segments: Readonly<Record<FoundType, string>> = {
   PointOfSale: 'points-of-sale',
 };
 
-/** What finds little of much; `type` and `status` alone would find nearly all there is. */
+/** A search needs one of these; `type` and `status` alone match nearly all rows. */
 const narrowing = ['q', 'externalId', 'serialNumber', 'merchantId', 'storeId'] as const;
 
 const clientIdForm = /^pos-(?<id>.{36})$/i;
 
-/** As a cursor carries it: rank, identifier, and the name as it sorts. */
+/** The content of a cursor: rank, identifier and sort name. */
 export const searchKeyForm =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the one character that the database cannot hold
   /^(?<rank>[0-5])\.(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?<name>[^\u0000]*)$/;
@@ -61,7 +61,7 @@ function searchOf(criteria: ProvisioningCriteria, scope: Scope): Search {
     types: foundTypes.filter((one) => type === undefined || type === one),
     wanted: q === undefined ? undefined : wantedOf(q),
   };
-  // A merchant's caller has to do with what is the merchant's, and no organisation is.
+  // A caller of a merchant does not see types without a merchant, such as organisations.
   const seen = { ...search, merchantId: merchantId ?? scope.merchantId };
   return { ...search, types: search.types.filter((one) => canHold(one, seen)) };
 }

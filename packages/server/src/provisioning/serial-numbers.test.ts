@@ -1,4 +1,4 @@
-// Which terminals may have the same serial number, and which would be one terminal twice.
+// Tests which devices may share a serial number, and which would be the same device twice.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type BulkScene, openBulk } from '../../test/support/provisioning/bulk-import-client.ts';

@@ -1,15 +1,14 @@
-// The statements that a sale waits for: each walks from primary key to primary key.
+// The statements on the path of a sale, which use only primary keys.
 
-/** Enabled contracts of a merchant among which a sale is routed; those beyond take no part. */
+/** The number of enabled contracts of a merchant that routing considers; it ignores others. */
 const contractsMax = 10;
 
 /**
- * $1 organisation, $2 merchant, $3 store, $4 device; the last three may be null and are then found
- * from what is below. One row for each enabled contract of the merchant, the oldest in front.
- *
- * While tables are young, the planner would scan all stores of the organisation for a plain join, or
- * take another index than the primary key. LATERAL with LIMIT hands it one key at a time, and the
- * filter outside of the LIMIT keeps the partial indexes out of its choice.
+ * $1: organisation, $2: merchant, $3: store, $4: device. The last three may be null, and follow
+ * from the lower entity. The statement returns one row for each enabled contract, oldest first. On
+ * small tables, the planner would scan all stores for a plain join, or choose another index.
+ * LATERAL with LIMIT makes it look up one primary key at a time. The filter outside the LIMIT
+ * prevents the use of partial indexes.
  */
 export const resolveNames = {
   name: 'provisioning-resolve',
@@ -63,7 +62,9 @@ export const resolveNames = {
     ORDER BY c.contract_id`,
 } as const;
 
-/** $1 organisation, $2 contract; disabled and deleted ones too, for what was begun with them. */
+/**
+ * $1: organisation, $2: contract. Includes disabled and deleted contracts, for their transactions.
+ */
 export const findContract = {
   name: 'provisioning-contract',
   text: `SELECT a.contract_id, a.merchant_id AS contract_merchant_id, a.acquirer_link_id,

@@ -1,4 +1,4 @@
-// The SQL of provisioning: one shape of statement for every table of named, versioned things.
+// SQL for provisioning: the same statements for every table of named, versioned entities.
 
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database } from '../platform/index.ts';
@@ -7,23 +7,23 @@ import type { Scope } from './scope.ts';
 export type Row = Readonly<Record<string, unknown>>;
 export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
-/** `of` gets the placeholder of the value: `(n) => 'store_id = ' + n`. */
+/** `of` receives the placeholder of the value: `(n) => 'store_id = ' + n`. */
 export type Condition = { readonly of: (placeholder: string) => string; readonly value: unknown };
 
 export type Table = {
   readonly name: string;
   readonly id: string;
-  /** Left out where nothing of the table belongs to a merchant. */
+  /** Absent if rows of the table do not belong to merchants. */
   readonly merchantColumn?: 'merchant_id';
-  /** Where more than the rows of the organisation itself are in its scope. */
+  /** The condition for tables whose scope covers rows of further organisations. */
   readonly within?: (organization: string) => string;
-  /** Where a caller who is bound to one store sees what is that store's alone. */
+  /** Set if a caller that is bound to one store sees only the rows of that store. */
   readonly storeColumn?: 'store_id';
-  /** Besides those that every table of provisioning has. */
+  /** The columns besides those that every provisioning table has. */
   readonly columns: readonly string[];
-  /** A further expression to read, with its name. */
+  /** An additional expression to read, with its alias. */
   readonly extra?: string;
-  /** Unique indexes, with the member that each one guards. */
+  /** Unique indexes, with the member that each one protects. */
   readonly uniques: Readonly<Record<string, string>>;
 };
 
@@ -44,7 +44,9 @@ export const runIn =
   async (text, values) =>
     (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
-/** jsonb takes text: a bare array would reach the database as one of its own arrays. */
+/**
+ * Objects are sent as JSON text, because the driver converts a bare array to a PostgreSQL array.
+ */
 const asParameter = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && !(value instanceof Date)
     ? JSON.stringify(value)
@@ -55,18 +57,18 @@ export function place(values: unknown[], value: unknown): string {
   return `$${values.length}`;
 }
 
-/** No character sorts behind it, byte by byte, so that nothing which goes on as a text does comes later. */
+/** The highest code point: in byte order, no longer text with the same beginning sorts after it. */
 const lastCharacter = '\u{10ffff}';
 
 /**
- * Whether a name begins with a text, capital and small letters alike: a range of the index by name,
- * which a pattern would be only while the planner knows its value.
+ * Matches the beginning of a name, ignoring case. A range can use the index by name; a LIKE pattern
+ * can do so only if the planner knows its value.
  */
 export const nameBegins = (placeholder: string): string =>
   `lower(name) COLLATE "C" >= lower(${placeholder}::text) COLLATE "C"
     AND lower(name) COLLATE "C" < lower(${placeholder}::text || '${lastCharacter}') COLLATE "C"`;
 
-/** Where the rows are that the scope can see; what was removed is there for old payments alone. */
+/** The condition for rows in the scope; removed rows exist only for earlier payments. */
 export function within(table: Table, scope: Scope, values: unknown[]): string {
   const organization = place(values, scope.organizationId);
   const tenant = table.within?.(organization) ?? `organization_id = ${organization}`;
@@ -84,18 +86,20 @@ export function within(table: Table, scope: Scope, values: unknown[]): string {
 /** @example const stores = createRecords({ name: 'stores', id: 'store_id', … }); */
 export function createRecords(table: Table) {
   const written = [...commonColumns, ...table.columns];
-  // The identifier of an organisation is its tenant's: a column is named once.
+  // In the table of organisations both columns are the same, and may appear only once.
   const read = [...new Set(['organization_id', table.id, ...written, ...stampColumns])];
   const selected = [...read, ...(table.extra === undefined ? [] : [table.extra])].join(', ');
 
   return {
     table,
-    /** All that is read of a row, and which of it a change writes. */
+    /**
+     * `selected` lists all expressions to read; `written` lists the columns that a change writes.
+     */
     selected,
     written,
     read,
 
-    /** Nothing where the identifier was used before, by a removed row too. */
+    /** Returns undefined if the identifier was used before, even by a removed row. */
     async insert(run: Run, row: Row): Promise<Row | undefined> {
       const values: unknown[] = [];
       const columns = read.filter((column) => column in row);
@@ -117,7 +121,9 @@ export function createRecords(table: Table) {
       return found.length > 0;
     },
 
-    /** A parent that is shared stays until the transaction ends; a row that is taken stays as it is. */
+    /**
+     * `share` prevents changes of a row until the transaction ends; `take` locks it for a change.
+     */
     async find(run: Run, scope: Scope, id: string, lock?: Lock): Promise<Row | undefined> {
       const values: unknown[] = [];
       const [row] = await run(
@@ -129,7 +135,7 @@ export function createRecords(table: Table) {
       return row;
     },
 
-    /** In the order of creation, which identifiers of version 7 sort by. */
+    /** In the order of creation, because UUIDs of version 7 sort by time. */
     async list(
       run: Run,
       scope: Scope,
@@ -147,7 +153,7 @@ export function createRecords(table: Table) {
       );
     },
 
-    /** The row is locked and in scope already. */
+    /** The caller has locked the row, and has checked its scope. */
     async replace(run: Run, organizationId: string, id: string, row: Row): Promise<Row> {
       const values: unknown[] = [];
       const columns = [...written, 'updated_at'].filter((column) => column in row);
@@ -173,10 +179,10 @@ export function createRecords(table: Table) {
   };
 }
 
-/** More links than one process can keep open are a fault of the plan, not of this list. */
+/** One process cannot keep more links open. */
 const linksMax = 1000;
 
-/** Of every organisation: the one list that no caller from outside can read. */
+/** Reads links of every organisation, which no API caller can do. */
 export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[]> {
   const isInUse = "status = 'Enabled' AND removed_at IS NULL";
   return run(
@@ -190,7 +196,7 @@ export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[
   );
 }
 
-/** A link whatever became of it: what was begun over it is finished. */
+/** Finds a link even if it was disabled or removed, because its transactions must be finished. */
 export async function institutionOfLink(
   run: Run,
   organizationId: string,
@@ -205,8 +211,8 @@ export async function institutionOfLink(
 }
 
 /**
- * Terminal ids have one length, so text compared byte by byte compares them by number. Contracts
- * that were removed count: a reversal of theirs may still be under way.
+ * Terminal ids have equal lengths, so their byte order is their numeric order. Removed contracts
+ * count too, because a reversal may still be in progress.
  */
 export async function sharesTerminals(
   run: Run,
@@ -219,7 +225,7 @@ export async function sharesTerminals(
   },
 ): Promise<boolean> {
   const { organizationId, linkId, contractId, from, to } = contract;
-  // In two parts, since each of the two indexes knows the living or the removed ones alone.
+  // Two parts, because each of the two partial indexes covers only active or only removed rows.
   const sharing = (removed: string) => `SELECT contract_id FROM acquirer_contracts
      WHERE organization_id = $1 AND acquirer_link_id = $2 AND removed_at IS ${removed}
        AND terminal_id_from COLLATE "C" <= $4 AND terminal_id_to COLLATE "C" >= $3
@@ -234,7 +240,7 @@ export async function sharesTerminals(
   return found.length > 0;
 }
 
-/** Puts this hardware, and no other, into a logical device; the hardware goes to its merchant. */
+/** Links exactly these physical devices to a logical device, and assigns them to its merchant. */
 export async function fillPlace(
   run: Run,
   place: Row,

@@ -1,4 +1,4 @@
-// Stores of a merchant.
+// Stores of a merchant: their rules, and their table.
 import type { Store } from '@switchyard/contract';
 import { refuseField } from './errors.ts';
 import { refuseUnknownTimeZone, requireMerchant } from './merchants.ts';

@@ -1,4 +1,4 @@
-// The tables of provisioning: what each one holds besides name, status, labels and version.
+// The tables of provisioning, with the columns besides name, status, labels and version.
 import type { Table } from './store.ts';
 
 export const organizations: Table = {

@@ -1,4 +1,4 @@
-// The addresses of terminal claims: a person enters a code, the operator settles conflicts.
+// HTTP routes for terminal claims: a user enters a code, and the operator resolves conflicts.
 import {
   ClaimConflict,
   ClaimSettlement,

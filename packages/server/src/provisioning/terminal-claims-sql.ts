@@ -1,15 +1,15 @@
-// The SQL of terminal claims: the organisation that has claimed a terminal, its claim code, and conflicts.
+// SQL for terminal claims: the organisation that has a terminal, claim codes and conflicts.
 import type { ClaimMethod } from '@switchyard/contract';
 import type { Row, Run } from './store.ts';
 
-/** What is printed on the housing. */
+/** The names that are printed on the housing of a terminal. */
 export type TerminalNames = {
   readonly serialNumber: string;
   readonly make: string;
   readonly model: string;
 };
 
-/** A device of an organisation, and how it was proved that the organisation has the terminal. */
+/** A device of an organisation, and the method that proved the possession of the terminal. */
 export type ClaimParty = {
   readonly organizationId: string;
   readonly physicalDeviceId: string;
@@ -24,7 +24,7 @@ export function namesOf(row: Row): TerminalNames {
   };
 }
 
-/** One terminal has one key, in every organisation. */
+/** A terminal has the same key in every organisation. */
 export function terminalKey(row: Row): string {
   const { serialNumber, make, model } = namesOf(row);
   return `${make}_${model}-${serialNumber}`;
@@ -81,7 +81,7 @@ export async function lockClaim(
   return row && partyOf(row);
 }
 
-/** False where another transaction was faster. */
+/** Returns false if another transaction inserted the claim first. */
 export async function insertClaim(
   run: Run,
   { serialNumber, make, model }: TerminalNames,
@@ -98,7 +98,7 @@ export async function insertClaim(
   return made.length > 0;
 }
 
-/** The claim is locked already. */
+/** The caller has locked the claim. */
 export async function moveClaim(
   run: Run,
   { serialNumber, make, model }: TerminalNames,
@@ -113,7 +113,7 @@ export async function moveClaim(
   );
 }
 
-/** The same code again keeps the count of wrong entries. */
+/** Storing the same code again keeps the count of wrong entries. */
 export async function upsertCode(
   run: Run,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
@@ -132,7 +132,7 @@ export async function upsertCode(
   );
 }
 
-/** Counts the entry as wrong. An accepted entry deletes the code. */
+/** Counts the entry as wrong first; the caller deletes the code of an accepted entry. */
 export async function tryCode(
   run: Run,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
@@ -159,8 +159,8 @@ export async function deleteCode(
 }
 
 /**
- * Of the organisation at the top and all below it: an organisation can make others below it. The row of the
- * top one is locked, so that entries at the same time are counted one after the other.
+ * Counts the conflicts of the whole organisation tree, because an organisation can create others.
+ * The lock on the top organisation makes concurrent entries count one after the other.
  */
 export async function countOpenConflicts(run: Run, organizationId: string): Promise<number> {
   const [top] = await run(
@@ -179,7 +179,7 @@ export async function countOpenConflicts(run: Run, organizationId: string): Prom
   return Number(row?.['open']);
 }
 
-/** A device has one open conflict at most: a second proof of it adds none. */
+/** A device has at most one open conflict; a second proof adds none. */
 export async function insertConflict(
   run: Run,
   conflictId: string,
@@ -210,7 +210,7 @@ export async function insertConflict(
   );
 }
 
-/** The device has the claim now, so nothing is left to decide for it. */
+/** Ends the open conflicts of a device that now has the claim. */
 export async function withdrawConflicts(
   run: Run,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,

@@ -1,4 +1,5 @@
-// Terminal claims: the first organisation that proves that it has a terminal gets it, and the operator settles conflicts.
+// Terminal claims: the first organisation that proves possession of a terminal gets the terminal.
+// Later proofs of other organisations become conflicts, which the operator resolves.
 import { hash } from 'node:crypto';
 import {
   type ClaimConflict,
@@ -38,16 +39,19 @@ import {
   withdrawConflicts,
 } from './terminal-claims-sql.ts';
 
-/** A person reads the code from the terminal and enters it. */
+/** A user reads the code from the terminal and enters it within this time. */
 const codeMs = 15 * 60_000;
 const codeAttemptsMax = 5;
-/** Of an organisation and those below it. A terminal that is only imitated could ask in this way which terminals others have. */
+/**
+ * For an organisation and all below it. The limit stops an attacker that imitates terminals to find
+ * out which terminals other organisations have.
+ */
 const openConflictsMax = 20;
 const retryAfterMs = 3_600_000;
-/** Each time the holder gave the terminal up between two statements. */
+/** Each retry means that the holder gave up the terminal between two statements. */
 const claimTriesMax = 5;
 
-/** A terminal as the terminal itself learns of it. */
+/** The view of a terminal about itself. */
 export type ClaimedTerminal = {
   readonly physicalDeviceId: string;
   readonly serialNumber: string;
@@ -55,17 +59,19 @@ export type ClaimedTerminal = {
 };
 
 export type TerminalClaims = {
-  /** The terminal was proved by its maker's certificate; undefined where the organisation has none of this name. */
+  /**
+   * The maker's certificate proves the terminal; undefined if the organisation has no such device.
+   */
   claimByCertificate(organizationId: string, name: string): Promise<ClaimedTerminal | undefined>;
-  /** A person of the organisation enters the code that the terminal has sent. */
+  /** A user of the organisation enters the code that the terminal has sent. */
   claimByCode(
     scope: Scope,
     physicalDeviceId: string,
     code: string,
   ): Promise<Versioned<PhysicalDevice>>;
-  /** By the operator: for terminals that the platform itself has made, such as those of the demo. */
+  /** For terminals that the platform itself creates, such as those of the demo. */
   claimByOperator(organizationId: string, physicalDeviceId: string): Promise<void>;
-  /** The code that the terminal shows, for the next minutes. */
+  /** Stores the code that the terminal shows for the next minutes. */
   rememberCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
   readonly conflicts: {
     list(
@@ -86,13 +92,13 @@ export type TerminalClaims = {
 };
 
 type ClaimDeps = Deps & {
-  /** Whether the organisation is that of the platform itself. */
+  /** True for the organisation of the platform itself. */
   readonly isOperator: (organizationId: string) => Promise<boolean>;
 };
 
 type Proof = {
   readonly isClaimed: boolean;
-  /** Had the claim before, and has it no longer. */
+  /** The party that has lost the claim. */
   readonly loser?: ClaimParty;
 };
 
@@ -133,7 +139,7 @@ function conflictOf(row: Row): ClaimConflict {
 const refuseConflict = () =>
   refuse('resource_not_found', 'No conflict in your scope has this identifier.');
 
-/** The audit of an organisation does not name the other one. */
+/** The audit of an organisation does not name the other organisation. */
 function entryOfMove(
   { organizationId, physicalDeviceId, method }: ClaimParty,
   done: 'claimed' | 'claimEnded',
@@ -156,7 +162,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
   const records = createRecords(physicalDevices);
   const now = () => isoTime(clock.now());
 
-  /** One organisation after the other: two transactions that tell the same two never wait for each other. */
+  /** Writes entries in the order of the organisations, so that two transactions cannot deadlock. */
   async function tellAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void> {
     const sorted = entries.toSorted((one, other) =>
       one.organizationId < other.organizationId ? -1 : 1,
@@ -196,7 +202,9 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     throw new Error('a terminal was claimed and given up again and again');
   }
 
-  /** The device as it stands now, with another version, and what both organisations hear. */
+  /**
+   * Returns the device with its new version, and writes the audit entries of both organisations.
+   */
   async function tellClaimed(
     trx: Kysely<unknown>,
     scope: Scope,
@@ -306,7 +314,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         );
         return undefined;
       });
-      // The same words for each reason: they say nothing about other organisations.
+      // The same text for each reason, so that it reveals nothing about other organisations.
       if (done === undefined) {
         return refuse(
           'claim_code_invalid',

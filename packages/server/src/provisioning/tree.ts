@@ -1,4 +1,4 @@
-// Where organisations stand above and below each other, from memory where a moment ago is enough.
+// Finds the position of an organisation in its tree, with a cache of a few seconds.
 import { defined } from '@switchyard/contract';
 import type { Clock, Database } from '../platform/index.ts';
 import { refuseUnknown } from './errors.ts';
@@ -7,17 +7,17 @@ import { isUuid } from './rules.ts';
 import { type Row, type Run, runOn } from './store.ts';
 import type { UserDomains } from './user-domains.ts';
 
-/** From the organisation at the top, itself counted, to the lowest one. */
+/** The number of levels from the top organisation to the lowest one, both included. */
 export const organizationLevelsMax = 8;
 
 export type StandingOrganization = {
   readonly organizationId: string;
-  /** From the top down, without itself. */
+  /** From the top down, without the organisation itself. */
   readonly ancestorIds: readonly string[];
   readonly status: 'Enabled' | 'Disabled';
-  /** Whether refunds and cancels of its merchants need an approval code. */
+  /** True if refunds and cancels of its merchants need an approval code. */
   readonly approvalCodeRequired: boolean;
-  /** Where its users and applications sign in; absent where it has none. */
+  /** The domain in which its users and applications sign in; absent if there is none. */
   readonly userDomainId?: string;
 };
 
@@ -60,14 +60,14 @@ export function createTree({
     find,
     ancestorsOf: async (organizationId: string): Promise<readonly string[]> =>
       (await find(organizationId))?.ancestorIds ?? [],
-    /** One that moves takes along whatever is below it, so nothing of the tree is kept. */
+    /** A move also affects all organisations below, so the whole cache is cleared. */
     clear: standing.clear,
   };
 }
 
 export const ancestorsIn = (row: Row): string[] => row['ancestor_ids'] as string[];
 
-/** Whoever changes a tree holds its top, which never gets another place. */
+/** Locks the top organisation, which never moves, so that changes of a tree run one by one. */
 export async function holdTree(run: Run, organizationId: string): Promise<void> {
   await run(
     `SELECT 1 FROM organizations
@@ -79,8 +79,8 @@ export async function holdTree(run: Run, organizationId: string): Promise<void> 
 }
 
 /**
- * What is made right below an organisation keeps it from being removed meanwhile. Where that came
- * first, nobody would ever find what was made.
+ * Prevents the removal of an organisation while a transaction creates an entity below it. Otherwise
+ * the new entity would not be visible to any caller.
  */
 export async function holdOrganization(run: Run, organizationId: string): Promise<void> {
   const held = await run(
@@ -91,7 +91,7 @@ export async function holdOrganization(run: Run, organizationId: string): Promis
   if (held.length === 0) refuseUnknown('organization_not_found');
 }
 
-/** How many levels there are below an organisation. */
+/** Counts the levels below an organisation. */
 export async function levelsBelow(run: Run, row: Row): Promise<number> {
   const [found] = await run(
     `SELECT coalesce(max(cardinality(ancestor_ids)), $2) - $2 AS levels FROM organizations
@@ -101,7 +101,7 @@ export async function levelsBelow(run: Run, row: Row): Promise<number> {
   return Number(found?.['levels'] ?? 0);
 }
 
-/** Takes along what is below an organisation that gets another place. */
+/** Updates the ancestors of all organisations below one that moves. */
 export async function moveBelow(run: Run, row: Row, ancestorIds: readonly string[]): Promise<void> {
   await run(
     `UPDATE organizations SET ancestor_ids = $2::uuid[] || ancestor_ids[$3::int + 1:]
@@ -110,5 +110,5 @@ export async function moveBelow(run: Run, row: Row, ancestorIds: readonly string
   );
 }
 
-/** As the database reads an array of identifiers. */
+/** The PostgreSQL text form of an array of identifiers. */
 export const uuidsText = (ids: readonly string[]): string => `{${ids.join(',')}}`;

@@ -1,26 +1,26 @@
-// What provisioning asks of identity: the user domains of organisations.
+// The interface to identity for the user domains of organisations.
 import { Refusal } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { refuseTaken } from './errors.ts';
 
-/** Identity's to fill. */
+/** Identity implements this interface. */
 export type UserDomains = {
-  /** Undefined where the organisation has none. */
+  /** Undefined if the organisation has no domain. */
   of(organizationId: string): Promise<string | undefined>;
-  /** Of those that have one, by organisation. */
+  /** Maps the organisations that have a domain to that domain. */
   ofAll(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Rejects with `already_exists` where the name is somebody's, or the platform's own. */
+  /** Rejects with `already_exists` if the name is in use, or belongs to the platform. */
   open(organizationId: string, userDomainId: string, trx: Kysely<unknown>): Promise<void>;
-  /** Lets nobody in any more, under a name that stays taken; tells it, where there was one. */
+  /** Blocks all sign-ins; the name stays reserved. Returns the name if there was a domain. */
   close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined>;
-  /** Its rows were changed and committed: this process sees that at once. */
+  /** Call this after the commit, so that this process sees the change at once. */
   changed(organizationId: string): Promise<void>;
 };
 
 const refuseAny = async (): Promise<void> => refuseTaken('userDomainId');
 const nothing = async (): Promise<undefined> => undefined;
 
-/** Where identity is not there: nobody has a domain, and nobody gets one. */
+/** For a platform without identity: no organisation has a domain or can get one. */
 export const noUserDomains: UserDomains = {
   of: async () => undefined,
   ofAll: async () => new Map(),
@@ -29,7 +29,7 @@ export const noUserDomains: UserDomains = {
   changed: nothing,
 };
 
-/** Says which member of the body the taken name stands in. */
+/** Reports a name in use as a fault of the member `userDomainId`. */
 export async function openDomain(
   userDomains: UserDomains,
   organizationId: string,

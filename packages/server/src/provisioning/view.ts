@@ -1,8 +1,8 @@
-// Turns rows into what clients see: absent members are left out, times are texts.
+// Converts rows to API responses: omits absent members, and writes times as text.
 import { isoTime } from '../platform/index.ts';
 import type { Row } from './store.ts';
 
-/** The columns of a row as they were named by hand; the schema of the answer is their type. */
+/** Builds a response from named members; the response schema defines its type. */
 export function viewOf<View>(row: Row, members: Readonly<Record<string, unknown>>): View {
   const all: Record<string, unknown> = { ...members, ...stamps(row) };
   const view: Record<string, unknown> = {};
@@ -12,7 +12,7 @@ export function viewOf<View>(row: Row, members: Readonly<Record<string, unknown>
   return view as View;
 }
 
-/** The members that every answer has beside its stamps. */
+/** The members of every response, without the stamps. */
 export function commonMembers(row: Row) {
   return {
     name: row['name'],

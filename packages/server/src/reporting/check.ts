@@ -1,4 +1,4 @@
-// Compares the reports of an organisation with its payments, event by event: for whoever doubts them.
+// Compares the reports of an organisation with its payments, event by event.
 import { readTransactions } from '../payments/index.ts';
 import type { Database } from '../platform/index.ts';
 import { readQrPayments } from '../qr/index.ts';
@@ -33,7 +33,7 @@ const linesText = `SELECT p.payment_id AS id, p.counted, g.kind, p.created_at AS
 
 type Line = { id: string; counted: number; kind: 'Card' | 'Qr'; at: Date };
 
-/** Adds what the payments of a part come to, by the events that the reports say are counted. */
+/** Adds up a part of the payments, limited to the events that the reports have already counted. */
 async function countPart(
   run: RunQuery,
   organizationId: string,
@@ -56,7 +56,7 @@ async function countPart(
   }
 }
 
-/** What of a cell is compared, as one text. */
+/** The compared content of a cell, as one text. */
 const textOfCell = ({ figures, hours, latency }: StoredCell): string => {
   const sorted = <Value>(map: ReadonlyMap<number, Value>) =>
     [...map].sort(([one], [other]) => one - other);
@@ -90,8 +90,8 @@ function differencesOf(counted: Cells, rows: readonly CellRow[]): ReportDifferen
 }
 
 /**
- * Counts all payments of an organisation anew and compares that with its reports, in one view of the
- * database, so that it may be done while payments are made.
+ * Counts all payments of an organisation again, and compares the result with its reports. It reads
+ * one snapshot of the database, so payments may continue during the comparison.
  *
  * @example const { differences } = await compareReports(database, organizationId);
  */

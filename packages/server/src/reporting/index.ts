@@ -1,4 +1,4 @@
-// The door to the reports: a search over payments, sums by day, and what is settled.
+// The interface of reporting: a search over payments, sums by day, settlements and exports.
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
 import type { RecentTransactions } from '../payments/index.ts';
@@ -29,31 +29,33 @@ export type ReportingDeps = {
   ids: Ids;
   jobs: Jobs;
   audit: Pick<AuditRecorder, 'record'>;
-  /** Sales that this process has committed; left out, all are read. */
+  /**
+   * Sales that this process has committed; if absent, the server reads all sales from the database.
+   */
   cards?: { readonly recent: RecentTransactions | undefined } | undefined;
-  /** How long exports are kept. */
+  /** The retention time of exports in days. */
   exportDays: number;
-  /** @throws Refusal where the organisation has no such acquirer link */
+  /** @throws Refusal if the organisation has no such acquirer link */
   demandLink(organizationId: string, linkId: string): Promise<void>;
-  /** How much the process has to do, 0 to 1: reports give way to payments. */
+  /** The load of the process from 0 to 1; reports wait while payments need the process. */
   pressure(): number;
-  /** The same as a share of its time; left out: that of the event loop. */
+  /** The busy share of the process time; by default that of the event loop. */
   busy?: () => number;
 };
 
 export type Reporting = {
   register(app: FastifyInstance): void;
-  /** Begins to bring the reports up to date: in processes with the role `jobs`. */
+  /** Starts to update the reports; called in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
   /**
-   * Payments for an export, the oldest first: as many as asked for at a time, from where the last part
-   * ended. A part may be empty and lead on; there is no more where `next` is undefined.
+   * Reads payments for an export, oldest first, from the end of the last part. A part may be empty
+   * although more follow; the scan is complete when `next` is undefined.
    */
   scan(search: Search, part: ScanPart): Promise<ScannedPart>;
-  /** Deletes the reports of an organisation, and makes them anew from its payments. */
+  /** Deletes the reports of an organisation, and builds them again from its payments. */
   rebuild(organizationId: string): Promise<void>;
-  /** Looks now, for tests. */
+  /** Starts a check at once, for tests. */
   poke(): void;
 };
 

@@ -1,17 +1,17 @@
-// Asks for reports: a few at a time and none for long, so that they never take the database from the payments.
+// Runs report queries: few at once and with a timeout, so that payments keep the database.
 import { Refusal } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { Database } from '../platform/index.ts';
 import { type RunQuery, runIn } from './run.ts';
 
-/** Of the connections of the process most are left to everybody else. */
+/** Most connections of the process stay available for other work. */
 const atOnce = 3;
 const waitingMax = 60;
 const statementTimeoutMs = 5_000;
 const retryAfterMs = 2_000;
 
 export type Queries = {
-  /** What is asked within sees one state of the database, and is given up after some seconds. */
+  /** The queries of one call see one snapshot of the database, and time out after some seconds. */
   ask<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
 };
 
@@ -35,7 +35,7 @@ export function createQueries(database: Pick<Database, 'transaction'>): Queries 
 
   function leave(): void {
     const next = waiting.shift();
-    // The place is handed on, so that nobody who comes now is faster.
+    // The place passes directly to the next waiting call, so that no later call can take it.
     if (next === undefined) running -= 1;
     else next();
   }

@@ -1,4 +1,4 @@
-// The addresses of the reports, version 1.
+// HTTP routes for reports, version 1.
 import {
   paymentSearch,
   ReportedPaymentDetail,
@@ -43,7 +43,7 @@ const errors = ['entity_out_of_scope', 'database_unavailable', 'overloaded'] as 
 
 const placeText =
   /^(?<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** A time that there is: the database throws at any other. */
+/** Accepts only a valid time, because PostgreSQL fails on any other. */
 const placeForm = {
   test(text: string): boolean {
     const at = placeText.exec(text)?.groups?.['at'];
@@ -51,7 +51,7 @@ const placeForm = {
   },
 };
 const lineForm = /^\d{1,15}\|[A-Za-z0-9._-]{0,80}$/;
-/** Places are compared by the database, which takes nothing else for one. */
+/** Accepts only UUIDs for merchants, stores and devices, because PostgreSQL compares them. */
 const placeLineForm = /^\d{1,15}\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const lineFormOf = (groupBy: string | undefined) =>
   ['merchant', 'store', 'device'].includes(groupBy ?? '') ? placeLineForm : lineForm;

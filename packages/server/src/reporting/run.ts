@@ -1,4 +1,4 @@
-// How the room asks the database: one statement, inside a transaction or not.
+// Runs one SQL statement for reports, inside a transaction or outside.
 import { CompiledQuery, type Kysely } from 'kysely';
 
 export type RunQuery = <Of extends object>(
@@ -12,5 +12,5 @@ export const runIn =
   async <Of extends object>(text: string, values: readonly unknown[]) =>
     (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
 
-/** For what a place in a key is that nothing stands in. */
+/** The value of a key column without an identifier. */
 export const nil = '00000000-0000-0000-0000-000000000000';

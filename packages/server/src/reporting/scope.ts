@@ -1,4 +1,4 @@
-// Whose payments a caller may see: all of the organisation's, one merchant's, or one store's.
+// Defines which payments a caller may see: those of the organisation, a merchant or a store.
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 
@@ -16,9 +16,9 @@ type Asked = {
 };
 
 /**
- * What a request is about: what the token is bound to, or what it names within that.
+ * The scope of a request: the binding of the token, or an entity that the request names within it.
  *
- * @throws Refusal entity_out_of_scope where the token is good for another merchant or store
+ * @throws Refusal entity_out_of_scope if the token is bound to another merchant, store or device
  */
 export function scopeOf(caller: Caller, asked: Asked): Scope {
   const { organizationId, entityType, entityId } = caller;

@@ -1,4 +1,4 @@
-// Work on reports waits while they are being made anew, and costs no try.
+// Tests that jobs on reports wait during a rebuild, without counting an attempt.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

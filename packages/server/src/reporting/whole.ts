@@ -1,4 +1,4 @@
-// Work on whole reports: it waits while they are being made anew.
+// Postpones jobs on reports while the reports of their organisation are being rebuilt.
 import type { Clock, Database, Job, Reschedule } from '../platform/index.ts';
 import { wholeText } from './projection/store.ts';
 

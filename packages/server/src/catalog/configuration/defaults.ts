@@ -1,4 +1,4 @@
-// Checks the defaults that a provider declares beside the schema of its parameters.
+// Checks the defaults that a provider declares with the schema of its parameters.
 import type { ServiceInput } from '@switchyard/contract';
 import { type Parameters, refuseFields } from '../parameters.ts';
 import { createJudge } from './effective.ts';
@@ -7,7 +7,7 @@ import { configurationLimitBytes } from './own-values.ts';
 import { releaseOf } from './releases.ts';
 import type { ValueRules } from './types.ts';
 
-/** Not kept: a draft has no name yet. */
+/** A draft has no name yet, so its compiled schema is not cached. */
 const draft = { serviceId: '', release: 0 };
 
 /** @example const demandDefaults = createDefaultsCheck(parameters, rules); demandDefaults(input); */
@@ -25,7 +25,7 @@ export function createDefaultsCheck(parameters: Parameters, rules: ValueRules) {
       refuseFields([{ pointer: '/defaults', code: 'field_invalid', detail }]);
     }
     const release = releaseOf(draft, input);
-    // What a level below may still set is no fault.
+    // A missing member is no fault, because a lower level may set it.
     const faults = judge.effective(release, []).misfits;
     const secrets = secretsIn(release.schema, defaults).map(([pointer]) => ({
       pointer,

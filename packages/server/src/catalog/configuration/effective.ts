@@ -1,4 +1,4 @@
-// What the levels above a place come to: merged values, what is missing, and what does not fit.
+// Computes the effective values of an entity, the missing members, and the values that do not fit.
 import type { FieldError } from '@switchyard/contract';
 import type { Parameters } from '../parameters.ts';
 import {
@@ -17,13 +17,13 @@ import {
 import { misfitsMax, missingIn, ownMisfits, secretsIn } from './own-rules.ts';
 import type { LevelValues, Misfit, Release, ValueRules, Values } from './types.ts';
 
-/** A level as it is shown: secrets by their pointers alone. */
+/** The values of a level as clients see them: secrets appear only as pointers. */
 export type Shown = { readonly values: Values; readonly secrets: readonly string[] };
 
 export type Effective = {
-  /** With secrets, in their places. */
+  /** The merged values, including the secrets. */
   readonly whole: Values;
-  /** Required, and set by nobody. */
+  /** The required members that no level sets. */
   readonly missing: readonly string[];
   readonly misfits: readonly Misfit[];
 };
@@ -35,11 +35,11 @@ export type Explained = {
 };
 
 export type Judge = {
-  /** Every fault of what a level sets, whatever stands above it. */
+  /** Returns every fault in the values of one level, independent of the levels above it. */
   own(release: Release, level: LevelValues): readonly Misfit[];
-  /** Every fault of merged values: the schema's, and of the service's own rules. */
+  /** Merges the levels, and returns every fault: of the schema and of the service's own rules. */
   effective(release: Release, levels: readonly LevelValues[]): Effective;
-  /** Where the values come from; secrets are told apart. */
+  /** Returns the level that each value comes from, and lists secrets separately. */
   explain(release: Release, levels: readonly LevelValues[]): Explained;
   shown(release: Release, level: LevelValues): Shown;
 };
@@ -61,7 +61,10 @@ const linesOf = (release: Release, levels: readonly LevelValues[]): WholeLevel[]
   ...levels.map(wholeOf),
 ];
 
-/** Of a list, the list: it is set as one. */
+/**
+ * For a pointer into a list, returns the pointer of the list, because a level sets a list as a
+ * whole.
+ */
 function settingAt(values: Values, pointer: string): string {
   let at = '';
   for (const name of stepsOf(pointer)) {
@@ -73,7 +76,9 @@ function settingAt(values: Values, pointer: string): string {
 
 /** @example const judge = createJudge(parameters, {}); judge.effective(release, levels).whole; */
 export function createJudge(parameters: Pick<Parameters, 'faultIn'>, rules: ValueRules): Judge {
-  /** What fault after fault is found, when each that was found is set aside. */
+  /**
+   * The schema check finds one fault at a time, so each faulty setting is removed before the next.
+   */
   function schemaFaults({ serviceId, release, relaxed }: Release, whole: Values): FieldError[] {
     const found: FieldError[] = [];
     let left = whole;
@@ -88,7 +93,7 @@ export function createJudge(parameters: Pick<Parameters, 'faultIn'>, rules: Valu
     return found;
   }
 
-  /** A domain may have any name, such as one of those that every object has. */
+  /** A domain may have the name of a member that every object has, such as `constructor`. */
   const ruleFaults = ({ domain }: Release, whole: Values): readonly FieldError[] =>
     (Object.hasOwn(rules, domain) ? rules[domain]?.(whole) : undefined) ?? [];
 

@@ -1,4 +1,4 @@
-// Finds what is to be configured: the entity in the caller's scope, and the release in force there.
+// Finds the entity to configure in the caller's scope, and the release in force there.
 import { type ActivationLevel, refuse } from '@switchyard/contract';
 import type { Place } from '../activation-store.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from '../deps.ts';

@@ -13,7 +13,7 @@ const name = { serviceId, release: 1 };
 const parameterSchema = { type: 'object', properties: { footer: { type: 'string' } } };
 const release = releaseOf(name, { name: 'Receipts', domain: 'Receipts', parameterSchema });
 
-/** What another process has written, a clock to move, and how often the database was asked. */
+/** Simulates rows that another process writes, a movable clock, and a count of database queries. */
 function openDoor() {
   let now = 0;
   let asked = 0;

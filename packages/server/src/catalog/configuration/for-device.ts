@@ -1,4 +1,4 @@
-// The door for devices: the values of every service that is active at one, from a bounded memory.
+// Reads the values of every active service of a device, with a bounded cache.
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/index.ts';
@@ -17,26 +17,26 @@ import {
 import type { LevelValues, Misfit, Values } from './types.ts';
 
 const rememberedMaxBytes = 32 * 1024 * 1024;
-/** What an entry takes beside its values. */
+/** The size of a cache entry without its values. */
 const entryBytes = 512;
-/** How long a change in another process may stay unseen; changes of this one are seen at once. */
+/** A change in another process becomes visible after at most this time; a local change at once. */
 const rememberedMs = 5_000;
 const versionChars = 22;
 
-/** A service that is active at a device, as the device is to have it. */
+/** An active service of a device, with the configuration that the device must use. */
 export type DeviceConfiguration = {
   readonly serviceId: string;
   readonly serviceName: string;
   readonly domain: string;
   readonly release: number;
-  /** Another one whenever the values, or what they are checked with, may have changed. */
+  /** Changes whenever the values, or the release that checks them, may have changed. */
   readonly version: string;
   /**
-   * With the secrets in clear. Absent where what is stored does not fit the release in force, or
-   * something required is set by nobody: then the device keeps what it has.
+   * Contains the secrets in clear. Absent when the stored values do not fit the release in force or
+   * a required member is missing; the device then keeps its current values.
    */
   readonly values?: Values;
-  /** Why there are no values; empty where there are. */
+  /** The reasons for absent values; empty when values are present. */
   readonly misfits: readonly Misfit[];
 };
 
@@ -45,12 +45,16 @@ export type ForDevice = {
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly DeviceConfiguration[]>;
-  /** Versions alone, for whoever may hold the values already: as of now, and cheap. */
+  /**
+   * Reads only the current versions, which is cheap for a client that may already hold the values.
+   */
   versionsFor(
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly Pick<DeviceConfiguration, 'serviceId' | 'domain' | 'version'>[]>;
-  /** After a change of one organisation; without one, of what every organisation may see. */
+  /**
+   * Clears the cache of one organisation after its change, or the whole cache without an argument.
+   */
   forget(organizationId?: string): void;
 };
 
@@ -71,7 +75,7 @@ export const levelOf = (box: SecretBox, row: ConfigurationRow): LevelValues => (
   secrets: box.open(row, row.secrets_sealed),
 });
 
-/** Of the names of what goes into the values: they need not be built to know that they changed. */
+/** Derives the version from the names of its inputs, so a change is detected without the values. */
 function versionOf(serviceId: string, release: number, rows: readonly SetVersion[]): string {
   const levels = rows.map(({ entity_id, version }) => [entity_id, version]);
   const text = JSON.stringify([serviceId, release, levels]);
@@ -86,7 +90,7 @@ export function createForDevice(parts: Parts): ForDevice {
     sizeCalculation: ({ found }) => entryBytes + JSON.stringify(found).length,
   });
   const underway = new Map<string, Promise<DeviceConfiguration[]>>();
-  /** What was read before a change is told once more, and not remembered. */
+  /** Counts the changes: a result that was read before a change is returned, but not cached. */
   let changes = 0;
 
   async function load(organizationId: string, deviceId: string): Promise<DeviceConfiguration[]> {

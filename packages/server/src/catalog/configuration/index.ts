@@ -1,4 +1,4 @@
-// Puts the configuration together: what levels set, and what devices get of it.
+// Assembles the configuration: the values that levels set, and the values that devices receive.
 import type { CatalogDeps } from '../deps.ts';
 import type { Parameters } from '../parameters.ts';
 import { createSecretBox } from '../secret-box.ts';
@@ -27,7 +27,7 @@ export function createConfiguration(
   const devices = createForDevice(parts);
   const submissions = createSubmissions(deps, {
     ...parts,
-    // What an organisation sets is inherited by those below it.
+    // Child organisations inherit these values, so the cache of every organisation is cleared.
     onChange: (organizationId, level) =>
       level === 'Organization' ? devices.forget() : devices.forget(organizationId),
   });

@@ -36,7 +36,7 @@ const order: ConfigurationLevel[] = [
   'LogicalDevice',
 ];
 
-/** Another way to say what merging is: leaf by leaf, with whatever stood in the way taken off. */
+/** A second implementation of the merge: it adds leaf by leaf, and removes conflicting leaves. */
 function modelOf(levels: readonly Values[]): Map<string, [unknown, string]> {
   const model = new Map<string, [unknown, string]>();
   for (const [at, level] of levels.entries()) {
@@ -154,11 +154,11 @@ test('a secret that is left out stays with its object, null takes it away', () =
   });
   const taken = splitSecrets(schema, { acquirer: { key: null } }, kept);
   assert.deepEqual(taken, { values: { acquirer: {} }, secrets: {} });
-  // The schema may say by now that it is no secret.
+  // The current schema may no longer mark the member as secret.
   const open = { type: 'object', properties: { key: text } };
   const shown = splitSecrets(open, { key: 'new' }, { '/key': 'old' });
   assert.deepEqual(shown, { values: { key: 'new' }, secrets: {} });
-  // What is no text is the schema's to refuse.
+  // The schema refuses a secret that is no text, so the split leaves it in place.
   const odd = splitSecrets(schema, { acquirer: { key: { a: 1 } } }, {});
   assert.deepEqual(odd.values, { acquirer: { key: { a: 1 } } });
 });

@@ -1,15 +1,15 @@
-// Merges the values of levels from the top down, and tells which level each leaf comes from; pure.
+// Merges the values of levels from the top down, and finds the level that each leaf comes from.
 import type { LevelRef, Secrets, Values } from './types.ts';
 
 export type Source = LevelRef & { readonly pointer: string };
 
-/** A level with its secrets in their places. */
+/** A level whose values include its secrets. */
 export type WholeLevel = LevelRef & { readonly whole: Values };
 
 export const isObject = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** RFC 6901. */
+/** Encodes a member name as a step of a JSON Pointer (RFC 6901). */
 export const step = (name: string) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 export const stepsOf = (pointer: string): string[] =>
@@ -18,7 +18,7 @@ export const stepsOf = (pointer: string): string[] =>
     .slice(1)
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** Objects are merged member by member; whatever else the lower level has takes the place of the upper's. */
+/** Merges objects member by member; any other lower value replaces the upper value. */
 function mergeTwo(upper: unknown, lower: unknown): unknown {
   if (!isObject(upper) || !isObject(lower)) return lower;
   const kept = Object.entries(upper).map(([name, value]) => [
@@ -26,15 +26,15 @@ function mergeTwo(upper: unknown, lower: unknown): unknown {
     Object.hasOwn(lower, name) ? mergeTwo(value, lower[name]) : value,
   ]);
   const added = Object.entries(lower).filter(([name]) => !Object.hasOwn(upper, name));
-  // Defines its members, whatever they are called: none of them reaches a prototype.
+  // Defines the members instead of assigning them, so that no name can reach a prototype.
   return Object.fromEntries([...kept, ...added]);
 }
 
-/** From the top. */
+/** `levels` begins with the top level. */
 export const mergeAll = (levels: readonly Values[]): Values =>
   levels.reduce((upper, lower) => mergeTwo(upper, lower) as Values, {});
 
-/** Everything that is no object with members, at its pointer. */
+/** Returns every value that is not an object with members, with its pointer. */
 export function leavesOf(value: unknown, pointer = ''): [string, unknown][] {
   if (!isObject(value)) return [[pointer, value]];
   const members = Object.entries(value);
@@ -42,7 +42,7 @@ export function leavesOf(value: unknown, pointer = ''): [string, unknown][] {
   return members.flatMap(([name, member]) => leavesOf(member, `${pointer}${step(name)}`));
 }
 
-/** What stands at a pointer; lists are one value and have no pointers into them. */
+/** Returns the value at a pointer; a list is one value, and pointers do not lead into it. */
 export function valueAt(value: unknown, pointer: string): unknown {
   let found = value;
   for (const name of stepsOf(pointer)) {
@@ -52,13 +52,13 @@ export function valueAt(value: unknown, pointer: string): unknown {
   return found;
 }
 
-/** The lowest level that says something at the pointer: of a merged leaf, the one it comes from. */
+/** Finds the lowest level with a value at the pointer, which is the source of a merged leaf. */
 export function sourceOf(levels: readonly WholeLevel[], pointer: string): LevelRef | undefined {
   const found = levels.findLast(({ whole }) => valueAt(whole, pointer) !== undefined);
   return found && { level: found.level, entityId: found.entityId };
 }
 
-/** The values with something at a pointer; what stands in the way of it gives way. */
+/** Sets a value at a pointer, and replaces any value on its path that is no object. */
 function withAt(value: unknown, [name, ...rest]: readonly string[], leaf: unknown): unknown {
   if (name === undefined) return leaf;
   const members = isObject(value) ? value : {};
@@ -73,7 +73,7 @@ export const withSecrets = (values: Values, secrets: Secrets): Values =>
     values,
   );
 
-/** The values without what stands at the pointers; an object that is empty for it stays. */
+/** Removes the values at the pointers; an object that becomes empty stays. */
 export function without(values: Values, pointers: ReadonlySet<string>): Values {
   const prune = (value: unknown, pointer: string): unknown => {
     if (!isObject(value)) return value;

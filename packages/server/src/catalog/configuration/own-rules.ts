@@ -1,13 +1,13 @@
-// What a level may set of its own: known members, none that belongs further up; pure.
+// Checks the members that a level may set: known ones that are allowed at this level.
 import { type ActivationLevel, defined } from '@switchyard/contract';
 import { nearestName } from '../../platform/index.ts';
 import { isObject, step } from './merge.ts';
 import type { ConfigurationLevel, Misfit, Values } from './types.ts';
 
-/** More do not help anybody to mend a request. */
+/** More faults do not help a client to correct its request. */
 export const misfitsMax = 20;
 const missingMax = 100;
-/** Of longer names nobody guesses what was meant. */
+/** A suggestion for a longer name is not useful. */
 const guessedNameMax = 64;
 
 const heights: Readonly<Record<ConfigurationLevel, number>> = {
@@ -21,8 +21,8 @@ const heights: Readonly<Record<ConfigurationLevel, number>> = {
 const part = (value: unknown): Values => (isObject(value) ? value : {});
 
 /**
- * The schema of a member; true where anything goes, undefined where there is no such member. An
- * object that names its properties and says nothing of others has no others.
+ * Returns the schema of a member; true where any value is allowed, undefined for an unknown member.
+ * An object that lists properties without additionalProperties allows no other members.
  */
 export function memberOf(schema: Values, name: string): Values | true | undefined {
   const properties = part(schema['properties']);
@@ -38,11 +38,11 @@ type Visit = {
   readonly name: string;
   readonly value: unknown;
   readonly schema: Values | true | undefined;
-  /** The object that the member stands in. */
+  /** The schema of the object that contains the member. */
   readonly within: Values;
 };
 
-/** Every member below, with its schema; what a schema leaves open is not looked into. */
+/** Visits every member below with its schema, but not the members of open objects. */
 function* membersOf(value: unknown, schema: Values, pointer: string): Generator<Visit> {
   if (Array.isArray(value)) {
     const items = part(schema['items']);
@@ -78,7 +78,7 @@ function misfitOf({ pointer, name, schema, within }: Visit, level: Configuration
   return { pointer, code: 'field_invalid', detail } as const;
 }
 
-/** The members that a level may not set, however their values look. */
+/** Returns the members that a level may not set; their values do not matter. */
 export function ownMisfits(
   schema: Values | undefined,
   whole: Values,
@@ -93,7 +93,7 @@ export function ownMisfits(
   return found;
 }
 
-/** The pointers that the schema says are secret, with what stands there. */
+/** Returns the pointers of secret members according to the schema, with their values. */
 export function secretsIn(schema: Values | undefined, whole: Values): [string, unknown][] {
   if (schema === undefined) return [];
   return [...membersOf(whole, schema, '')]
@@ -101,7 +101,7 @@ export function secretsIn(schema: Values | undefined, whole: Values): [string, u
     .map(({ pointer, value }) => [pointer, value]);
 }
 
-/** What the schema demands, and nobody has set. */
+/** Returns the required members that no level has set. */
 export function missingIn(schema: Values | undefined, whole: Values): string[] {
   if (schema === undefined) return [];
   const objects = [...membersOf(whole, schema, '')].map(({ pointer, value, schema: own }) => ({
@@ -121,8 +121,8 @@ export function missingIn(schema: Values | undefined, whole: Values): string[] {
 }
 
 /**
- * The schema without what it demands, since one level alone need not set it all, and without what
- * `ownMisfits` tells better.
+ * The schema without required members, because one level need not set them all. It also allows
+ * unknown members, because `ownMisfits` reports them in more detail.
  */
 export function relaxed(schema: Values): Values {
   const { required: _required, additionalProperties: others, ...kept } = schema;

@@ -1,4 +1,4 @@
-// Tells what a level submits into values and secrets, and refuses what it may not set.
+// Splits the submitted values of a level into values and secrets, and refuses forbidden ones.
 import { isDeepStrictEqual } from 'node:util';
 import { refuse } from '@switchyard/contract';
 import { parametersLimitBytes as activationLimitBytes, refuseFields } from '../parameters.ts';
@@ -7,7 +7,7 @@ import { isObject, valueAt, without } from './merge.ts';
 import { misfitsMax, secretsIn } from './own-rules.ts';
 import type { LevelRef, LevelValues, Misfit, Secrets, Values } from './types.ts';
 
-/** Certificates and keys of schemes take more than the parameters of an activation. */
+/** Certificates and keys of schemes are larger than the parameters of an activation. */
 export const configurationLimitBytes = 4 * activationLimitBytes;
 const secretsMax = 100;
 
@@ -22,15 +22,15 @@ export function demandSize(values: Values): void {
 const parentOf = (pointer: string) => pointer.slice(0, pointer.lastIndexOf('/'));
 
 /**
- * Nobody can send a secret back that is never shown, so one that is left out stays as long as the
- * object that it stands in is sent. `null` takes it away.
+ * A client cannot send back a secret that it never sees. An omitted secret therefore stays while
+ * the client sends its parent object, and `null` removes it.
  */
 export function splitSecrets(schema: Values | undefined, given: Values, kept: Secrets): Own {
   const found = secretsIn(schema, given);
-  // Of another type it is left where it is, and the schema refuses it.
+  // A value of another type stays in the values, and the schema refuses it.
   const told = found.filter(([, value]) => value === null || typeof value === 'string');
   const values = without(given, new Set(told.map(([pointer]) => pointer)));
-  // What is sent in its place takes its place, where the schema says by now that it is no secret.
+  // A sent value replaces a stored secret if the current schema no longer marks it as secret.
   const stay = Object.entries(kept).filter(
     ([pointer]) =>
       isObject(valueAt(values, parentOf(pointer))) && valueAt(values, pointer) === undefined,
@@ -53,8 +53,8 @@ export const isSame = (one: Own, other: Own): boolean =>
 const markOf = ({ pointer, code, detail }: Misfit) => JSON.stringify([pointer, code, detail]);
 
 /**
- * Refuses what this level brings about. What stood above it before, and does not fit any more, is
- * told and not this level's to mend; what is missing, a level below may still set, if there is one.
+ * Refuses the faults that this change causes, but not those that existed at other levels before. A
+ * missing member is refused only at a device, because a lower level may still set it.
  */
 export function demandFit(
   { level, entityId }: LevelRef,

@@ -1,4 +1,4 @@
-// Reads what is configured: at a place, its versions, and what can be configured there.
+// Reads the configuration of an entity, its versions, and the services that can be configured.
 import type {
   ConfigurableService,
   ConfigurationVersion,

@@ -1,4 +1,4 @@
-// Remembers what releases say of the configuration; a release never changes.
+// Caches the configuration part of releases, which never change.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';
@@ -9,7 +9,7 @@ import type { Release, Values } from './types.ts';
 
 const rememberedMax = 500;
 
-/** A release by its name. */
+/** Identifies a release. */
 export type ReleaseName = { readonly serviceId: string; readonly release: number };
 
 export const releaseOf = (

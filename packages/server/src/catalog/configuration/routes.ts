@@ -1,4 +1,4 @@
-// The addresses of the configuration, the same at each of the four levels.
+// HTTP routes for the configuration, which are the same at each of the four levels.
 import {
   type ActivationLevel,
   ConfigurableService,

@@ -1,4 +1,4 @@
-// The rows of configurations and their versions, and the line of levels above an entity.
+// SQL for configurations and their versions, and for the levels above an entity.
 import type { ActivationLevel } from '@switchyard/contract';
 import type { Actor } from '../../audit/index.ts';
 import type { Place } from '../activation-store.ts';
@@ -26,10 +26,12 @@ export type VersionRow = Omit<ConfigurationRow, 'level' | 'updated_at'> & {
 const columns = `c.organization_id, c.entity_id, c.service_id, c.level, c.version, c.release,
   c.own_values, c.secrets_sealed, c.updated_at`;
 
-/** Organisations nest less deep than this; a circle that nobody foresaw ends here. */
+/**
+ * Organisations nest less deep than this; the limit also stops at an unexpected cycle of parents.
+ */
 const ancestorsMax = 16;
 
-/** From an organisation up. */
+/** The organisation and all organisations above it. */
 const line = `line AS (
   SELECT organization_id, parent_organization_id, 4 AS height
   FROM organizations WHERE organization_id = $1
@@ -55,7 +57,7 @@ const deviceText = (selected: string) => `WITH RECURSIVE ${line}, places AS (
 const deviceLine = deviceText(columns);
 const deviceVersions = deviceText('c.service_id, c.entity_id, c.version');
 
-/** All that is set at any level above a device and at it, of every service: from the top down. */
+/** Reads the configurations of every service at a device and above it, from the top down. */
 export async function readDeviceLine(
   run: Run,
   organizationId: string,
@@ -67,7 +69,7 @@ export async function readDeviceLine(
 
 export type SetVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | 'version'>;
 
-/** The same, without what is set. */
+/** Reads the same rows without their values. */
 export async function readDeviceVersions(
   run: Run,
   organizationId: string,
@@ -84,7 +86,7 @@ const placeText = `WITH RECURSIVE ${line}, places AS (
   )
   SELECT ${columns} ${configured} AND c.service_id = $3 ORDER BY p.height DESC`;
 
-/** The entities from the top down, below the organisation. */
+/** The entities below the organisation, from the top down. */
 const entitiesOf = ({ level, entityId, merchantId, storeId }: Place): string[] => {
   const above = {
     Organization: [],
@@ -96,7 +98,7 @@ const entitiesOf = ({ level, entityId, merchantId, storeId }: Place): string[] =
   return [...above[level], ...own].filter((id) => id !== undefined);
 };
 
-/** All that is set of one service at an entity and above it: from the top down. */
+/** Reads the configurations of one service at an entity and above it, from the top down. */
 export async function readLine(
   run: Run,
   organizationId: string,
@@ -107,7 +109,7 @@ export async function readLine(
   return rows as ConfigurationRow[];
 }
 
-/** A row to lock, whether something was ever set there or not: then of version 0. */
+/** Locks the row of an entity; first inserts a row of version 0 if none exists. */
 export async function lockConfiguration(
   run: Run,
   key: { organizationId: string; serviceId: string; place: Place; now: string },
@@ -129,7 +131,7 @@ export async function lockConfiguration(
   return row as ConfigurationRow;
 }
 
-/** Writes the next version of a locked row. */
+/** Writes a locked row, and adds it as the next version. */
 export async function writeVersion(
   run: Run,
   row: ConfigurationRow,
@@ -161,7 +163,7 @@ export async function writeVersion(
 const versionColumns = `organization_id, entity_id, service_id, version, release, own_values,
   secrets_sealed, restored_from, author, created_at`;
 
-/** The newest first; `after` is the version that the page before ended with. */
+/** Newest first; `after` is the last version of the previous page. */
 export async function listVersions(
   run: Run,
   key: { organizationId: string; entityId: string; serviceId: string },
@@ -192,7 +194,7 @@ export async function findVersion(
 
 export type InForceRow = { service_id: string; release: number; is_subscribed: boolean };
 
-/** Which release of a service is in force, as far as the organisation sees the service. */
+/** Finds the release in force of a service that the organisation can see. */
 export async function findInForce(
   run: Run,
   organizationId: string,
@@ -220,7 +222,9 @@ export type ConfigurableRow = {
   updated_at: Date | null;
 };
 
-/** The services of the organisation's packages that can be configured, and how they stand here. */
+/**
+ * Lists the configurable services of the organisation's packages, with their state at the entity.
+ */
 export async function listConfigurable(
   run: Run,
   organizationId: string,

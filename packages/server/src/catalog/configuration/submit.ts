@@ -1,4 +1,4 @@
-// Changes what a level has set: submits, takes away, brings an older version back.
+// Changes the values of a level: submits values, removes them, or restores an older version.
 import { type ActivationLevel, defined, type ServiceConfiguration } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { requireVersion } from '../../http/index.ts';
@@ -31,7 +31,7 @@ import { auditedConfiguration, configurationView } from './view.ts';
 export type Written = { readonly view: ServiceConfiguration; readonly version: number };
 
 export type Submissions = {
-  /** What the level sets from now on; what is left out is inherited. */
+  /** Replaces all values of the level; the level inherits omitted members. */
   submit(by: By, target: Target, values: Values, ifMatch?: string): Promise<Written>;
   remove(by: By, target: Target, ifMatch?: string): Promise<void>;
   restore(by: By, target: Target, version: number, ifMatch?: string): Promise<Written>;
@@ -47,7 +47,7 @@ type Parts = {
 type Change = {
   readonly action: 'updated' | 'removed' | 'restored';
   readonly restoredFrom?: number;
-  /** What the level is to set; undefined values take everything away. */
+  /** Determines the new values of the level; undefined values remove everything. */
   decide(run: Run, row: ConfigurationRow, standing: LevelValues, found: Found): Promise<Own> | Own;
 };
 
@@ -176,7 +176,8 @@ export function createSubmissions(
           if (old === undefined) return refuseVersion();
           const secrets = box.open(old, old.secrets_sealed);
           if (old.own_values === null) return { values: undefined, secrets };
-          // A member may have become a secret since.
+          // The release in force may mark a member as secret that was not secret in the old
+          // version.
           return splitSecrets(release.schema, old.own_values, secrets);
         },
       }),

@@ -1,42 +1,47 @@
-// The words of the configuration: levels, what each has set, and what that comes to.
+// Types of the configuration: levels, the values of each level, and the merged result.
 import type { ActivationLevel, FieldError } from '@switchyard/contract';
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** From the top; what the provider gives with the release stands above all organisations. */
+/**
+ * From the top. Above all organisations, `Service` holds the defaults of the provider's release.
+ */
 export type ConfigurationLevel = 'Service' | ActivationLevel;
 
-/** Where in the line above and at an entity something was set. */
+/** The level and the entity at which a value is set. */
 export type LevelRef = { readonly level: ConfigurationLevel; readonly entityId: string };
 
-/** Secrets by their pointers. */
+/** Secrets by their JSON pointers. */
 export type Secrets = Readonly<Record<string, string>>;
 
-/** What one level has set. */
+/** The values that one level has set. */
 export type LevelValues = LevelRef & {
   readonly version: number;
-  /** Without secrets; undefined where nothing is set, or not any more. */
+  /** Without secrets; undefined when the level has set nothing, or has removed its values. */
   readonly values: Values | undefined;
   readonly secrets: Secrets;
 };
 
-/** What is in force of a service. */
+/** The release of a service that is in force. */
 export type Release = {
   readonly serviceId: string;
   readonly name: string;
   readonly domain: string;
   readonly release: number;
   readonly schema?: Values;
-  /** The same without what it demands. */
+  /** The schema without `required` and without `additionalProperties: false`. */
   readonly relaxed?: Values;
   readonly defaults: Values;
 };
 
-/** What is stored and does not fit the release in force, or is missing; without a level: as a whole. */
+/**
+ * A stored value that does not fit the release in force, or a missing one. Without a level, the
+ * fault belongs to the merged values.
+ */
 export type Misfit = FieldError & Partial<LevelRef>;
 
 /**
- * What no schema can say, by the domain of the service: faults of merged values, which may be of any
- * form; pointers begin at the values.
+ * Rules that a schema cannot express, by the domain of the service. They return faults of merged
+ * values of any form, with pointers that start at the values.
  */
 export type ValueRules = Readonly<Record<string, (values: Values) => readonly FieldError[]>>;

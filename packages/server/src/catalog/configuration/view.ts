@@ -1,4 +1,4 @@
-// Turns rows of configurations into what clients see, and what the audit keeps: never a secret.
+// Converts rows of configurations into API responses and audit entries, never with a secret.
 import type { ConfigurationVersion, ServiceConfiguration } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { Effective, Judge, Shown } from './effective.ts';
@@ -17,7 +17,7 @@ const shownLevel = ({ level, entityId, version, values }: LevelValues) => ({
 
 const copied = ({ values, secrets }: Shown) => ({ values: { ...values }, secrets: [...secrets] });
 
-/** `levels` from the top down; the last one is the place's own, if it ever set something. */
+/** `levels` begins at the top; the entity's own level comes last, if it ever set a value. */
 export function configurationView(
   judge: Judge,
   release: Release,
@@ -63,7 +63,7 @@ export function versionView(row: VersionRow, current: number, shown?: Shown): Co
   };
 }
 
-/** Of secrets the audit keeps where they are, and which of them were changed. */
+/** The audit keeps the pointers of secrets, and which of them changed, but not their values. */
 export const auditedConfiguration = (
   row: Pick<ConfigurationRow, 'service_id' | 'level' | 'version'>,
   { values, secrets }: Shown,

@@ -1,4 +1,4 @@
-// What devices and administrators do with deliveries: read, acknowledge, look who is behind.
+// Delivers configurations to devices, records acknowledgements, and shows which devices are behind.
 import {
   type AcknowledgedConfiguration,
   type ConfigurationKeyList,
@@ -39,21 +39,23 @@ import {
 } from './store.ts';
 import { createWantedFinder, type Found, type Known, type WantedFinder } from './wanted.ts';
 
-/** A device that asks again and again is written down this often, and whenever it is told otherwise. */
+/**
+ * The server records repeated requests of a device at this interval, and after a change at once.
+ */
 const askedEveryMs = 10 * 60_000;
 const askedMax = 100_000;
 
 export type DeliveryDeps = {
   readonly database: Database;
   readonly clock: Clock;
-  /** 32 bytes; the key that signs is derived from it. */
+  /** 32 bytes; the server derives the signing key from it. */
   readonly masterKey: Buffer;
   readonly provisioning: Pick<Provisioning, 'findDevice' | 'merchants' | 'logicalDevices'>;
   readonly configuration: Pick<ForDevice, 'forDevice' | 'versionsFor'>;
 };
 
 export type Delivery = {
-  /** The version, and the document for whoever does not hold that. */
+  /** Returns the version, and the document if the client does not hold that version. */
   read(
     scope: Scope,
     holds: (version: string) => boolean,
@@ -115,7 +117,7 @@ function createDeviceSide(
     }
   }
 
-  /** Whoever was switched off, or is no device, is told what an unknown one is told. */
+  /** A disabled device, or a caller that is no device, gets the same error as an unknown device. */
   async function own({ organizationId, merchantId, deviceId = '' }: Scope): Promise<FoundDevice> {
     const device = isUuid(deviceId)
       ? await provisioning.findDevice(organizationId, merchantId, deviceId)
@@ -167,7 +169,7 @@ function createDeviceSide(
       const meant = isCurrent ? found.current.versions : versions;
       if (meant === undefined) return refuseField('/version', 'was not told to this device');
       const now = isoTime(clock.now());
-      // A device that is in trouble may write anything into its reason.
+      // A faulty device may send any text as its reason.
       const reason = said.reason === undefined ? {} : { reason: redactText(said.reason) };
       const kept = { ...said, ...reason };
       await noteSaid(run, { organizationId, logicalDeviceId }, kept, { versions: meant, now });

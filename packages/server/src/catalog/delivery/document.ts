@@ -1,4 +1,4 @@
-// What a device is to have: a version and a signed document for each service, out of its values.
+// Builds the document for a device: a version and a signed configuration for each service.
 import { createHash } from 'node:crypto';
 import {
   canonicalJson,
@@ -9,14 +9,16 @@ import type { SigningKey } from '../../platform/index.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A service as its device is to have it; without values the device keeps what it has. */
+/**
+ * The configuration of a service for a device; without values the device keeps its current ones.
+ */
 export type Wanted = {
   readonly serviceId: string;
   readonly name: string;
   readonly values?: Values;
 };
 
-/** Versions by service. */
+/** Versions by service identifier. */
 export type Versions = Readonly<Record<string, string>>;
 
 export type Current = {
@@ -26,7 +28,7 @@ export type Current = {
 
 const versionChars = 22;
 
-/** Equal contents have equal versions, whatever way they came about. */
+/** Equal contents always have equal versions. */
 export function versionOf(content: unknown): string {
   const digest = createHash('sha256').update(canonicalJson(content)).digest('base64url');
   return digest.slice(0, versionChars);
@@ -41,7 +43,7 @@ export function currentOf(logicalDeviceId: string, services: readonly Wanted[]):
 
 const base64url = (text: string) => Buffer.from(text, 'utf8').toString('base64url');
 
-/** The payload names the device too: what was signed for one says nothing to another. */
+/** The payload also names the device, so that another device cannot use the signed document. */
 function signed(
   { key, sign }: SigningKey,
   logicalDeviceId: string,

@@ -1,4 +1,4 @@
-// The addresses at which devices get their configuration, and administrators see who has it.
+// HTTP routes for devices to read their configuration, and for administrators to see its delivery.
 import {
   AcknowledgedConfiguration,
   ConfigurationKeyList,

@@ -1,4 +1,4 @@
-// The rows of deliveries: what devices were told, when they asked, and what they said.
+// SQL for deliveries: the versions that devices read, the request times, and acknowledgements.
 import { type DeviceAcknowledgement, defined, type FleetDelivery } from '@switchyard/contract';
 import { isoTime, type PublicSigningKey, publicSigningKey } from '../../platform/index.ts';
 import type { Run } from '../sql.ts';
@@ -22,7 +22,9 @@ export type Told = Current & {
   readonly logicalDeviceId: string;
 };
 
-/** One statement for all that asked at the same time; the time of a version is that of its first telling. */
+/**
+ * One statement for all simultaneous requests; told_at is the time when a version was first sent.
+ */
 const toldText = `INSERT INTO device_configurations AS d
     (organization_id, logical_device_id, asked_at, told_version, told_services, told_at)
   SELECT r."organizationId", r."logicalDeviceId", $2, r.version, r.versions, $2
@@ -54,7 +56,7 @@ export async function findDelivery(
   return row as DeliveryRow | undefined;
 }
 
-/** The last word of a device counts; the same word again changes nothing but its first time. */
+/** The last acknowledgement counts; a repeated one changes nothing, so its first time stays. */
 const saidText = `UPDATE device_configurations SET
     applied_version = CASE WHEN $4 THEN $3 WHEN applied_version = $3 THEN NULL
       ELSE applied_version END,
@@ -103,17 +105,19 @@ type FleetRow = Omit<DeliveryRow, 'asked_at' | 'told_version' | 'told_at'> & {
   told_at: Date | null;
 };
 
-/** Organisations nest less deep than this; a circle that nobody foresaw ends here. */
+/**
+ * Organisations nest less deep than this; the limit also stops at an unexpected cycle of parents.
+ */
 const ancestorsMax = 16;
 
-/** Whether something was set above the device, or at it, since it asked. */
+/** True if a configuration at the device or above it changed after the device last asked. */
 const isChangedSince = `EXISTS (
     SELECT FROM service_configurations c
     WHERE c.organization_id = ANY (above.ids) AND c.updated_at > d.asked_at
       AND c.entity_id = ANY (above.ids || ARRAY[l.merchant_id, l.store_id, l.logical_device_id])
       AND ($2::uuid IS NULL OR c.service_id = $2))`;
 
-/** Of one service the versions of that service are compared, else those of all together. */
+/** Compares the versions of one service if it is given, otherwise the version of all services. */
 const statusText = `CASE
     WHEN d.told_version IS NULL THEN 'Pending'
     WHEN ${isChangedSince} THEN 'Pending'
@@ -123,9 +127,9 @@ const statusText = `CASE
     ELSE 'Pending' END`;
 
 /**
- * Devices that nobody can tell about, since they never asked, are pending; of one service, left out.
- * At most $8 devices are looked at, so that a page costs little however few of a large fleet fit: the
- * last one that was looked at comes along, where there may be more.
+ * A device that never asked is pending; with a service filter, the list omits it. The statement
+ * examines at most $8 devices, so that a page stays cheap when few devices match. It also returns
+ * the last examined device, if more devices may follow.
  */
 const fleetText = `WITH RECURSIVE line AS (
     SELECT organization_id, parent_organization_id, 0 AS height
@@ -155,12 +159,12 @@ const fleetText = `WITH RECURSIVE line AS (
   SELECT fleet.*, (SELECT logical_device_id FROM looked ORDER BY 1 OFFSET $8 - 1) AS looked_until
   FROM (VALUES (1)) one LEFT JOIN fleet ON true ORDER BY fleet.logical_device_id`;
 
-/** More than this are looked at with the next page. */
+/** The next page examines further devices. */
 const lookedMax = 5_000;
 
 export type FleetPage = {
   readonly rows: readonly FleetRow[];
-  /** Whether the page is full, or the last device that was looked at where more may follow. */
+  /** The last row of a full page, or the last examined device if more may follow. */
   readonly next?: string;
 };
 
@@ -188,7 +192,7 @@ export async function listFleet(
   return { rows: shown, ...defined({ next }) };
 }
 
-/** What is shown of a row, whatever stands beside it. */
+/** Converts the delivery columns of a row into an API response. */
 export function deliveryView(
   row: Pick<FleetRow, 'asked_at' | 'told_version' | 'told_at'> &
     Pick<DeliveryRow, 'applied_version' | 'applied_at'> &
@@ -214,7 +218,7 @@ export function deliveryView(
   };
 }
 
-/** More master keys than an installation ever has. */
+/** More than the number of master keys that an installation ever has. */
 const keysMax = 99;
 
 export async function keepKey(run: Run, { kid, x }: PublicSigningKey, now: string): Promise<void> {
@@ -225,7 +229,7 @@ export async function keepKey(run: Run, { kid, x }: PublicSigningKey, now: strin
   );
 }
 
-/** Of master keys that were changed since; the newest first. */
+/** The public keys of previous master keys, newest first. */
 export async function olderKeys(run: Run, besides: string): Promise<PublicSigningKey[]> {
   const rows = await run(
     `SELECT public_key FROM device_configuration_keys WHERE key_id <> $1

@@ -1,4 +1,4 @@
-// Finds what a device is to have now, and under which version; versions are remembered.
+// Finds the current configuration of a device and its version, with a cache of versions.
 import { terminalParameterDomain } from '@switchyard/emv';
 import { LRUCache } from 'lru-cache';
 import { type Clock, lruCacheOptions } from '../../platform/index.ts';
@@ -9,12 +9,12 @@ import { type Current, currentOf, type Wanted } from './document.ts';
 
 const rememberedMax = 100_000;
 const merchantsMax = 10_000;
-/** How long a merchant's other category may stay unseen. */
+/** A changed category code of a merchant becomes visible after at most this time. */
 const merchantMs = 5_000;
 
 export type Known = {
   readonly current: Current;
-  /** The names of all that the version comes from: while they stay, so does the version. */
+  /** Names everything that the version depends on; an equal basis means an equal version. */
   readonly basis: string;
 };
 
@@ -23,7 +23,7 @@ export type Found = Known & { readonly services: readonly Wanted[] };
 type Device = { readonly logicalDeviceId: string; readonly merchantId: string };
 
 export type WantedFinder = {
-  /** The version, without a look at the values; undefined where only they can tell. */
+  /** Finds the version without the values; undefined when only the values can determine it. */
   known(organizationId: string, device: Device): Promise<Known | undefined>;
   find(organizationId: string, device: Device): Promise<Found>;
 };
@@ -47,8 +47,8 @@ function createCategories({ clock, provisioning }: WantedDeps) {
 }
 
 /**
- * The version is that of the values themselves. It is taken once for each set of names of what they
- * come from, so a device that asks again costs no look at its values.
+ * Computes the version from the values once for each basis. A repeated request of a device
+ * therefore does not read the values.
  *
  * @example const { known, find } = createWantedFinder({ clock, provisioning, configuration });
  */

@@ -1,4 +1,4 @@
-// The lines of the answer: one for each line of the body, and the summary.
+// Writes the response to an import: one line for each line of the body, and a summary.
 import { type BulkResult, type BulkSummary, defined, type Refusal } from '@switchyard/contract';
 import { errorOf } from './line.ts';
 import type { Counts } from './progress.ts';
@@ -6,7 +6,7 @@ import type { Counts } from './progress.ts';
 export const textOf = (results: readonly BulkResult[]): string =>
   results.map((result) => `${JSON.stringify(result)}\n`).join('');
 
-/** What may be kept: the secrets of points of sale are told once. */
+/** The text to store, without the secrets of points of sale, which the client sees only once. */
 export const keptText = (results: readonly BulkResult[]): string =>
   textOf(results.map(({ clientSecret: _secret, ...result }) => result));
 
@@ -20,11 +20,11 @@ export const totalOf = (counts: Counts): number =>
   Object.values(counts).reduce((all, one) => all + one, 0);
 
 export type Ending = {
-  /** Of what was written; a trial leaves nothing that could be asked for. */
+  /** The identifier of a written import; a trial has none. */
   readonly bulkId?: string;
   readonly dryRun: boolean;
   readonly counts: Counts;
-  /** Why it stopped before its end. */
+  /** The reason for an early end. */
   readonly refusal?: Refusal | undefined;
 };
 

@@ -1,4 +1,4 @@
-// Takes the lines of a body a chunk at a time, and says where a chunk ends.
+// Reads the lines of a body in chunks, and reports the position at which a chunk ends.
 import type { Refusal } from '@switchyard/contract';
 import { chunkLines } from './chunk.ts';
 import { type ReadLine, readLine } from './line.ts';
@@ -8,15 +8,15 @@ export type Source = AsyncGenerator<SourceLine>;
 
 export type Batch = {
   readonly lines: readonly ReadLine[];
-  /** How many bytes of the body lie before the end of its last line. */
+  /** The number of bytes of the body up to the end of the last line. */
   readonly end: number;
-  /** Nothing comes behind it. */
+  /** True if no line follows. */
   readonly isLast: boolean;
-  /** Why nothing behind it can be read. */
+  /** The reason why the rest of the body cannot be read. */
   readonly refusal?: Refusal;
 };
 
-/** @param end where the batch before it ended */
+/** @param end the end position of the previous batch */
 export async function nextBatch(source: Source, end: number): Promise<Batch> {
   const lines: ReadLine[] = [];
   let reached = end;
@@ -34,7 +34,7 @@ export async function nextBatch(source: Source, end: number): Promise<Batch> {
   return { lines, end: reached, isLast: false };
 }
 
-/** Reads up to a place where a line ended before; false where no line of this body ends there. */
+/** Skips the lines before `end`; returns false if no line of this body ends there. */
 export async function passTo(source: Source, end: number): Promise<boolean> {
   try {
     for (let at = 0; at < end; ) {

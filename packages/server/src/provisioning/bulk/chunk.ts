@@ -1,4 +1,4 @@
-// Judges the lines of a chunk in their order and writes what they changed, with no statement of their own.
+// Processes the lines of a chunk in order, and writes all changes with a few statements.
 import { setImmediate as turn } from 'node:timers/promises';
 import { type BulkResult, Refusal } from '@switchyard/contract';
 import type { AuditEntry } from '../../audit/index.ts';
@@ -12,11 +12,11 @@ import { createReader } from './reader.ts';
 import { NotRead, type Workspace, WriteFirst } from './workspace.ts';
 import { type Beside, writeChanges } from './writer.ts';
 
-/** So many lines are one transaction: what a crash may cost, and how long others wait. */
+/** The lines of one transaction: the work that a crash can lose, and the time that others wait. */
 export const chunkLines = 500;
-/** Between so many lines others have their turn. */
+/** After this many lines, other work of the process can run. */
 const linesPerTurn = 50;
-/** What a line may still ask for while it is judged; more is a fault of ours. */
+/** The maximum number of reads for one line; more indicates a bug. */
 const retriesMax = 50;
 
 export type ChunkDeps = {
@@ -26,7 +26,7 @@ export type ChunkDeps = {
   readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;
   readonly isWriting: boolean;
-  /** What belongs to the rows elsewhere; asked after they were written. */
+  /** Changes related data elsewhere, after the rows are written. */
   readonly beside?: Beside;
 };
 
@@ -49,7 +49,7 @@ export async function judgeChunk(
     if (isWriting) dependants.forget();
   }
 
-  /** All that the chunk deletes at once, by kind. */
+  /** Counts the dependants of everything that the chunk deletes, by kind. */
   async function count(): Promise<void> {
     const deleting = Map.groupBy(
       good.filter(({ operation }) => operation === 'delete'),

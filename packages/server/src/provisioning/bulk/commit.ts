@@ -1,4 +1,4 @@
-// Commits a chunk: its changes, their audit and the import's progress together, or nothing of it.
+// Commits the changes of a chunk, their audit entries and the progress in one transaction.
 import { isoTime } from '../../platform/index.ts';
 import { refuseUnknown } from '../errors.ts';
 import type { Scope } from '../scope.ts';
@@ -10,7 +10,7 @@ import type { ReadLine } from './line.ts';
 import { createWorkspace } from './workspace.ts';
 
 const uniqueViolation = '23505';
-/** Each time somebody else was faster and is seen the next time. */
+/** Each retry means that another request created the same row first; the retry finds that row. */
 const overtakenMax = 5;
 
 const lockText = `SELECT 1 AS locked FROM organizations
@@ -28,7 +28,9 @@ type Kept = (
 export function createCommit({ database, clock, ids, audit, onWrite, tills }: BulkDeps) {
   const credentials = createCredentials(tills);
 
-  /** Imports of one organisation take turns by the chunk: two never make the same thing twice. */
+  /**
+   * Locks the organisation for one chunk, so that two imports never create the same entity twice.
+   */
   const once = (scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
     database.transaction(async (trx) => {
       const run = runIn(trx);
@@ -60,7 +62,7 @@ export function createCommit({ database, clock, ids, audit, onWrite, tills }: Bu
       }
     },
 
-    /** Judges without a trace; what earlier lines would have made stays in memory. */
+    /** Processes lines without a write; later lines see the results of earlier lines in memory. */
     createTrial(scope: Scope): (lines: readonly ReadLine[]) => Promise<JudgedChunk> {
       const workspace = createWorkspace();
       const run = runOn(database);
@@ -68,7 +70,7 @@ export function createCommit({ database, clock, ids, audit, onWrite, tills }: Bu
         const now = isoTime(clock.now());
         const judging = { run, scope, workspace, ids, now, isWriting: false };
         const { results, entries } = await judgeChunk(judging, lines);
-        // What was not made has no identifier, and no credentials.
+        // An entity that was not created has no identifier and no credentials.
         const told = results.map(({ id, clientId: _client, clientSecret: _secret, ...result }) =>
           id === undefined || workspace.isMade(id) ? result : { ...result, id },
         );

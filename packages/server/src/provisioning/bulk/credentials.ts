@@ -1,4 +1,4 @@
-// The credentials of points of sale that lines make, change and remove: in one commit with their rows.
+// Writes the credentials of points of sale in the same transaction as their rows.
 import type { BulkResult } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { pointOfSaleKind, type TillApplications } from '../points-of-sale.ts';
@@ -11,7 +11,7 @@ export function createCredentials(tills: () => TillApplications) {
   const { beside = {} } = pointOfSaleKind(tills);
 
   return {
-    /** One after the other: each is an application of its own, with a hash of its secret. */
+    /** One by one, because each application has its own hash of a secret. */
     within:
       (trx: Kysely<unknown>, { secrets }: Workspace): Beside =>
       async (table, { made, changed, removed }) => {
@@ -24,7 +24,7 @@ export function createCredentials(tills: () => TillApplications) {
         for (const row of removed) await beside.removed?.(trx, row);
       },
 
-    /** Until the commit others would read the old rows again. */
+    /** Runs after the commit; before it, other requests would read the old rows again. */
     committed(organizationId: string, results: readonly BulkResult[]): void {
       for (const { type, status, id } of results) {
         if (type !== 'pointOfSale' || id === undefined) continue;

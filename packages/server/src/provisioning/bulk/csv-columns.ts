@@ -1,9 +1,9 @@
-// The columns of an import's table: which member of a line each one is.
+// Maps the columns of a CSV import to the members of a line.
 import { type FieldError, Refusal } from '@switchyard/contract';
 import { nearestName } from '../../platform/index.ts';
 import { bulkKinds } from './kinds.ts';
 
-/** Where a cell goes: `type`, `operation`, or a path within `data`. */
+/** The target of a cell: `type`, `operation`, or a path within `data`. */
 export type Column = { readonly name: string; readonly path: readonly string[] };
 
 const ofTheLine = ['type', 'operation'];
@@ -11,7 +11,7 @@ const labelColumn = /^labels\.(.+)$/;
 const columnsMax = 200;
 const shownChars = 40;
 
-/** The names that objects within objects have: `address.city`. */
+/** Names of members in nested objects, such as `address.city`. */
 function membersOf(schema: { readonly properties?: object }): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
     const inner = (part as { properties?: Record<string, unknown> }).properties;
@@ -29,7 +29,7 @@ const known = new Set([
   ]),
 ]);
 
-/** What somebody called a column may hold anything; it is shown as far as it is a name. */
+/** A column name may contain any text, so the error shows it only if it looks like a name. */
 const shown = (name: string) =>
   /^[A-Za-z][A-Za-z0-9_. -]*$/.test(name) ? `“${name.slice(0, shownChars)}”` : 'without a name';
 
@@ -51,7 +51,7 @@ function refuseColumns(errors: readonly FieldError[]): never {
   throw new Refusal(code, errors.map(({ detail }) => detail).join(' '), { errors });
 }
 
-/** @throws Refusal naming every column that is wrong, with the one that was probably meant */
+/** @throws Refusal that names every wrong column, with the most similar known name */
 export function readColumns(names: readonly string[]): Column[] {
   if (names.length > columnsMax) {
     const detail = `A table has at most ${columnsMax} columns.`;
@@ -75,7 +75,7 @@ export function readColumns(names: readonly string[]): Column[] {
 
 type Draft = { [name: string]: string | Draft };
 
-/** The line that a row means; an empty cell is a member that was left out. */
+/** Builds the line for a row; an empty cell is an omitted member. */
 export function lineFrom(columns: readonly Column[], cells: readonly string[]): unknown {
   const line: Draft = {};
   const data: Draft = {};

@@ -1,4 +1,4 @@
-// Reads a table of comma-separated values (RFC 4180): one row a line of an import.
+// Reads comma-separated values (RFC 4180): each row is one line of an import.
 import { isUtf8 } from 'node:buffer';
 import { bulkLimits, Refusal } from '@switchyard/contract';
 import { type Column, lineFrom, readColumns } from './csv-columns.ts';
@@ -8,20 +8,20 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-/** What UTF-16 begins with, either way round. */
+/** The byte order marks of UTF-16. */
 const otherMarks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
 type CsvRow = { readonly cells: readonly Buffer[]; readonly end: number };
 
 const malformed = (detail: string) => new Refusal('malformed_csv', detail);
 
-/** Counts the lines of what has been read and is no row yet. */
+/** Counts the lines in the bytes that do not form a complete row yet. */
 function createPlace() {
   let held: Buffer = Buffer.alloc(0);
   let from = 0;
   let line = 1;
 
-  /** Past the blank lines before a row. */
+  /** Skips the blank lines before a row. */
   function beginning(): number {
     let at = 0;
     let begun = line;
@@ -35,7 +35,7 @@ function createPlace() {
     add(part: Buffer): void {
       held = held.length === 0 ? part : Buffer.concat([held, part]);
     },
-    /** The line where the row begins that ends there. */
+    /** Returns the line at which the row that ends at `end` begins. */
     pass(end: number): number {
       const begun = beginning();
       const passed = held.subarray(0, end - from);
@@ -45,7 +45,7 @@ function createPlace() {
       return begun;
     },
     beginning,
-    /** The line with the quote that nothing closes. */
+    /** Returns the line of the quote that is never closed. */
     openQuote(): number {
       let open = line;
       let at = line;
@@ -63,7 +63,7 @@ function createPlace() {
 
 type Place = ReturnType<typeof createPlace>;
 
-/** The library's word for what it cannot go on from, in ours. */
+/** Translates an error of the CSV library to a Refusal. */
 function refusalOf(error: unknown, place: Place): Refusal | undefined {
   switch (error instanceof Error && 'code' in error ? error.code : undefined) {
     case 'CSV_QUOTE_NOT_CLOSED':
@@ -82,7 +82,7 @@ function refusalOf(error: unknown, place: Place): Refusal | undefined {
   }
 }
 
-/** Gives rows as they come; what the library has read before it gives up is given first. */
+/** Yields rows as they arrive; rows that precede an error come before the error. */
 async function* readRecords(bytes: Bytes, place: Place): AsyncGenerator<CsvRow> {
   const found: CsvRow[] = [];
   const { parse } = await import('csv-parse');
@@ -124,7 +124,7 @@ async function* readRecords(bytes: Bytes, place: Place): AsyncGenerator<CsvRow> 
 
 type Mark = { length: number };
 
-/** Leaves the byte order mark out and notes it. */
+/** Removes the byte order mark and stores its length. */
 async function* withoutMark(bytes: Bytes, mark: Mark): AsyncGenerator<Buffer> {
   let first: Buffer | undefined = Buffer.alloc(0);
   for await (const part of bytes) {
@@ -149,7 +149,7 @@ function unmarked(first: Buffer, mark: Mark): Buffer {
   return first.subarray(byteOrderMark.length);
 }
 
-/** @throws Refusal for what is no text, or none that a database could hold */
+/** @throws Refusal for bytes that are not UTF-8 text, or that PostgreSQL cannot store */
 function cellsOf(row: CsvRow): string[] {
   if (!row.cells.every((cell) => isUtf8(cell))) throw malformed('The row is not in UTF-8.');
   if (row.cells.some((cell) => cell.includes(0))) throw malformed('A cell holds U+0000.');
@@ -178,7 +178,7 @@ function said(columns: readonly Column[], row: CsvRow, length: number): SourceLi
   }
 }
 
-/** The first row names the columns; blank lines count as lines and are no answer's. */
+/** The first row names the columns; blank lines are counted, but get no result. */
 export async function* readCsv(bytes: Bytes): AsyncGenerator<SourceLine> {
   const place = createPlace();
   const mark = { length: 0 };

@@ -1,4 +1,4 @@
-// What still depends on something that a line deletes: what the database has, and what lines before it did.
+// Counts the dependants of deleted entities, from the database and from earlier lines.
 import { type DependantKind, namedMax } from '../dependants.ts';
 import type { Dependants } from '../errors.ts';
 import type { Row, Run } from '../store.ts';
@@ -6,7 +6,7 @@ import type { Entry, Workspace } from './workspace.ts';
 
 type Stored = { readonly total: number; readonly first: readonly Row[] };
 
-/** Thrown where nobody has looked yet. */
+/** Thrown if the dependants of an entity have not been read yet. */
 export class NotCounted extends Error {
   constructor() {
     super('dependants have not been counted');
@@ -16,7 +16,7 @@ export class NotCounted extends Error {
 
 export type Counted = ReturnType<typeof createDependants>;
 
-/** As many are read as the lines of a chunk could take away, and as many as are named. */
+/** Reads as many rows as an error names, plus as many as the lines of a chunk could remove. */
 export function createDependants(workspace: Workspace, linesMax: number) {
   const stored = new Map<string, Stored>();
   const keyOf = ({ table, column }: DependantKind, id: string) => `${table.name} ${column} ${id}`;
@@ -64,10 +64,10 @@ export function createDependants(workspace: Workspace, linesMax: number) {
       if (unread.length === 0) return;
       for (const kind of kinds) await readKind(run, organizationId, unread, kind);
     },
-    /** @throws NotCounted where nobody has looked yet */
+    /** @throws NotCounted if the dependants have not been read yet */
     of: (id: string, kinds: readonly DependantKind[]): Dependants[] =>
       kinds.map((kind) => countOf(kind, id)).filter(({ total }) => total > 0),
-    /** The database is another one now. */
+    /** The stored counts are invalid after a write. */
     forget: () => stored.clear(),
   };
 }

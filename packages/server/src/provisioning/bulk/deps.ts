@@ -1,4 +1,4 @@
-// What an import needs, and what it was asked for.
+// The dependencies and the parameters of an import.
 import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
 import type { TillApplications } from '../points-of-sale.ts';
@@ -10,11 +10,11 @@ export type BulkDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Pick<AuditRecorder, 'recordAll'>;
-  /** Who gives credentials to points of sale. */
+  /** Creates the credentials of points of sale. */
   readonly tills: () => TillApplications;
-  /** Left out, what was answered is kept for ever: for tests of other things. */
+  /** If absent, the results are never deleted; for tests only. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'> | undefined;
-  /** Called after each committed chunk. */
+  /** The import calls this after each committed chunk. */
   readonly onWrite: (organizationId: string) => void;
 };
 

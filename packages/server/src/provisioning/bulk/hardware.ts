@@ -1,4 +1,4 @@
-// Hardware and the place that a line puts it into.
+// Links the physical device of a line to the logical device that the line names.
 import { refuseField, refuseUnknown } from '../errors.ts';
 import type { Row } from '../store.ts';
 import { logicalDevices } from '../tables.ts';
@@ -7,14 +7,14 @@ import { place } from './kinds.ts';
 import type { Line } from './line.ts';
 import type { Workspace } from './workspace.ts';
 
-/** More fill no place. */
+/** The maximum number of physical devices of one logical device. */
 const hardwareMax = 2;
 
 const idsIn = (standing: Row) => standing['physical_device_ids'] as readonly string[];
 
 /**
- * The place that the line names, with room for its device; nothing where the line names none, and
- * the device then stays where it is.
+ * Returns the logical device that the line names, if the device can be linked to it. Returns
+ * undefined if the line names none; the device then keeps its link.
  */
 export function demandPlace(
   { besides }: Line,
@@ -41,7 +41,7 @@ export function demandPlace(
   return standing;
 }
 
-/** The same row where the device is in it already. */
+/** Returns the same row if the device is already linked to it. */
 export function placeWith(standing: Row, deviceId: string, now: string): Row {
   const ids = idsIn(standing);
   if (ids.includes(deviceId)) return standing;

@@ -1,11 +1,11 @@
-// Reads JSON Lines: one value a line, each as strict as the body of a single request.
+// Reads JSON Lines, and parses each line as strictly as the body of a single request.
 import { bulkLimits, Refusal } from '@switchyard/contract';
 import { parseStrictJson } from '../../http/index.ts';
 import { type Bytes, type SourceLine, tooLong } from './source.ts';
 
 const newline = 0x0a;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Spaces, tabs and carriage returns. */
+/** Space, tab and carriage return. */
 const blank = new Set([0x20, 0x09, 0x0d]);
 
 const isBlank = (text: Buffer) => text.every((byte) => blank.has(byte));
@@ -19,7 +19,7 @@ function read(text: Buffer): SourceLine['said'] {
   }
 }
 
-/** The parts of one line; of a line that is too long nothing but its length is kept. */
+/** Collects the parts of one line; for a line that is too long, only its length. */
 function createLine() {
   let parts: Buffer[] = [];
   let length = 0;
@@ -30,7 +30,7 @@ function createLine() {
       if (length > bulkLimits.lineBytes) parts = [];
       else parts.push(part);
     },
-    /** Gives what was added, and begins anew; nothing for a blank line. */
+    /** Returns the collected line and starts a new one; undefined for a blank line. */
     take(isFirst: boolean): SourceLine['said'] | undefined {
       const whole = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       const isTooLong = length > bulkLimits.lineBytes;
@@ -44,7 +44,7 @@ function createLine() {
   };
 }
 
-/** Blank lines count as lines and are no answer's. */
+/** Blank lines are counted, but get no result. */
 export async function* readJsonLines(bytes: Bytes): AsyncGenerator<SourceLine> {
   const current = createLine();
   let line = 1;

@@ -1,4 +1,4 @@
-// Decides one line by the rules of the single routes, against the rows as the lines before it left them.
+// Decides one line by the rules of the single routes, after the changes of all earlier lines.
 import { isDeepStrictEqual } from 'node:util';
 import { type BulkResult, defined } from '@switchyard/contract';
 import type { AuditEntry } from '../../audit/index.ts';
@@ -35,10 +35,10 @@ export type JudgeDeps = {
   readonly now: string;
 };
 
-/** The identifiers of a line's parents, by their members. */
+/** The identifiers of the parents of a line, by member. */
 type Parents = ReadonlyMap<string, string>;
 
-/** One row, none, or a refusal where an external identifier says too little. */
+/** Returns one row or none; refuses an external identifier that matches several rows. */
 function onlyOne(rows: readonly Row[], member: string): Row | undefined {
   if (rows.length <= 1) return rows[0];
   return refuseField(
@@ -79,7 +79,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     return onlyOne(workspace.rows(line.bulkKind.kind.table, key, true), 'externalId');
   }
 
-  /** The parents by their identifiers, as the single route wants them. */
+  /** Adds the parents by their identifiers, as the single route expects them. */
   function inputOf(
     { bulkKind, data }: Line,
     schema: 'input' | 'replacement',
@@ -91,7 +91,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     return { ...Object.fromEntries(named), ...data };
   }
 
-  /** Only the organisation makes and deletes what it answers for. */
+  /** For some kinds, only a caller of the organisation may create and delete. */
   function demandOrganization({ bulkKind }: Line, what: string): void {
     if (bulkKind.organizationOnly !== true || scope.merchantId === undefined) return;
     refuseMerchantCaller(`may ${what} this`);
@@ -108,7 +108,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     };
   }
 
-  /** The place as it is with the device in it, and what the audit hears of it. */
+  /** Adds the device to its logical device, and returns the audit entry of that change. */
   function fill(standing: Row | undefined, deviceId: string): AuditEntry[] {
     if (standing === undefined) return [];
     const id = String(standing[logicalDevices.id]);
@@ -119,7 +119,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     return [entryOf(logicalDeviceKind, scope, 'linked', { before, after })];
   }
 
-  /** A point of sale has a secret from now on, which this answer tells. */
+  /** Creates the secret of a new point of sale, which the result of the line contains. */
   function credentialsOf({ bulkKind }: Line, id: string) {
     if (bulkKind.kind.table !== pointsOfSale) return {};
     const clientSecret = ids.secret();
@@ -191,7 +191,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     return { result: answer(line, 'deleted', before), entries };
   }
 
-  /** A place shows living hardware alone; it is the same place without it. */
+  /** A logical device lists only active hardware; the removal does not change its version. */
   function empty(device: Row): void {
     const id = device['logical_device_id'] ?? undefined;
     const entry = workspace.entriesOf(logicalDevices).get(String(id));
@@ -200,14 +200,14 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
       (one) => one !== device['physical_device_id'],
     );
     const row = { ...entry.row, physical_device_ids: left };
-    // Not a change of the place: what is stored shows the same.
+    // No change to write: the stored row shows the same list after the removal.
     if (entry.stored === entry.row) entry.stored = row;
     workspace.change(logicalDevices, entry.id, row);
   }
 
   /**
-   * Nothing has changed where it throws: a Refusal is the line's answer; after `NotRead`,
-   * `NotCounted` and `WriteFirst` the line is judged again.
+   * It changes nothing if it throws. A Refusal is the result of the line; after `NotRead`,
+   * `NotCounted` and `WriteFirst` the caller processes the line again.
    */
   return async function judge(line: Line): Promise<Judged> {
     const parents = parentsOf(line);

@@ -1,4 +1,4 @@
-// By what rows are asked for, and which rows the lines of a chunk will ask for.
+// Defines the keys for row lookups, and predicts which rows the lines of a chunk need.
 import { defined } from '@switchyard/contract';
 import type { Input } from '../resource-kind.ts';
 import type { Table } from '../store.ts';
@@ -6,10 +6,10 @@ import { physicalDevices } from '../tables.ts';
 import { bulkKinds, type Parent, place } from './kinds.ts';
 import type { Line } from './line.ts';
 
-/** A parent that narrows where an external identifier is looked for. */
+/** A parent that limits the search for an external identifier. */
 export type Within = { readonly column: string; readonly id: string };
 
-/** One way to ask for rows of a table. */
+/** One way to identify rows of a table. */
 export type Key =
   | { readonly by: 'id'; readonly id: string }
   | { readonly by: 'external'; readonly externalId: string; readonly within?: Within }
@@ -18,11 +18,11 @@ export type Key =
 export type Wanted = {
   readonly table: Table;
   readonly key: Key;
-  /** Whether the row may be changed, or only has to stay as it is. */
+  /** True to lock the row for a change; false to lock it only against changes by others. */
   readonly isTaken: boolean;
 };
 
-/** In the order in which rows are read, locked and written. */
+/** The order in which rows are read, locked and written. */
 export const tables: readonly Table[] = bulkKinds.map(({ kind }) => kind.table);
 
 export const idKey = (id: unknown): Key => ({ by: 'id', id: String(id).toLowerCase() });
@@ -40,7 +40,7 @@ export function textOf(key: Key): string {
   return `external ${column} ${id} ${key.externalId}`;
 }
 
-/** How a line names one of its parents; nothing where it does not. */
+/** The key of a parent in a line; undefined if the line does not name the parent. */
 export function parentKey(
   { data, besides }: Line,
   { member, external }: Parent,
@@ -51,7 +51,7 @@ export function parentKey(
   return external in besides ? externalKey(besides[external], within) : undefined;
 }
 
-/** How a line names its own thing: by identifier, external identifier, or what is on the housing. */
+/** The key of the line's own entity: its identifier, external identifier or serial number. */
 export function ownKey(
   { bulkKind, data }: Line,
   parentIds: ReadonlyMap<string, string>,
@@ -68,10 +68,12 @@ export function ownKey(
   return { by: 'serial', serialNumber: String(serialNumber) };
 }
 
-/** The identifier of a row that was read already. */
+/** Returns the identifier of a row that was already read. */
 export type FindKnown = (table: Table, key: Key) => string | undefined;
 
-/** One line's wish in one table; a parent that is found nowhere may be made by a line before it. */
+/**
+ * The row of one table that a line needs; an earlier line may create a parent that is not found.
+ */
 function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined {
   const { parents, kind, within: ownWithin } = line.bulkKind;
   const parentIds = new Map<string, string>();
@@ -81,7 +83,7 @@ function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined
     if (key === undefined) continue;
     if (parent.table === table) return { table, key, isTaken: table === place.table };
     const id = key.by === 'id' ? key.id : find(parent.table, key);
-    // What is looked for below nothing can be looked for before its place was made.
+    // An entity without a parent in `within` can be searched before its other parents exist.
     if (id === undefined && ownWithin === undefined) break;
     if (id === undefined) return undefined;
     within = { column: parent.column, id };
@@ -91,7 +93,7 @@ function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined
   return own === undefined ? undefined : { table, key: own, isTaken: true };
 }
 
-/** Every serial number that a line would give is looked up, whoever has it. */
+/** Every serial number that a line assigns is looked up, in the scope of the caller or not. */
 function hardwareBy({ bulkKind, operation, data }: Line): Wanted | undefined {
   const { serialNumber } = data as Record<string, string>;
   if (bulkKind.isHardware !== true || operation === 'delete') return undefined;
@@ -102,7 +104,7 @@ function hardwareBy({ bulkKind, operation, data }: Line): Wanted | undefined {
   };
 }
 
-/** What the lines will most likely ask for in one table, as far as the rows above it are known. */
+/** Lists the rows of one table that the lines probably need, based on the known rows above it. */
 export function wantedIn(table: Table, lines: readonly Line[], find: FindKnown): Wanted[] {
   const found = new Map<string, Wanted>();
   const note = (wanted: Wanted | undefined) => {

@@ -1,4 +1,4 @@
-// What a line of an import can be about: the schemas and rules of the single routes, and the parents.
+// Defines the entities that import lines can change, with the schemas and rules of single routes.
 import {
   type BulkType,
   bulkDeletions,
@@ -24,13 +24,13 @@ import type { Table } from '../store.ts';
 import { storeKind } from '../stores.ts';
 import { logicalDevices, merchants, stores } from '../tables.ts';
 
-/** Something above a line's thing, which the line names by either identifier. */
+/** A parent of the entity, which the line names by identifier or by external identifier. */
 export type Parent = {
   readonly member: string;
   readonly external: string;
   readonly table: Table;
   readonly notFound: 'merchant_not_found' | 'store_not_found' | 'device_not_found';
-  /** By which what is below it says whose it is. */
+  /** The column with which rows below refer to the parent. */
   readonly column: string;
 };
 
@@ -40,15 +40,15 @@ export type BulkKind = {
   readonly input: TObject;
   readonly replacement: TObject;
   readonly deletion: TObject;
-  /** What a line says besides: its parents by external identifiers, the place of hardware. */
+  /** The additional members of a line: external identifiers of parents, the logical device. */
   readonly besides: TObject;
-  /** From the outside in; each narrows where the next one is looked for. */
+  /** From the top down; each parent limits the search for the next one. */
   readonly parents: readonly Parent[];
-  /** The parent within which the thing's own external identifier is looked for. */
+  /** The parent that limits the search for the entity's own external identifier. */
   readonly within?: Parent;
-  /** Only a caller of the organisation makes and deletes it. */
+  /** Only a caller of the organisation may create and delete this kind. */
   readonly organizationOnly?: true;
-  /** Hardware has a serial number, by which it is known too, and fills a place. */
+  /** Hardware can also be identified by serial number, and is linked to a logical device. */
   readonly isHardware?: true;
 };
 
@@ -66,7 +66,7 @@ const store: Parent = {
   notFound: 'store_not_found',
   column: 'store_id',
 };
-/** What a piece of hardware fills. */
+/** The logical device that hardware is linked to. */
 export const place: Parent = {
   member: 'logicalDeviceId',
   external: 'logicalDeviceExternalId',
@@ -75,12 +75,12 @@ export const place: Parent = {
   column: 'logical_device_id',
 };
 
-/** Credentials are written beside the rows (see `credentials.ts`), and are no matter of judgement. */
+/** `credentials.ts` writes the credentials with the rows; the decision about a line does not. */
 function notHere(): never {
   throw new Error('whoever judges a line makes no credentials');
 }
 
-/** In the order in which rows are locked and written: parents first. */
+/** The order in which rows are locked and written: parents first. */
 export const bulkKinds: readonly BulkKind[] = [
   {
     type: 'merchant',

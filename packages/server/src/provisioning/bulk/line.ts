@@ -1,4 +1,4 @@
-// What a line says: its thing, what is to be done with it, and the members that single routes know.
+// Validates a line: its type, its operation, and the members of the single routes.
 import {
   BulkLine,
   type BulkOperation,
@@ -17,13 +17,13 @@ export type Line = {
   readonly line: number;
   readonly bulkKind: BulkKind;
   readonly operation: BulkOperation;
-  /** The members of the single route. */
+  /** The members that the single route also has. */
   readonly data: Input;
-  /** Those of a line alone. */
+  /** The members that only a line has. */
   readonly besides: Input;
 };
 
-/** A line that can be judged, or what is said of one that cannot. */
+/** A valid line, or the refusal of an invalid one. */
 export type ReadLine = Line | (Named & { readonly line: number; readonly refusal: Refusal });
 
 type Named = Pick<BulkResult, 'type' | 'externalId'>;
@@ -32,7 +32,7 @@ type Check = (value: unknown) => void;
 
 const validation = createSchemaValidation();
 
-/** With the codes, pointers and sentences of a body. */
+/** Returns the same codes, pointers and texts as for the body of a single request. */
 function checkOf(schema: TSchema): Check {
   const check = validation.compile({ schema, httpPart: 'body' });
   return (value) => {
@@ -55,7 +55,7 @@ const checks = new Map(
   ]),
 );
 
-/** Stands for a parent that is named by its external identifier, while the members are checked. */
+/** Replaces a parent that is named by its external identifier during the schema check. */
 const anyId = '00000000-0000-7000-8000-000000000000';
 
 function checkData(line: Line, schema: 'input' | 'replacement' | 'deletion'): void {
@@ -67,18 +67,18 @@ function checkData(line: Line, schema: 'input' | 'replacement' | 'deletion'): vo
   checks.get(bulkKind.type)?.[schema]({ ...Object.fromEntries(named), ...data });
 }
 
-/** @throws Refusal as the single route would */
+/** @throws Refusal with the same errors as the single route */
 export const checkInput = (line: Line): void => checkData(line, 'input');
 
 const schemas = {
   create: 'input',
   replace: 'replacement',
-  // What it can say to something that is there; where nothing is, it is checked once more.
+  // The members for an existing entity; if none exists, the line is checked again as a creation.
   upsert: 'replacement',
   delete: 'deletion',
 } as const;
 
-/** Named both ways a parent could be two. */
+/** Two names of one parent could mean two different entities. */
 function refuseTwice(parents: readonly Parent[], data: Input, besides: Input): void {
   for (const { external, member } of parents) {
     if (!(external in besides && (member in data || member in besides))) continue;
@@ -89,7 +89,7 @@ function refuseTwice(parents: readonly Parent[], data: Input, besides: Input): v
   }
 }
 
-/** @throws Refusal for what can be seen without looking anything up */
+/** @throws Refusal for faults that are visible without a database lookup */
 function lineOf(line: number, value: unknown): Line {
   checkLine(value);
   const { type, operation = 'upsert', data: all } = value as BulkLine;
@@ -107,7 +107,7 @@ function lineOf(line: number, value: unknown): Line {
 
 const showable = /^[^\p{Cc}]{1,64}$/u;
 
-/** What can be told of a line that is wrong, so that its owner finds it. */
+/** The names that help a client to find a wrong line. */
 function namesIn(value: unknown): Named {
   const { type, data } = Object(value) as { type?: unknown; data?: unknown };
   const { externalId } = Object(data) as { externalId?: unknown };
@@ -129,7 +129,7 @@ export function readLine({ line, said }: SourceLine): ReadLine {
   }
 }
 
-/** As a problem would tell it. */
+/** The error in the form of an API problem (RFC 9457). */
 export function errorOf({
   code,
   detail,

@@ -1,4 +1,4 @@
-// Who gets a place, however slow the others are.
+// Tests which imports get a place while other clients are slow.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPlaces } from './places.ts';

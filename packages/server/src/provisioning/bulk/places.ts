@@ -1,12 +1,14 @@
-// How many imports a process has open, and how many of them work at once: nobody's slow line stops others.
+// Limits the imports that a process has open, so that a slow client does not stop others.
 import { refuse } from '@switchyard/contract';
 import type { Scope } from '../scope.ts';
 
-/** Each holds a connection of the database while a chunk of it is looked at and written. */
+/** Each working import uses a database connection while it processes a chunk. */
 const workingMax = 4;
-/** Each holds some megabytes of its body and of its answer. */
+/** Each open import holds some megabytes of its body and of its response. */
 const openMax = 16;
-/** So that no organisation ever has all of them, and no merchant all of its organisation's. */
+/**
+ * One organisation cannot use all imports, and one merchant not all of its organisation's share.
+ */
 const ofOrganizationMax = 4;
 const ofMerchantMax = 2;
 const fullRetryMs = 2000;
@@ -48,7 +50,7 @@ export function createPlaces() {
   }
 
   return {
-    /** From the first line to the last, however slowly a body comes and an answer is read. */
+    /** Occupies a place from the first line to the last, even if the client is slow. */
     async *open(owner: Owner, answers: AsyncGenerator<string>): AsyncGenerator<string> {
       enter(owner);
       try {
@@ -58,7 +60,7 @@ export function createPlaces() {
       }
     },
 
-    /** One chunk, once there is a place for it: whoever came first is first. */
+    /** Runs one chunk as soon as a place is free, in the order of arrival. */
     async work<Result>(chunk: () => Promise<Result>): Promise<Result> {
       if (working >= workingMax) await new Promise<void>((resolve) => waiting.push(resolve));
       else working += 1;
@@ -66,7 +68,7 @@ export function createPlaces() {
         return await chunk();
       } finally {
         const next = waiting.shift();
-        // The place goes from hand to hand, so that nobody comes in between.
+        // The place passes directly to the next waiting chunk, so that no later one can take it.
         if (next === undefined) working -= 1;
         else next();
       }

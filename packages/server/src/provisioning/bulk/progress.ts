@@ -1,11 +1,11 @@
-// How far an import is: a row of its own, changed in one commit with what its lines changed.
+// Stores the progress of an import in the same transaction as the changes of its lines.
 import type { BulkImport, BulkResult } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { type Row, runIn, runOn } from '../store.ts';
 
-/** Whose import it is, and what its owner calls it. */
+/** The owner of an import, and the owner's name for it. */
 export type ImportName = {
   readonly organizationId: string;
   readonly ownerId: string;
@@ -16,7 +16,7 @@ export type Format = BulkImport['format'];
 export type Counts = Record<BulkResult['status'], number>;
 export type ImportError = NonNullable<BulkImport['error']>;
 
-/** Up to where the body was taken in. */
+/** The position up to which the body was processed. */
 export type Progress = {
   readonly lines: number;
   readonly bytes: number;
@@ -30,12 +30,14 @@ export type Held = Progress & {
   readonly isCompleted: boolean;
 };
 
-/** How long the import of a process that died stays its own, by the clock of the database. */
+/** The time for which a dead process keeps its import, by the clock of the database. */
 export const leaseMs = 15_000;
 
 export const noCounts: Counts = { created: 0, replaced: 0, unchanged: 0, deleted: 0, failed: 0 };
 
-/** Thrown where another process took the import over, since this one was silent for too long. */
+/**
+ * Thrown after another process took over the import, because this process did not renew its lease.
+ */
 export class LeaseLost extends Error {
   constructor() {
     super('another process goes on with the import');
@@ -46,7 +48,7 @@ export class LeaseLost extends Error {
 const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, created_at, updated_at,
   completed_at`;
 const isHeld = 'leased_until > statement_timestamp() AS is_held';
-/** The clocks of two processes need not agree about the end of a lease. */
+/** Uses the database clock, because the clocks of two processes may differ. */
 const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
 const named = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
 const valuesOf = ({ organizationId, ownerId, bulkId }: ImportName) => [
@@ -90,7 +92,7 @@ const listText = `SELECT ${columns}, ${isHeld} FROM bulk_imports
     AND ($4::timestamptz IS NULL OR (created_at, bulk_id) < ($4, $5))
   ORDER BY created_at DESC, bulk_id DESC LIMIT $3`;
 
-/** As a cursor carries it: when an import was begun, and its name. */
+/** The content of a cursor: the start time of an import and its name. */
 export const importKeyForm = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
 
 function viewOf(row: Row): BulkImport {
@@ -116,7 +118,7 @@ type Beginning = {
   onNew(trx: Kysely<unknown>): Promise<void>;
 };
 
-/** What a chunk leaves: where it ended, and what was answered. */
+/** The results of a chunk, and the position at which it ended. */
 export type Chunk = Progress & {
   readonly results: readonly BulkResult[];
   readonly answers: string;
@@ -125,7 +127,9 @@ export type Chunk = Progress & {
 
 export function createProgress({ database, clock }: { database: Database; clock: Clock }) {
   return {
-    /** Nothing where somebody works at it. `onNew` is in one commit with the row. */
+    /**
+     * Returns undefined while another process works on it. `onNew` runs in the same transaction.
+     */
     begin: (name: ImportName, { format, leaseId, onNew }: Beginning): Promise<Held | undefined> =>
       database.transaction(async (trx) => {
         const now = isoTime(clock.now());
@@ -146,7 +150,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
         };
       }),
 
-    /** @throws LeaseLost where the import is another process's by now */
+    /** @throws LeaseLost if another process has taken over the import */
     async advance(trx: Kysely<unknown>, name: ImportName, leaseId: string, chunk: Chunk) {
       const run = runIn(trx);
       const now = isoTime(clock.now());
@@ -171,7 +175,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       await database.query(renewText, [...valuesOf(name), leaseId]);
     },
 
-    /** Somebody else may go on at once. */
+    /** Ends the lease, so that another process can continue at once. */
     async release(name: ImportName, leaseId: string, error?: ImportError): Promise<void> {
       const told = error === undefined ? null : JSON.stringify(error);
       await database.query(releaseText, [...valuesOf(name), leaseId, told]);
@@ -185,7 +189,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       return row === undefined ? undefined : viewOf(row);
     },
 
-    /** The newest first; those of 30 days, since the others are forgotten. */
+    /** Newest first; imports older than 30 days are deleted. */
     async list(
       { organizationId, ownerId }: Omit<ImportName, 'bulkId'>,
       { limit, after }: PageRequest,
@@ -207,7 +211,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       };
     },
 
-    /** The answers of the chunks that reach behind a line, in order, a few chunks at a time. */
+    /** The results of the chunks that end after a line, in order, up to a number of chunks. */
     async answersAfter(name: ImportName, line: number, chunks: number): Promise<string[]> {
       const rows = await runOn(database)(
         `SELECT answers FROM bulk_answers WHERE ${named} AND last_line > $4
@@ -217,7 +221,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       return rows.map((row) => String(row['answers']));
     },
 
-    /** Forgets an import that nobody has touched since; tells when to look again where somebody has. */
+    /** Deletes an import after its retention time; returns the time of the next check otherwise. */
     async forget(name: ImportName, keptMs: number): Promise<number | undefined> {
       const [row] = await database.query<Row>(
         `SELECT updated_at, leased_until FROM bulk_imports WHERE ${named}`,

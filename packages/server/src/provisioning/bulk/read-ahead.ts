@@ -1,7 +1,7 @@
-// Takes a body in ahead of its import, so that a sender is done in time however long the lines take.
+// Buffers the body of an import, so that the client can finish sending while lines are processed.
 import { PassThrough, type Readable } from 'node:stream';
 
-/** A usual import as a whole; of a larger one the sender waits for the lines before. */
+/** Holds a usual import completely; the client of a larger one waits for earlier lines. */
 const aheadBytes = 4_194_304;
 
 export type ReadAhead = {
@@ -12,7 +12,7 @@ export type ReadAhead = {
 
 export function readAhead(body: Readable): ReadAhead {
   const ahead = new PassThrough({ highWaterMark: aheadBytes });
-  // Whoever reads hears of it there; where nobody does, there is nobody to tell.
+  // The reader of the stream gets the error; without a reader the error can be ignored.
   ahead.on('error', () => {});
   body.once('error', (error) => ahead.destroy(error));
   body.once('close', () => {

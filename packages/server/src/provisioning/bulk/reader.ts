@@ -1,11 +1,13 @@
-// Reads the rows that lines speak of: a few statements for a whole chunk, whatever it holds.
+// Reads the rows that lines refer to, with a few statements for a whole chunk.
 import type { Scope } from '../scope.ts';
 import { createRecords, type Row, type Run, type Table, within } from '../store.ts';
 import { type Key, tables, type Wanted, wantedIn } from './keys.ts';
 import type { Line } from './line.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Of things with one external identifier: two are too many already, and some may be on their way out. */
+/**
+ * Two rows with one external identifier are ambiguous already, but earlier lines may remove some.
+ */
 const sameExternalMax = 20;
 
 type External = Extract<Key, { by: 'external' }>;
@@ -14,12 +16,12 @@ export type ReaderDeps = {
   readonly run: Run;
   readonly scope: Scope;
   readonly workspace: Workspace;
-  /** Off where nothing will be written. */
+  /** False if nothing will be written. */
   readonly isLocking: boolean;
 };
 
 export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
-  /** By external identifier alone, a few of each. */
+  /** Finds rows by external identifier alone, up to a few for each. */
   async function findAnywhere(table: Table, keys: readonly External[]): Promise<Row[]> {
     const values: unknown[] = [keys.map(({ externalId }) => externalId)];
     return run(
@@ -61,7 +63,9 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
     return found.map((row) => String(row['id']));
   }
 
-  /** Whoever in the organisation has the serial numbers, in sight or not. */
+  /**
+   * Finds the devices with the serial numbers in the whole organisation, even outside the scope.
+   */
   async function findSerials(serialNumbers: readonly string[]): Promise<string[]> {
     const { stored } = workspace.serials;
     const unread = serialNumbers.filter((serialNumber) => !stored.has(serialNumber));
@@ -103,7 +107,7 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
     ];
   }
 
-  /** Rows that may change are locked before those that only have to stay. */
+  /** Locks the rows that may change before the rows that must only stay. */
   async function read(table: Table, wanted: readonly Wanted[]): Promise<void> {
     const unread = wanted.filter(({ key }) => !workspace.isRead(table, key));
     const keysOf = (isTaken: boolean) =>
@@ -122,7 +126,9 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
   return {
     read: ({ table, ...wanted }: Wanted) => read(table, [{ table, ...wanted }]),
 
-    /** What the lines will ask for, table by table: the lower ones are found within the upper ones. */
+    /**
+     * Reads the rows that the lines need, table by table, because lower rows depend on upper ones.
+     */
     async readFor(lines: readonly Line[]): Promise<void> {
       const find = (of: Table, key: Key) => {
         const [row, second] = workspace.known(of, key);

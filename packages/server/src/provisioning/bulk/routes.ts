@@ -1,4 +1,4 @@
-// The addresses of bulk imports.
+// HTTP routes for bulk imports.
 import { Readable } from 'node:stream';
 import {
   BulkAnswer,
@@ -32,13 +32,13 @@ const tags = ['Provisioning'] as const;
 const closed = { additionalProperties: false };
 const jsonLines = ['application/jsonl', 'application/x-ndjson'];
 const csv = 'text/csv';
-/** A client that reads no answer before it has sent everything may be so far behind. */
+/** The buffer for a client that reads no response before it has sent the whole body. */
 const answersAheadBytes = 8_388_608;
-/** A client that for so long neither sends nor reads anything is gone, and its import is let go of. */
+/** After this time without any traffic the connection is closed, and its import is released. */
 const silentMs = 60_000;
 const listName = 'listBulkImportResults';
 const lineForm = /^[1-9]\d{0,7}$/;
-/** The answers of one page lie in so many chunks at most. */
+/** One page of results reads at most this many chunks. */
 const chunksPerPage = 3;
 
 const ofImport = Type.Object({ bulkId: ClientIdentifier });
@@ -66,7 +66,7 @@ const importName = (scope: Scope, bulkId: string): ImportName => {
 };
 
 function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>): void {
-  // The body goes to the handler as it comes.
+  // The handler receives the body as a stream.
   app.addContentTypeParser([...jsonLines, csv], (_request, body, done) => done(null, body));
   route(app, {
     method: 'POST',
@@ -112,7 +112,8 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       const { bytes: body, close } = readAhead(request.body as Readable);
       const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
       const answers = query.dryRun === true ? bulk.try(asked) : bulk.run(asked);
-      // A fault before the first answer is a problem of its own; later ones stand in the summary.
+      // A fault before the first result becomes a problem response; later faults are in the
+      // summary.
       const first = await answers.next().catch((error: unknown) => {
         close();
         throw error;
@@ -125,7 +126,8 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
       const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
       const stream = Readable.from(all(), ahead);
-      // Also where nobody is left to read the first answer: the import lets go of its name.
+      // Also runs if the client disconnects before the first result, so that the import is
+      // released.
       stream.once('close', () => {
         close();
         answers.return(undefined).catch(() => {});
@@ -201,7 +203,7 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
         .filter(({ line }) => line > after);
       const wanted = results.filter(({ status }) => status === (query.status ?? status));
       const items = wanted.slice(0, page.limit);
-      // A page may be short where little of what was looked through is wanted.
+      // A page may be short if few results match the filter.
       const left = wanted.length > items.length ? items : results;
       const isMore = left === items || chunks.length === chunksPerPage;
       const last = isMore ? left.at(-1)?.line : undefined;

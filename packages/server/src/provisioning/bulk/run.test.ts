@@ -1,4 +1,4 @@
-// Whose an import is while processes come and go, and when it is forgotten.
+// Tests the ownership of an import across processes, and its deletion.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
@@ -15,7 +15,7 @@ import { createBulk, keptMs } from './run.ts';
 
 const day = 86_400_000;
 
-/** Bulk imports as one process sees them, with a clock that is moved by hand. */
+/** Bulk imports in one process, with a clock that the test moves. */
 async function openProcess(shared?: { now: number; organizationId: string }) {
   const database = await testDatabase();
   const time = shared ?? { now: Date.now(), organizationId: systemIds.uuid() };
@@ -49,7 +49,7 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
     database,
     import: (bulkId: string, body: AsyncIterable<Buffer>) =>
       bulk.run({ scope: { organizationId }, format: 'JsonLines', bulkId, body }),
-    /** Leases go by the clock of the database, which no test moves. */
+    /** Leases use the clock of the database, which the test cannot move. */
     leasesEnd: (at: number) =>
       database.query('UPDATE bulk_imports SET leased_until = $2 WHERE organization_id = $1', [
         organizationId,

@@ -1,4 +1,4 @@
-// The story of an import: begin or go on, a chunk at a time, and say at the end how it went.
+// Runs an import: starts or continues it, processes chunk by chunk, and writes a summary.
 import { Refusal, refuse } from '@switchyard/contract';
 import { countAll, keptText, summaryOf, textOf, totalOf } from './answers.ts';
 import { type Batch, nextBatch, passTo, type Source } from './batch.ts';
@@ -20,7 +20,7 @@ import { createTap, type Tap } from './source.ts';
 import { readSource } from './source-lines.ts';
 
 const renewalsPerLease = 3;
-/** How long the answers to an import are kept after its last line. */
+/** The retention time of the results after the last line. */
 export const keptMs = 30 * 86_400_000;
 const sweepKind = 'bulk-sweep';
 
@@ -35,7 +35,7 @@ function refuseOther(): never {
   return refuse('client_id_reused', 'Another body was sent under this name; choose a new one.');
 }
 
-/** A fault that a client is told of at the end of its answer, since the beginning is on its way. */
+/** Returns a fault that the summary can report, because the response has already begun. */
 function tellable(error: unknown): Refusal {
   if (error instanceof LeaseLost) {
     return new Refusal('request_in_progress', 'Another process goes on with the import.');
@@ -75,7 +75,7 @@ export function createBulk(deps: BulkDeps) {
     });
   }
 
-  /** What was taken in before has to come again, byte by byte. */
+  /** The client must send the same bytes that were processed before. */
   async function passOver({ source, tap }: Place, held: Held): Promise<void> {
     if (!(await passTo(source, held.bytes))) refuseOther();
     if (held.bytes > 0 && tap.hashTo(held.bytes) !== held.hash) refuseOther();
@@ -84,7 +84,7 @@ export function createBulk(deps: BulkDeps) {
     if (lines.length > 0 || refusal !== undefined) refuseOther();
   }
 
-  /** One chunk at a time is in memory. */
+  /** Keeps only one chunk in memory at a time. */
   async function* told(name: ImportName): AsyncGenerator<string> {
     for (let line = 0; ; ) {
       const [answers] = await progress.answersAfter(name, line, 1);
@@ -114,7 +114,7 @@ export function createBulk(deps: BulkDeps) {
     return next;
   }
 
-  /** Chunk after chunk; a fault after the first one is the summary's, since the answer has begun. */
+  /** Processes all chunks; a fault after the first one is in the summary. */
   async function* goOn(
     asked: Asked,
     { name, held, place }: { name: ImportName; held: Held; place: Place },
@@ -130,7 +130,8 @@ export function createBulk(deps: BulkDeps) {
       try {
         const batch = await coming;
         ({ refusal, isLast } = batch);
-        // The next lines are read while the database writes these; their fault is met in their turn.
+        // Reads the next lines while the database writes these; a read fault is handled in its
+        // turn.
         if (refusal === undefined && !isLast) {
           coming = nextBatch(source, batch.end);
           coming.catch(() => {});
@@ -156,7 +157,7 @@ export function createBulk(deps: BulkDeps) {
     const { organizationId, merchantId: ownerId = organizationId } = scope;
     const name: ImportName = { organizationId, ownerId, bulkId };
     const held = await begin(name, asked);
-    // Where it fails, the next commit finds the lease gone.
+    // If the renewal fails, the next commit detects the lost lease.
     const renewal = setInterval(
       () => void progress.renew(name, held.leaseId).catch(() => {}),
       leaseMs / renewalsPerLease,
@@ -174,7 +175,7 @@ export function createBulk(deps: BulkDeps) {
       }
     } finally {
       clearInterval(renewal);
-      // Where the database is gone, the lease ends by itself, and the answer has said why.
+      // Without the database the lease expires by itself, and the response contains the error.
       await progress.release(name, held.leaseId, error).catch(() => {});
     }
   }
@@ -199,9 +200,9 @@ export function createBulk(deps: BulkDeps) {
   }
 
   return {
-    /** The answer, some lines at a time; what it throws before the first of them is a refusal of all. */
+    /** Yields the response in parts; an error before the first part refuses the whole import. */
     run: (asked: Asked) => places.open(asked.scope, imported(asked)),
-    /** Says what `run` would do, and does nothing. */
+    /** Reports the results of `run` without a write. */
     try: (asked: Asked) => places.open(asked.scope, tried(asked)),
     find: progress.find,
     list: progress.list,

@@ -1,4 +1,4 @@
-// Reads the body line by line, in whichever form it came, and counts how many there are.
+// Reads the body line by line in either format, and limits the number of lines.
 import { setImmediate as turn } from 'node:timers/promises';
 import { bulkLimits, Refusal } from '@switchyard/contract';
 import { readCsv } from './csv.ts';
@@ -6,7 +6,7 @@ import { readJsonLines } from './json-lines.ts';
 import type { Format } from './progress.ts';
 import { type Bytes, SourceEnd, type SourceLine } from './source.ts';
 
-/** Between so many lines others have their turn. */
+/** After this many lines, other work of the process can run. */
 const linesPerTurn = 100;
 
 const readers: Readonly<Record<Format, (bytes: Bytes) => AsyncGenerator<SourceLine>>> = {
@@ -14,7 +14,7 @@ const readers: Readonly<Record<Format, (bytes: Bytes) => AsyncGenerator<SourceLi
   Csv: readCsv,
 };
 
-/** @throws SourceEnd behind the last line that an import takes */
+/** @throws SourceEnd after the last line that an import accepts */
 export async function* readSource(bytes: Bytes, format: Format): AsyncGenerator<SourceLine> {
   let count = 0;
   for await (const line of readers[format](bytes)) {

@@ -1,17 +1,17 @@
-// What an import reads: lines with the place where each one ends, and the hash of the bytes up to there.
+// Defines the input of an import: lines with their end positions, and the hash of the bytes read.
 import { createHash } from 'node:crypto';
 import { bulkLimits, Refusal } from '@switchyard/contract';
 
-/** A line as it was read: what it says, or why nobody can read it. */
+/** A line of the body: its value, or the reason why it cannot be read. */
 export type SourceLine = {
-  /** Where it begins, counted from 1. */
+  /** The line number at which it begins, counted from 1. */
   readonly line: number;
-  /** How many bytes of the body lie before its end. */
+  /** The number of bytes of the body up to its end. */
   readonly end: number;
   readonly said: { readonly value: unknown } | { readonly refusal: Refusal };
 };
 
-/** From here on nothing of the body can be told apart: what was read before it counts. */
+/** Marks a fault after which no line can be recognised; earlier lines stay valid. */
 export class SourceEnd extends Error {
   readonly refusal: Refusal;
 
@@ -26,11 +26,11 @@ export type Bytes = AsyncIterable<Buffer>;
 
 export type Tap = {
   readonly bytes: Bytes;
-  /** SHA-256 over the first `end` bytes, in hex; never asked about an earlier place again. */
+  /** SHA-256 of the first `end` bytes, in hex; later calls need the same or a greater `end`. */
   hashTo(end: number): string;
 };
 
-/** Watches the body go by: how long it gets, and what its parts hash to. */
+/** Limits the length of the body, and computes the hash of its parts. */
 export function createTap(body: Bytes): Tap {
   const hash = createHash('sha256');
   let kept: Buffer[] = [];

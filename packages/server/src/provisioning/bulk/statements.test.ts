@@ -1,4 +1,4 @@
-// How many statements an import asks: those of a chunk, whatever its lines are.
+// Tests that the number of statements of an import depends on its chunks, not on its lines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
@@ -14,7 +14,7 @@ import { type Database, systemClock, systemIds } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
 import { createBulk } from './run.ts';
 
-/** Tells of each statement of a transaction. */
+/** Reports each statement of a transaction. */
 function counting(database: Database, onStatement: () => void): Database {
   return {
     ...database,
@@ -33,7 +33,7 @@ function counting(database: Database, onStatement: () => void): Database {
   };
 }
 
-/** Places and the hardware that fills each of them, below a merchant and a store that are new as well. */
+/** Imports logical devices, each with its hardware, below a new merchant and a new store. */
 async function statementsFor(places: number): Promise<number> {
   const database = await testDatabase();
   const deps = { clock: systemClock, ids: systemIds, audit: testAudit(database, systemClock) };

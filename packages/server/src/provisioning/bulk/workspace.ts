@@ -1,19 +1,19 @@
-// The rows that lines speak of, as they stand after the lines before: read once, changed here, written at the end.
+// Keeps the rows of an import in memory: read once, changed by lines, and written at the end.
 import type { Row, Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
 import { type Key, textOf, type Wanted } from './keys.ts';
 
 export type Entry = {
   readonly id: string;
-  /** As the database has it, once what is here was written. */
+  /** The row in the database, after the last write. */
   stored: Row | undefined;
-  /** As it stands now; nothing where it was removed. */
+  /** The current row; undefined after its removal. */
   row: Row | undefined;
-  /** Made by a line, so that the database knows of nothing below it. */
+  /** True if a line created the row, so that the database has no rows below it. */
   readonly isMade: boolean;
 };
 
-/** Thrown for what has not been read; whoever catches it reads that, and asks again. */
+/** Thrown for a row that was not read; the caller reads it and tries again. */
 export class NotRead extends Error {
   readonly wanted: Wanted;
 
@@ -24,7 +24,7 @@ export class NotRead extends Error {
   }
 }
 
-/** Thrown where rows have to be written before another one can take over what was theirs. */
+/** Thrown if rows must be written before another row can use one of their unique values. */
 export class WriteFirst extends Error {
   constructor() {
     super('rows have to be written first');
@@ -34,7 +34,7 @@ export class WriteFirst extends Error {
 
 const externalOf = (row: Row | undefined) => row?.['external_id'] ?? undefined;
 
-/** The rows of one table, found by identifier and by external identifier. */
+/** The rows of one table, by identifier and by external identifier. */
 function createShelf() {
   const entries = new Map<string, Entry>();
   const byExternal = new Map<string, Set<string>>();
@@ -69,9 +69,9 @@ function createShelf() {
   };
 }
 
-/** Which device has a serial number in the organisation. */
+/** Finds the device with a serial number in the organisation. */
 function createSerials(entries: ReadonlyMap<string, Entry>) {
-  /** As the database has them; null for one that nobody has. */
+  /** The serial numbers in the database; null for an unused one. */
   const stored = new Map<string, string | null>();
   const now = new Map<string, string>();
   const serialOf = (row: Row | undefined) =>
@@ -80,7 +80,7 @@ function createSerials(entries: ReadonlyMap<string, Entry>) {
   return {
     stored,
     now,
-    /** The device that has it now, whether the caller can see that one or not. */
+    /** The device that currently has the serial number, in the scope of the caller or not. */
     holder(serialNumber: string): string | undefined {
       const known = now.get(serialNumber);
       if (known !== undefined) return known;
@@ -92,7 +92,7 @@ function createSerials(entries: ReadonlyMap<string, Entry>) {
       if (before !== undefined && now.get(serialOf(before)) === id) now.delete(serialOf(before));
       if (after !== undefined) now.set(serialOf(after), id);
     },
-    /** The database takes the rows as they are now. */
+    /** Applies the current rows as the stored ones. */
     settle({ id, stored: before, row }: Entry): void {
       if (before !== undefined && stored.get(serialOf(before)) === id) {
         stored.set(serialOf(before), null);
@@ -140,22 +140,22 @@ export function createWorkspace() {
   return {
     mark,
     isMade,
-    /** Of points of sale that lines made: told once, and kept nowhere. */
+    /** The secrets of new points of sale, shown once and stored only as hashes. */
     secrets: new Map<string, string>(),
     isRead,
     serials,
     entriesOf: (table: Table): ReadonlyMap<string, Entry> => shelfOf(table).entries,
 
-    /** The rows of a key as far as they were read. */
+    /** The rows of a key that were already read. */
     known,
 
-    /** @throws NotRead where nobody has looked yet */
+    /** @throws NotRead if the rows of the key have not been read yet */
     rows(table: Table, key: Key, isTaken: boolean): Row[] {
       if (!isRead(table, key)) throw new NotRead({ table, key, isTaken });
       return known(table, key);
     },
 
-    /** Rows of the database; those that are here already stay as they were made here. */
+    /** Adds rows of the database; rows that are already present keep their changes. */
     add(table: Table, rows: readonly Row[]): void {
       for (const row of rows) {
         const id = String(row[table.id]);
@@ -165,21 +165,21 @@ export function createWorkspace() {
       }
     },
 
-    /** A row that a line made. */
+    /** Adds a row that a line created. */
     make(table: Table, row: Row): void {
       const id = String(row[table.id]);
       shelfOf(table).add({ id, stored: undefined, row, isMade: true });
       if (table === physicalDevices) serials.move(id, undefined, row);
     },
 
-    /** A row that a line changed; nothing where it removed it. */
+    /** Applies the change of a line; undefined for a removal. */
     change(table: Table, id: string, row: Row | undefined): void {
       const before = shelfOf(table).entries.get(id)?.row;
       shelfOf(table).change(id, row);
       if (table === physicalDevices) serials.move(id, before, row);
     },
 
-    /** @returns whether the hardware is free to be this device's: nobody has its serial number */
+    /** @returns true if no other device has the serial number of the row */
     isFree(row: Row): boolean {
       const id = String(row[physicalDevices.id]);
       const serialNumber = String(row['serial_number']);
@@ -190,12 +190,12 @@ export function createWorkspace() {
       }
       const holder = serials.holder(serialNumber);
       if (holder !== undefined && holder !== id) return false;
-      // Its former holder has let go of it, and the database does not know yet.
+      // The former device has another serial number by now, but the database still has the old one.
       if (stored !== null && stored !== id) throw new WriteFirst();
       return true;
     },
 
-    /** What is here has been written; or would have been, and the database is as it was. */
+    /** Marks the changes as written; in a trial, the stored rows stay unchanged. */
     settle(isWritten: boolean): void {
       for (const [table, { entries }] of shelves) {
         for (const entry of entries.values()) {

@@ -1,4 +1,4 @@
-// Writes what lines made of the rows: one statement for each table and kind of change.
+// Writes the changed rows of a chunk: one statement for each table and kind of change.
 import { createRecords, type Row, type Run, type Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
 import { releaseClaims, terminalKey } from '../terminal-claims-sql.ts';
@@ -7,7 +7,7 @@ import type { Entry, Workspace } from './workspace.ts';
 
 type Change = { readonly before: Row; readonly after: Row };
 
-/** The rows of one table, as they are now and as they were. */
+/** The changed rows of one table, before and after. */
 export type Changes = {
   readonly made: readonly Row[];
   readonly changed: readonly Change[];
@@ -29,7 +29,7 @@ function changesIn(entries: ReadonlyMap<string, Entry>): Changes {
   return { made, changed, removed };
 }
 
-/** The members of the rows are the columns of the table, and take their types from it. */
+/** The members of the rows are the columns of the table, which also defines their types. */
 async function insertAll(run: Run, table: Table, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
   const columns = createRecords(table).read.join(', ');
@@ -70,7 +70,7 @@ async function removeAll(
   );
 }
 
-/** The claims of devices that no longer have their terminal. */
+/** Ends the claims of devices that no longer have their terminal. */
 async function releaseMoved(
   run: Run,
   organizationId: string,
@@ -81,7 +81,7 @@ async function releaseMoved(
   if (left.length > 0) await releaseClaims(run, organizationId, left);
 }
 
-/** Parents first; a serial number that moves was written in two turns (see `isFree`). */
+/** Writes parents first; a serial number that moves needs two writes (see `isFree`). */
 export async function writeChanges(
   run: Run,
   workspace: Workspace,

@@ -1,4 +1,4 @@
-// What a report is as lines: its columns by name, and where each takes its value.
+// Defines the columns of exported reports: their names, and the source of each value.
 import type { Settlement } from '@switchyard/contract';
 import type { ScannedPayment } from '../search/scan.ts';
 
@@ -6,7 +6,7 @@ export type CellValue = string | number | boolean | null | undefined;
 
 export type Column<Item> = {
   readonly name: string;
-  /** A text that somebody outside has chosen: it may hold anything. */
+  /** A text from a client, a host or a provider, which may contain anything. */
   readonly isFree?: boolean;
   of(item: Item): CellValue;
 };

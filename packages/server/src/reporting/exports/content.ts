@@ -1,4 +1,4 @@
-// Hands an export out: the bytes of a range, part after part, as fast as the reader takes them.
+// Streams the content of an export: reads the bytes of a range part by part, at the client's pace.
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Range } from './range.ts';
@@ -6,10 +6,12 @@ import type { ExportRow, ExportStore } from './store.ts';
 
 const decompress = promisify(gunzip);
 
-/** So many parts are held at once. */
+/** The maximum number of parts in memory at once. */
 const partsPerRead = 4;
 
-/** @throws Error where the export was deleted meanwhile: half a content must not look like a whole one */
+/**
+ * @throws Error if the export was deleted during the download, so that it does not look complete
+ */
 export async function* bytesOf(
   store: Pick<ExportStore, 'partsFrom'>,
   row: ExportRow,

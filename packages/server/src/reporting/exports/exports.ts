@@ -1,4 +1,4 @@
-// Takes orders of exports, shows how far they are, cancels and deletes them.
+// Creates exports, shows their progress, cancels them and deletes them.
 import {
   type Export,
   type ExportReport,
@@ -16,7 +16,7 @@ import { type ExportRow, type ExportStore, type NewExport, nobody } from './stor
 import { fileNameOf } from './text.ts';
 import { exportJob } from './work.ts';
 
-/** At the same time, of one organisation. */
+/** The maximum number of open exports of one organisation. */
 const openMax = 5;
 const dayMs = 86_400_000;
 const partsPerDelete = 50;
@@ -31,7 +31,7 @@ export type ExportsDeps = {
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ExportStore;
   readonly sources: ExportSources;
-  /** How long an export is kept. */
+  /** The retention time of an export. */
   readonly keptDays: number;
 };
 
@@ -134,7 +134,7 @@ export function createExports(deps: ExportsDeps) {
     return row ?? refuse('resource_not_found', 'There is no export with this identifier.');
   }
 
-  /** Bounded steps: an export may have thousands of parts. */
+  /** Deletes in bounded steps, because an export may have thousands of parts. */
   async function erase(organizationId: string, exportId: string): Promise<void> {
     while ((await store.removeParts(organizationId, exportId, partsPerDelete)) === partsPerDelete);
   }
@@ -212,7 +212,7 @@ export function createExports(deps: ExportsDeps) {
       await erase(row.organizationId, exportId);
     },
 
-    /** What is fetched is told to the audit: it leaves the house. */
+    /** The audit records each download, because the data leaves the platform. */
     async fetched(caller: Caller, requestId: string, exportId: string): Promise<ExportRow> {
       const row = await demand(caller, exportId);
       if (row.state !== 'Completed') refuse('export_not_ready', `The export is ${row.state}.`);
@@ -229,7 +229,7 @@ export function createExports(deps: ExportsDeps) {
 
     bytes: (row: ExportRow, range: Range) => bytesOf(store, row, range),
 
-    /** The end of its days, as a job. */
+    /** Runs as a job at the end of the retention time. */
     async expire({ organizationId, payload }: { organizationId: string; payload: Filters }) {
       const exportId = String(payload['exportId']);
       await database.transaction((trx) => store.remove(trx, organizationId, exportId));

@@ -1,4 +1,4 @@
-// The door of exports: reports that people take away.
+// The interface of exports: reports that users download as files.
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs, Log } from '../../platform/index.ts';
@@ -9,7 +9,7 @@ import type { ExportSources } from './source.ts';
 import { createExportStore } from './store.ts';
 import { createExportWork, exportJob } from './work.ts';
 
-/** What one spreadsheet or loader would never take in; a shorter span is the way. */
+/** Spreadsheets and loaders do not accept more rows; the client selects a shorter time range. */
 const rowsMax = 20_000_000;
 
 export type ExportsRoomDeps = {

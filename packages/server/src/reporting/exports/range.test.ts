@@ -1,4 +1,4 @@
-// Ranges of bytes (RFC 9110, 14): the examples of the RFC, and what is no range of ours.
+// Tests byte ranges (RFC 9110, 14): the examples of the RFC, and unsupported ranges.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rangeOf } from './range.ts';

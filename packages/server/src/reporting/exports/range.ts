@@ -1,12 +1,12 @@
-// Reads which part of a content a client wants (RFC 9110, 14.2): one range of bytes, else all of it.
+// Parses the Range header (RFC 9110, 14.2): one range of bytes, or else the whole content.
 const form = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/;
 
-/** Both ends included. */
+/** Both ends are included. */
 export type Range = { readonly first: number; readonly last: number };
 
 /**
- * @param header the value of Range; others than one range of bytes are ignored, as the RFC allows
- * @returns `all` where nothing is asked for that we know, `none` where the range has no byte in it
+ * @param header the value of Range; the server ignores all but one byte range, as the RFC allows
+ * @returns `all` without a supported range, `none` if the range contains no byte of the content
  */
 export function rangeOf(header: unknown, length: number): Range | 'all' | 'none' {
   const parts = typeof header === 'string' ? form.exec(header) : null;

@@ -1,4 +1,4 @@
-// The addresses of exports.
+// HTTP routes for exports.
 import { Readable } from 'node:stream';
 import { type ErrorCode, Export, ExportList, ExportRequest, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-// What exports ask of a report: whether its filters are good, and its lines from a place on.
+// The interface of a report for exports: it checks filters, and reads lines from a position.
 import type { ExportReport, Settlement } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { ScannedPayment } from '../search/scan.ts';
@@ -9,11 +9,11 @@ export type Filters = Readonly<Record<string, unknown>>;
 
 export type ExportSource<Item> = {
   readonly columns: readonly Column<Item>[];
-  /** @throws Refusal what the list of the report would refuse */
+  /** @throws Refusal with the same errors as the list of the report */
   check(caller: Caller, filters: Filters): void;
   /**
-   * A page in a fixed order; `next` is where the one behind it begins, and absent on the last one. What was
-   * made after `asOf` is left out.
+   * Reads a page in a fixed order. `next` is the position of the next page, and absent on the last
+   * page. Payments that were created after `asOf` are excluded.
    */
   read(
     owner: Owner & { readonly asOf: string },

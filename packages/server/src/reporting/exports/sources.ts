@@ -1,4 +1,4 @@
-// The reports that can be exported: what their filters may say, and how their lines are read.
+// The reports that can be exported, with their filter checks and their readers.
 import { defined, Refusal, refuse, type Settlement } from '@switchyard/contract';
 import type { Queries } from '../queries.ts';
 import { scopeOf } from '../scope.ts';
@@ -13,7 +13,9 @@ export type SourcesDeps = { readonly queries: Queries; readonly classes: Classes
 
 type Places = { merchantId?: string; storeId?: string; deviceId?: string };
 
-/** What a query is told stands in a member of the body here. */
+/**
+ * The filters are members of the body here, so the pointers change from `?` to the report's member.
+ */
 function checked(report: string, check: () => void): void {
   try {
     check();

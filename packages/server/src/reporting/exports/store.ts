@@ -1,9 +1,9 @@
-// The SQL of exports: orders, how far each of them is, and their parts.
+// SQL for exports: the requests, their progress, and their parts.
 import type { ExportFormat, ExportReport, ExportState } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database, Row } from '../../platform/index.ts';
 
-/** For those of the whole organisation. */
+/** The merchant and store of exports of the whole organisation. */
 export const nobody = '00000000-0000-0000-0000-000000000000';
 
 export type ExportRow = {
@@ -33,7 +33,7 @@ export type Part = {
   readonly content: Buffer;
 };
 
-/** Whose exports: those of the organisation, or of one merchant or store alone. */
+/** The owner of exports: an organisation, one merchant or one store. */
 export type Owner = {
   readonly organizationId: string;
   readonly merchantId: string | undefined;
@@ -78,7 +78,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return Number(row?.open ?? 0);
     },
 
-    /** False where the client's identifier is taken. */
+    /** Returns false if the client's identifier is in use. */
     async create(trx: Kysely<unknown>, made: NewExport): Promise<boolean> {
       const text = `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
           client_operation_id, report, format, filters, state, rows, bytes, parts, created_at,
@@ -134,8 +134,8 @@ export function createExportStore(database: Pick<Database, 'query'>) {
     },
 
     /**
-     * Adds a part, where nobody else has added one since and the export still runs. `part` may be empty
-     * text, which moves the place alone.
+     * Adds a part if the export still runs and no other process has added a part since. The content
+     * may be empty, which only moves the position.
      */
     async add(
       row: ExportRow,
@@ -163,7 +163,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return added.length === 1;
     },
 
-    /** False where it had ended before. */
+    /** Returns false if the export had ended before. */
     async end(
       trx: Kysely<unknown>,
       { organizationId, exportId }: Pick<ExportRow, 'organizationId' | 'exportId'>,
@@ -177,7 +177,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return (await run(trx, text, values)).length === 1;
     },
 
-    /** Behind the part `after`, and from the one on in which `firstByte` lies. */
+    /** Reads the parts after the number `after`, from the part that contains `firstByte`. */
     partsFrom(row: ExportRow, at: { after: number; firstByte: number }, limit: number) {
       const text = `SELECT number, first_byte AS "firstByte", content FROM report_export_parts
         WHERE organization_id = $1 AND export_id = $2 AND number > $3 AND first_byte + bytes > $4
@@ -186,7 +186,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return database.query<Part>(text, values);
     },
 
-    /** @returns how many are gone */
+    /** @returns the number of deleted parts */
     async removeParts(organizationId: string, exportId: string, limit: number): Promise<number> {
       const text = `DELETE FROM report_export_parts WHERE organization_id = $1 AND export_id = $2
         AND number IN (SELECT number FROM report_export_parts

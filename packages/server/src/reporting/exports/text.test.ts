@@ -1,4 +1,4 @@
-// Lines of exports: read back by a parser that is not ours, and never run by a spreadsheet.
+// Tests that an independent parser can read exported lines, and that spreadsheets run no formula.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'csv-parse/sync';

@@ -1,16 +1,16 @@
-// Writes the lines of an export: CSV after RFC 4180 that no spreadsheet runs, or a JSON object a line.
+// Writes the lines of an export as CSV (RFC 4180) without formulas, or as JSON Lines.
 import type { ExportFormat } from '@switchyard/contract';
 import { redactText } from '../../platform/index.ts';
 import type { CellValue, Column } from './columns.ts';
 
 /**
- * What a spreadsheet takes for a formula, also behind spaces and quotes and in the full width of East Asian
- * keyboards (OWASP, CSV Injection).
+ * Matches a text that a spreadsheet treats as a formula, also after spaces or quotes, and with
+ * full-width characters of East Asian keyboards (OWASP, CSV Injection).
  */
 const formula = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
 const needsQuotes = /[",\r\n]|^\s|\s$/u;
 
-/** A text cell begins with an apostrophe where it would be run; numbers are ours and are left alone. */
+/** Puts an apostrophe before a text that a spreadsheet could run; numbers need no protection. */
 function csvCell(value: CellValue, isFree: boolean): string {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'string') return String(value);
@@ -22,7 +22,7 @@ function csvCell(value: CellValue, isFree: boolean): string {
 const csvLine = <Item>(columns: readonly Column<Item>[], item: Item): string =>
   `${columns.map((column) => csvCell(column.of(item), column.isFree === true)).join(',')}\r\n`;
 
-/** Members without a value are left out. */
+/** Omits members without a value. */
 function jsonLine<Item>(columns: readonly Column<Item>[], item: Item): string {
   const line: Record<string, CellValue> = {};
   for (const column of columns) {
@@ -34,7 +34,7 @@ function jsonLine<Item>(columns: readonly Column<Item>[], item: Item): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** What stands before the first line. */
+/** The text before the first line. */
 export function headOf<Item>(format: ExportFormat, columns: readonly Column<Item>[]): string {
   return format === 'Csv' ? `${columns.map(({ name }) => name).join(',')}\r\n` : '';
 }

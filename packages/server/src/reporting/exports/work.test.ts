@@ -1,4 +1,4 @@
-// The writing of exports over crashes and beside other processes: every line once, in its order.
+// Tests that exports contain every line once and in order after crashes and with two processes.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -12,7 +12,7 @@ import { createExportWork } from './work.ts';
 type Line = Parameters<ExportSource<{ id: number }>['columns'][number]['of']>[0];
 
 const linesCount = 60_000;
-/** Long lines, so that there are several parts. */
+/** Long lines, so that the export has several parts. */
 const filler = 'x'.repeat(80);
 const expected = `id,filler\r\n${Array.from({ length: linesCount }, (_none, id) => `${id},${filler}\r\n`).join('')}`;
 
@@ -75,7 +75,7 @@ async function scene(limits = { rows: 1_000_000 }) {
     row,
     logged,
     work: turn,
-    /** Turn by turn until it is whole: on a machine that stands still there are more of them. */
+    /** Runs turns until the export is complete; a slow machine needs more turns. */
     async worked() {
       while ((await turn()) !== undefined);
     },

@@ -1,4 +1,4 @@
-// Writes exports in the background: part by part, each with the place that it came to in one commit.
+// Writes exports in the background, and commits each part together with the new position.
 import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -17,14 +17,14 @@ import { headOf, linesOf } from './text.ts';
 
 const compress = promisify(gzip);
 
-/** A part is written once it is so long; a crash loses what was read of one. */
+/** A part is written at this length; a crash loses only the part in progress. */
 const partBytes = 1_048_576;
-/** So many lines are read and written without a break: others wait for some milliseconds at most. */
+/** The lines per read, after which other work of the process can run. */
 const rowsPerRead = 1_000;
-/** Then the job lets another one have its place. */
+/** After this time the job ends its turn, so that another job can run. */
 const turnMs = 5_000;
 const attemptsMax = 8;
-/** Level 1 takes a third of the time of the default, for a tenth more bytes. */
+/** Level 1 takes a third of the time of the default level, and needs a tenth more bytes. */
 const level = 1;
 
 export const exportJob = 'report-export';
@@ -50,7 +50,7 @@ const ownerOf = ({ organizationId, merchantId, storeId, createdAt }: ExportRow) 
   asOf: isoTime(createdAt.getTime()),
 });
 
-/** The next part, from the place on at which the one before it ended; the last has no place. */
+/** Builds the next part from the end of the previous one; the last part has no position. */
 async function nextPart<Item>(source: ExportSource<Item>, row: ExportRow): Promise<Written> {
   const part: Written = {
     text: row.parts === 0 ? headOf(row.format, source.columns) : '',
@@ -88,7 +88,7 @@ export function createExportWork(deps: ExportWorkDeps) {
 
   const isLast = (row: ExportRow) => row.place === null || row.rows >= limits.rows;
 
-  /** @returns false where the export has ended, or another process is ahead */
+  /** @returns false if the export has ended, or another process has added this part */
   async function keep(row: ExportRow, { text, lines, place }: Written): Promise<boolean> {
     const content = Buffer.from(text, 'utf8');
     return store.add(row, {
@@ -104,9 +104,9 @@ export function createExportWork(deps: ExportWorkDeps) {
     row.place === null ? end(row, 'Completed') : end(row, 'Failed', 'too_many_rows');
 
   /**
-   * While one part is compressed and kept the one behind it is read.
+   * Reads the next part while the current one is compressed and stored.
    *
-   * @returns whether more is left for another turn
+   * @returns true if more parts are left for another turn
    */
   async function writeParts(first: ExportRow, isTimeOver: () => boolean): Promise<boolean> {
     let row = first;
@@ -120,7 +120,7 @@ export function createExportWork(deps: ExportWorkDeps) {
         place: part.place,
       };
       reading = isLast(behind) || isTimeOver() ? undefined : partOf(behind);
-      // Where this part cannot be kept its fault is told, and the one behind it is not asked for.
+      // If storing this part fails, the server reports that error and ignores the next part.
       reading?.catch(() => {});
       if (!(await keep(row, part))) return false;
       row = behind;
@@ -139,7 +139,7 @@ export function createExportWork(deps: ExportWorkDeps) {
       await end(row, 'Failed', 'report_unreadable');
       return undefined;
     }
-    // The last part was kept, and whoever did it was stopped before it could say so.
+    // The last part was stored, but the process stopped before it set the final state.
     if (row.parts > 0 && isLast(row)) {
       await finish(row);
       return undefined;

@@ -1,4 +1,4 @@
-// What a card payment comes to in reports: which event counts on which day, and for how much. Pure.
+// Derives the report entries of a card payment from its events: the day and amount of each.
 import {
   type AuthorizationContext,
   authorizationContext,
@@ -21,7 +21,7 @@ import {
   type Sums,
 } from './model.ts';
 
-/** When the sale was made: one that was approved by the terminal alone, when it was approved. */
+/** The time of the sale; for an offline sale, the time when the terminal approved it. */
 function madeAt({ row }: TransactionRecord, { offline }: AuthorizationContext): number {
   const at = Date.parse(offline?.authorizedAt ?? row.createdAt);
   return Number.isFinite(at) ? at : Date.parse(row.createdAt);
@@ -42,7 +42,10 @@ function endingOf({ data }: StoredEvent): Ending {
   }
 }
 
-/** What an event did to the amounts. A hold that lapses as a whole keeps them: its event says how much. */
+/**
+ * The changes of amounts by an event. When a whole hold expires, the position keeps its amounts,
+ * and the event contains the expired amount.
+ */
 function sumsOf({ data }: StoredEvent): Sums {
   const { authorized = 0, captured = 0, refunded = 0, cancelled = 0, phase } = data.changes;
   const lapsed = phase === 'Expired' ? (data.amount ?? 0) : 0;
@@ -70,7 +73,8 @@ function entriesOf(loaded: TransactionRecord, facts: AuthorizationContext): Map<
     entries.set(event.sequence, {
       ...localTimeAt(made, facts.timeZone),
       ending: endingOf(event),
-      // What was uploaded later, and what the till took back by itself, says nothing of the way there.
+      // An offline upload, or an automatic reversal by the till, does not measure the response
+      // time.
       ...(facts.offline !== undefined || event.data.operation !== undefined
         ? {}
         : { latencyMs: Math.max(0, tookMs) }),
@@ -80,12 +84,12 @@ function entriesOf(loaded: TransactionRecord, facts: AuthorizationContext): Map<
   return entries;
 }
 
-/** The day of what is under way: that of its file, or of the moment when it was asked for. */
+/** The settlement day of a pending capture: the day of its file, or else the day of the request. */
 function pendingDate({ at, data }: StoredEvent, facts: AuthorizationContext): string {
   return data.settlementDate ?? settlementDayForContext(facts, Date.parse(at)).date;
 }
 
-/** A capture that has ended is pending no more on the day on which it was. */
+/** A finished capture reduces the pending amount of the day on which it was pending. */
 function pendingMove(
   event: StoredEvent,
   { events }: TransactionRecord,
@@ -104,7 +108,7 @@ function pendingMove(
   return { date, kind: 'Pending', count, amount: captureReserved };
 }
 
-/** By which numbers the acquirer knows what an event did: those of its operation, or of the sale. */
+/** The references by which the acquirer knows an event: those of its operation, or of the sale. */
 function movementOf(
   event: StoredEvent,
   { operations }: TransactionRecord,

@@ -1,12 +1,12 @@
-// Sums of a day that grow: made from entries, added to what is stored, and written again. Pure.
+// Computes the daily sums of reports: cells that grow with each entry, and their stored form.
 import { nil } from '../run.ts';
 import { addLatency, bucketOf, type Latency } from './latency.ts';
 import { type Ending, type Entry, type PaymentLine, type SumName, sumNames } from './model.ts';
 
 /**
- * 0 is the organisation, 1 a merchant, 2 a device, each told apart by all that payments have in common; 5, 4 and 3
- * are the same by currency alone: few, so that a summary of everything is short to make. Those of a device hold
- * sums alone.
+ * Level 0 is the organisation, 1 a merchant and 2 a device, each divided by all group attributes.
+ * Levels 5, 4 and 3 are the same, divided only by currency: few cells, so a summary of everything
+ * is fast. Level 3 contains only sums.
  */
 const levels = [0, 1, 2, 3, 4, 5] as const;
 export type Level = (typeof levels)[number];
@@ -28,11 +28,11 @@ export type Cell = CellKey & {
   readonly figures: Figures;
   readonly hours: Map<number, Figures>;
   readonly latency: Latency;
-  /** Of a device: one of each level, to which all its entries are added; empty for the other levels. */
+  /** For a cell of level 2: the cells of all levels that get its entries; empty at other levels. */
   readonly together: Cell[];
 };
 
-/** As the database tells them: amounts as texts, which may be greater than a number holds. */
+/** The database returns amounts as text, because they may exceed the range of a number. */
 export type FiguresRow = Record<Ending, number> & Record<SumName, string>;
 
 export const toFigures = (row: FiguresRow): Figures => ({
@@ -113,7 +113,9 @@ function cellAt(cells: Cells, key: CellKey): Cell {
   return made;
 }
 
-/** One of each level. They are looked for once: what they are called is long, and entries are many. */
+/**
+ * One cell of each level. They are cached in the device's cell, because building the keys is slow.
+ */
 function cellsOf(cells: Cells, day: string, place: Place, of: GroupIds): readonly Cell[] {
   const at = (level: Level) =>
     cellAt(cells, keyAt(level, day, place, level >= 3 ? of.currencyGroupId : of.groupId));
@@ -122,7 +124,7 @@ function cellsOf(cells: Cells, day: string, place: Place, of: GroupIds): readonl
   return together;
 }
 
-/** Adds an entry of a payment to the cells that it belongs to, one of each level. */
+/** Adds an entry of a payment to its cells, one of each level. */
 export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds): void {
   const sums: AddedSums = sumNames.flatMap((name) => {
     const sum = entry.sums[name] ?? 0;
@@ -137,7 +139,7 @@ export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds)
   }
 }
 
-/** As they are stored: short, and amounts as texts, which may be greater than a number holds. */
+/** The stored form: short, with amounts as text, because they may exceed the range of a number. */
 type HourJson = readonly [number, number, number, number, ...string[]];
 export type HoursJson = Readonly<Record<string, HourJson>>;
 export type LatencyJson = Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-// The small numbers of an organisation for what its payments have in common; they are never given anew.
+// Assigns small numbers to the groups and classes of an organisation; numbers are never reused.
 import type { RunQuery } from '../run.ts';
 import type { Group } from './model.ts';
 
@@ -14,10 +14,10 @@ export type Dictionary = {
   readonly classes: Map<string, number>;
 };
 
-/** What grows beyond is counted under the reason that stands for all others. */
+/** Beyond this number, new combinations are counted under the reason `Other`. */
 const groupsMax = 20_000;
 
-/** Of all payments in a currency, whatever else they are; no payment is in it by itself. */
+/** The group for all payments in a currency; no payment belongs to it directly. */
 export const currencyGroup = (currency: string): Group => ({
   kind: 'Card',
   scheme: '',
@@ -107,13 +107,16 @@ const bounded = ({ groups }: Dictionary, group: Group): Group =>
     : { ...group, scheme: '', entryMode: '', reason: 'Other' };
 
 export type Numbering = {
-  /** In the order of `wanted`; makes what is new. Under the lock of the organisation. */
+  /**
+   * Returns numbers in the order of `wanted`, and creates missing ones. The caller must hold the
+   * lock of the organisation.
+   */
   numbersOf(run: RunQuery, wanted: readonly Wanted[]): Promise<Numbered[]>;
-  /** Once the transaction has committed: what it made may be remembered. */
+  /** Call this after the commit, so that the new numbers may be cached. */
   keep(): void;
 };
 
-/** Remembers what is committed, of so many organisations. */
+/** Caches committed numbers of at most this many organisations. */
 const organizationsMax = 200;
 
 /** @example const numbering = dictionaries.of(organizationId); */
@@ -135,7 +138,7 @@ export function createDictionaries() {
           const remembered = known.get(organizationId);
           const found = wanted.map((each) => remembered && find(remembered, each));
           if (found.every((each) => each !== undefined)) return found;
-          // Another process may have added some since: it held the lock then.
+          // Another process may have added numbers while it held the lock.
           const dictionary = await read(run, organizationId);
           const all = wanted.map((each) => ({
             ...each,

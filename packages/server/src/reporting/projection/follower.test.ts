@@ -1,4 +1,4 @@
-// How the follower of the feed gives way to payments.
+// Tests that the follower of the feed waits while payments need the process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gatherAfter, mustWait, restAfter } from './follower.ts';

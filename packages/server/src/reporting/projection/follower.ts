@@ -1,4 +1,4 @@
-// Keeps reports up to date behind the commits of payments: slowly while there is much else to do.
+// Updates reports after the commits of payments, and works slowly while the process is busy.
 import type { RecentTransactions } from '../../payments/index.ts';
 import {
   type Clock,
@@ -15,18 +15,18 @@ import { begin, type Turned, turn } from './turn.ts';
 
 const pollMs = 500;
 const organizationsAtOnce = 50;
-/** So much of the time is worked while the reports are young; the rest is left to the sales. */
+/** The share of time for reports while they are current; the rest is left to payments. */
 const dutyWhileFresh = 0.25;
 const dutyWhileLate = 0.5;
-/** From these on the reports are late, and too late. */
+/** From the first delay on reports are late, and from the second too late. */
 const lateMs = 10_000;
 const tooLateMs = 120_000;
-/** Where reports of clients are turned away too; see http/load-shedding.ts. */
+/** At this pressure the server also refuses reports of clients; see http/limits/load-shedding.ts. */
 const pressureLimit = 0.4;
-/** The share of its time that the process may be at work with other things. */
+/** The maximum share of time that other work may use. */
 const busyLimit = 0.6;
 const longestRestMs = 1_000;
-/** Where much happens, more of it is waited for: the more there is at once, the less each event costs. */
+/** After many events the follower waits for more, because a larger batch costs less per event. */
 const manyEvents = 100;
 const gatheringMs = 3_000;
 
@@ -37,16 +37,16 @@ export type FollowerDeps = {
   metrics: Metrics;
   dictionaries: Dictionaries;
   recent?: RecentTransactions | undefined;
-  /** How much the process has to do, 0 to 1. */
+  /** The load of the process, from 0 to 1. */
   pressure(): number;
-  /** The share of its time that it was at work since the last question; left out: its event loop's. */
+  /** The busy share of time since the last call; by default that of the event loop. */
   busy?: () => number;
 };
 
 export type Follower = {
   start(): void;
   stop(): Promise<void>;
-  /** Looks now, for tests. */
+  /** Starts a check at once, for tests. */
   poke(): void;
 };
 
@@ -54,7 +54,7 @@ const nothingTurned: Turned = { events: 0, isFull: false, isHeld: false };
 
 type Behind = { organizationId: string; isNew: boolean; since: Date | null };
 
-/** The share of the time since the last question for which the event loop had something to do. */
+/** The busy share of the event loop since the last call. */
 function createBusy(): () => number {
   let seen = performance.eventLoopUtilization();
   return () => {
@@ -65,20 +65,20 @@ function createBusy(): () => number {
   };
 }
 
-/** How long to leave the machine to others after so much work: many short rests, which no sale feels. */
+/** The pause after this much work: many short pauses, which do not delay a sale. */
 export function restAfter(workedMs: number, lagMs: number): number {
   const duty = lagMs >= lateMs ? dutyWhileLate : dutyWhileFresh;
   return Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
 }
 
 /**
- * How long more is waited for behind a turn that brought in so many events. Where more waits already, not at all:
- * what has just been sold is still remembered, and later it is read again.
+ * The time to wait for more events after a batch. It is 0 if more events already wait: recent sales
+ * are still in memory, and the server would have to read them later.
  */
 export const gatherAfter = (events: number, isMore: boolean, lagMs: number): number =>
   events >= manyEvents && !isMore && lagMs < lateMs ? gatheringMs : 0;
 
-/** Whether the reports wait for a quieter moment. */
+/** True if the reports must wait until the process is less busy. */
 export const mustWait = (pressure: number, busy: number, lagMs: number): boolean =>
   (pressure >= pressureLimit || busy >= busyLimit) && lagMs < tooLateMs;
 
@@ -101,7 +101,7 @@ export function createFollower(deps: FollowerDeps): Follower {
   const lagOf = ({ since }: Behind) =>
     since === null ? 0 : Math.max(0, clock.now() - since.getTime());
 
-  /** True where more waits. */
+  /** Returns true if more events wait. */
   async function serve(behind: Behind): Promise<boolean> {
     const { organizationId } = behind;
     const lagMs = lagOf(behind);
@@ -113,7 +113,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       turns.inc({ outcome: turned.isHeld ? 'held' : 'done' });
       return turned.isFull;
     } catch (error) {
-      // One organisation must not hold up the others.
+      // A failure of one organisation must not stop the reports of others.
       turns.inc({ outcome: 'failed' });
       log.error({ err: error, organizationId }, 'reports could not be brought up to date');
       return false;

@@ -1,4 +1,4 @@
-// The histogram of latencies: added to each other they are as right as one that was kept from the beginning.
+// Tests that merged latency histograms are as exact as a single histogram.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';

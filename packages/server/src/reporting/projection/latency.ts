@@ -1,17 +1,17 @@
-// A histogram of times that can be added to another one: buckets that grow by a tenth. Pure.
+// A histogram of durations that can be merged; each bucket is a tenth larger than the last.
 
 const growth = 1.1;
 const perBucket = Math.log(growth);
 const bucketsMax = 200;
 
-/** By bucket; what is 0 or 1 ms long is in the first. */
+/** The count of each bucket; the first contains 0 and 1 ms. */
 export type Latency = Map<number, number>;
 
 export function bucketOf(ms: number): number {
   return ms <= 1 ? 0 : Math.min(bucketsMax, Math.ceil(Math.log(ms) / perBucket));
 }
 
-/** The middle of a bucket, so that it is wrong by a twentieth at most. */
+/** The middle of a bucket, so that the error is at most a twentieth. */
 export function middleOf(bucket: number): number {
   return bucket === 0 ? 1 : Math.round(growth ** bucket * (1 - (growth - 1) / (2 * growth)));
 }
@@ -20,7 +20,7 @@ export function addLatency(to: Latency, from: Iterable<readonly [number, number]
   for (const [bucket, count] of from) to.set(bucket, (to.get(bucket) ?? 0) + count);
 }
 
-/** The time that this share of them did not exceed; undefined where there is none. */
+/** The duration that this share of values does not exceed; undefined without values. */
 export function quantileOf(latency: Latency, share: number): number | undefined {
   const buckets = [...latency].filter(([, count]) => count > 0).sort(([a], [b]) => a - b);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);

@@ -1,4 +1,4 @@
-// The day and hour of a store over the changes of its clocks.
+// Tests the local day and hour of a store across clock changes.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { localTimeAt } from './local-time.ts';
@@ -7,12 +7,12 @@ describe('the day and hour of a store', () => {
   for (const [moment, zone, day, hour] of [
     ['2026-03-10T22:59:59.999Z', 'Europe/Paris', '2026-03-10', 23],
     ['2026-03-10T23:00:00.000Z', 'Europe/Paris', '2026-03-11', 0],
-    // 23 hours: at two the clocks show three.
+    // A day of 23 hours: at two o'clock the clocks change to three.
     ['2026-03-29T00:59:59.999Z', 'Europe/Paris', '2026-03-29', 1],
     ['2026-03-29T01:00:00.000Z', 'Europe/Paris', '2026-03-29', 3],
     ['2026-03-29T21:59:59.999Z', 'Europe/Paris', '2026-03-29', 23],
     ['2026-03-29T22:00:00.000Z', 'Europe/Paris', '2026-03-30', 0],
-    // 25 hours: two o'clock comes twice.
+    // A day of 25 hours: two o'clock occurs twice.
     ['2026-10-25T00:30:00.000Z', 'Europe/Paris', '2026-10-25', 2],
     ['2026-10-25T01:30:00.000Z', 'Europe/Paris', '2026-10-25', 2],
     ['2026-10-25T22:59:59.999Z', 'Europe/Paris', '2026-10-25', 23],
@@ -22,7 +22,7 @@ describe('the day and hour of a store', () => {
     ['2026-01-01T18:30:00.000Z', 'Asia/Kolkata', '2026-01-02', 0],
     ['2026-01-01T10:00:00.000Z', 'Pacific/Kiritimati', '2026-01-02', 0],
     ['2026-01-01T10:59:59.999Z', 'Pacific/Pago_Pago', '2025-12-31', 23],
-    // Half an hour is set there, and not a whole one.
+    // This zone changes its clocks by half an hour.
     ['2026-04-04T15:15:00.000Z', 'Australia/Lord_Howe', '2026-04-05', 1],
     ['2026-12-31T23:59:59.999Z', 'UTC', '2026-12-31', 23],
   ] as const) {

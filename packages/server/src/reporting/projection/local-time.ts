@@ -1,4 +1,4 @@
-// The day and the hour that the clocks of a store show. Pure.
+// Computes the local day and hour of a store.
 import { settlementDayForTime } from '../../payments/index.ts';
 
 export type LocalTime = {
@@ -8,7 +8,7 @@ export type LocalTime = {
   readonly hour: number;
 };
 
-/** Clocks are set at whole quarters of an hour alone. */
+/** Time zones change their offset only at full quarters of an hour. */
 const quarterMs = 900_000;
 const zonesMax = 600;
 

@@ -1,6 +1,6 @@
-// What a payment comes to in reports: its line in the search, and what it adds to sums. Plain data.
+// Types of a payment in reports: its line in the search, and its contribution to sums.
 
-/** What payments have in common; the empty text is for none. */
+/** The attributes that payments share; an empty text means no value. */
 export type Group = {
   readonly kind: 'Card' | 'Qr';
   readonly scheme: string;
@@ -10,7 +10,7 @@ export type Group = {
   readonly currency: string;
 };
 
-/** The line of a payment, as it is stored; amounts in minor units. */
+/** The stored line of a payment; amounts in minor units. */
 export type PaymentLine = {
   readonly paymentId: string;
   readonly createdAt: string;
@@ -40,32 +40,32 @@ export type PaymentLine = {
   readonly version: number;
 };
 
-/** How a payment ended; `other` are those that nobody wanted any more. */
+/** The outcome of a payment; `other` includes cancelled and expired payments. */
 export type Ending = 'approved' | 'declined' | 'failed' | 'other';
 
 export const sumNames = ['authorized', 'captured', 'refunded', 'cancelled', 'reversed'] as const;
 export type SumName = (typeof sumNames)[number];
 export type Sums = { readonly [Name in SumName]?: number };
 
-/** What one event adds to the sums of a day. */
+/** The contribution of one event to the sums of a day. */
 export type Entry = {
   readonly day: string;
   readonly hour: number;
-  /** With the outcome alone: the payment counts once. */
+  /** Only on the outcome event, so that each payment counts once. */
   readonly ending?: Ending;
   readonly latencyMs?: number;
   readonly sums: Sums;
 };
 
-/** What one event moves between an acquirer and a merchant; minor units. */
+/** The amount that one event moves between an acquirer and a merchant, in minor units. */
 export type SettlementMove = {
   /** YYYY-MM-DD. */
   readonly date: string;
   readonly kind: 'Capture' | 'Refund' | 'Reversal' | 'Pending';
-  /** Of what is pending no more: -1, with an amount below zero. */
+  /** For an amount that is no longer pending: -1, with a negative amount. */
   readonly count: number;
   readonly amount: number;
-  /** How the acquirer knows it; of what is pending nothing has moved yet. */
+  /** The acquirer's references; absent for a pending amount, which has not moved yet. */
   readonly movement?: Movement;
 };
 
@@ -80,7 +80,7 @@ export type Movement = {
   readonly movedAt: string;
 };
 
-/** A payment as reports know it. Both lists go by the number of the event. */
+/** A payment in reports; both maps use the sequence number of the event as key. */
 export type Reported = {
   readonly line: PaymentLine;
   readonly entries: ReadonlyMap<number, Entry>;
@@ -89,6 +89,6 @@ export type Reported = {
 
 const wordForm = /^[A-Za-z][A-Za-z0-9]{0,39}$/;
 
-/** Reasons are words out of short lists; what is none would make a group of its own each time. */
+/** Reasons come from short lists; any other text would create a new group each time. */
 export const reasonWord = (reason: string | undefined): string =>
   reason === undefined ? '' : wordForm.test(reason) ? reason : 'Other';

@@ -1,4 +1,4 @@
-// What is read of payments, and what is known already: never less than what was told.
+// Tests which payments are read from the database and which from memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -13,7 +13,7 @@ import { newLinesText } from './store-lines.ts';
 const organizationId = '0198c0de-0000-7000-8000-000000000000';
 const at = '2026-03-01T10:00:00.000Z';
 
-/** A sale, captured at once, as its process has committed it. */
+/** A sale with immediate capture, in the form that its process has committed. */
 function captured(transactionId: string): TransactionRecord {
   const reference = { terminalId: 'T', stan: '1', rrn: '2' };
   const context = {
@@ -54,7 +54,7 @@ function captured(transactionId: string): TransactionRecord {
   } as unknown as TransactionRecord;
 }
 
-/** Which payments are read, and which are written. */
+/** Returns the payments that were read and those that were written. */
 async function projected(cards: ReadonlyMap<string, number>, known: readonly string[]) {
   const asked: Record<string, unknown> = {};
   const run: RunQuery = async (text, values) => {

@@ -1,4 +1,4 @@
-// Brings the reports of an organisation up to some of its payments: each event is counted once, in one commit.
+// Updates reports with some payments, and counts each event once in one transaction.
 import {
   type RecentTransactions,
   readTransactions,
@@ -17,21 +17,21 @@ import { addCells } from './store-cells.ts';
 import { type KnownPayment, writeLines } from './store-lines.ts';
 
 export type Subjects = {
-  /** By payment, how many of its events it must have at least: those that were told of. */
+  /** The minimum number of events of each payment, from the events in the feed. */
   readonly cards: ReadonlyMap<string, number>;
   readonly qr: readonly string[];
 };
 
 const everyEvent = Number.POSITIVE_INFINITY;
 
-/** Payments of which nothing was told: as they stand now, whatever anybody remembers. */
+/** For payments without feed events: the server reads them from the database, not from memory. */
 export const notToldOf = (cards: readonly string[]): Subjects['cards'] =>
   new Map(cards.map((id) => [id, everyEvent]));
 
 type Work = Reported &
   Numbered & { readonly currencyGroupId: number; readonly known: KnownPayment | undefined };
 
-/** What this process has committed itself is not read again. */
+/** The server does not read sales again that this process has committed. */
 async function readCards(
   run: RunQuery,
   { organizationId, recent }: Pick<Held, 'organizationId' | 'recent'>,
@@ -41,7 +41,7 @@ async function readCards(
   const unknown: string[] = [];
   for (const [id, events] of cards) {
     const known = recent?.find(organizationId, id, events);
-    // Who walks over all of them leaves it to whoever was told of it.
+    // A walk over all payments leaves the record in memory for the feed event of the payment.
     if (events !== everyEvent) recent?.remove(id);
     if (known === undefined) unknown.push(id);
     else found.push(known);
@@ -59,7 +59,7 @@ async function readReported(
   return [...transactions.map(reportedCard), ...payments.map(reportedQr)];
 }
 
-/** How many payments have come into a class, or have left it. */
+/** Counts the payments that have entered or left each class. */
 function addChanges(changes: Map<number, number>, work: readonly Work[]): void {
   const change = (classId: number, by: number) =>
     changes.set(classId, (changes.get(classId) ?? 0) + by);
@@ -89,7 +89,7 @@ const columnsOf: Readonly<Record<SettlementMove['kind'], readonly [string, strin
 
 type Moved = { readonly line: PaymentLine; readonly linkId: string; readonly move: SettlementMove };
 
-/** What has moved since, of payments that an acquirer has to do with. */
+/** The new moves of payments that have an acquirer link. */
 function movedOf(work: readonly Work[]): Moved[] {
   return work.flatMap(({ known, moves, line }) => {
     const { linkId, version } = line;
@@ -116,11 +116,11 @@ function addSettlements(all: Settlements, moved: readonly Moved[]): void {
   }
 }
 
-/** Cells of one statement; what is between lets others have their turn. */
+/** The cells of one statement; between statements, other work of the process can run. */
 const cellsAtOnce = 100;
 
 async function storeCells(run: RunQuery, organizationId: string, cells: Cells): Promise<void> {
-  // In the order of the key, so that pages of the index are filled one after the other.
+  // In the order of the key, so that PostgreSQL fills the pages of the index one after the other.
   const sorted = [...cells].sort(([one], [other]) => (one < other ? -1 : 1));
   for (let from = 0; from < sorted.length; from += cellsAtOnce) {
     const some = sorted.slice(from, from + cellsAtOnce).map(([, cell]) => cell);
@@ -135,7 +135,7 @@ type Held = {
   readonly recent: RecentTransactions | undefined;
 };
 
-/** Writes the lines of a few payments, and gives what they come to. */
+/** Writes the lines of some payments, and returns their data for the sums. */
 async function projectSome(
   run: RunQuery,
   held: Omit<Held, 'at'>,
@@ -159,7 +159,7 @@ async function projectSome(
     .filter(({ line, known: before }) => line.version > (before?.counted ?? 0));
 }
 
-/** Payments of one statement: sales of the same process have their turn between. */
+/** The payments of one statement; between statements, sales of the same process can run. */
 const paymentsAtOnce = 100;
 
 function* partsOf({ cards, qr }: Subjects): Generator<Subjects> {
@@ -173,9 +173,9 @@ function* partsOf({ cards, qr }: Subjects): Generator<Subjects> {
 }
 
 /**
- * Writes the lines of payments as they stand now, and counts those of their events that are not counted
- * yet: whoever calls it twice, or for what is older than the reports, changes nothing. The caller holds the
- * organisation, and commits. Sums are written once for all, however many payments add to them.
+ * Writes the current lines of payments, and counts their events that are not counted yet. A second
+ * call, or a call with older data, changes nothing. The caller holds the lock of the organisation
+ * and commits. Each sum is written once for all payments.
  */
 export async function project(run: RunQuery, held: Held, subjects: Subjects): Promise<void> {
   const { organizationId, at } = held;

@@ -1,4 +1,4 @@
-// What a QR payment comes to in reports: what was paid is authorised and captured at once, in its own currency. Pure.
+// Derives the report entries of a QR payment: a payment is authorised and captured at once.
 import type { ReportedQr } from '../../qr/index.ts';
 import { localTimeAt } from './local-time.ts';
 import type { Ending, Entry, Group, PaymentLine, Reported, Sums } from './model.ts';
@@ -11,7 +11,7 @@ const endings: Readonly<Record<string, Ending>> = {
   Expired: 'other',
 };
 
-/** Providers have words of their own, without end: here are those that a summary can be made of. */
+/** Providers have unlimited reason texts; these are the categories that a summary can use. */
 const answers: Readonly<Record<string, Pick<Group, 'category' | 'reason'>>> = {
   Completed: { category: 'Approved', reason: 'Approved' },
   Declined: { category: 'HardDecline', reason: 'DeclinedByProvider' },
@@ -23,7 +23,7 @@ type QrEvent = ReportedQr['events'][number];
 const isOutcome = ({ data }: QrEvent): boolean =>
   data.changes.phase !== undefined && data.changes.phase in endings;
 
-/** What is paid behind an event, where it tells anything of it: in another currency it is no amount of ours. */
+/** The paid amount after an event; an amount in another currency does not count. */
 type Paid = { readonly told: number; readonly isForeign: boolean };
 
 const paidAfter = ({ data }: QrEvent, { told, isForeign }: Paid): Paid => {
@@ -35,7 +35,7 @@ const paidAfter = ({ data }: QrEvent, { told, isForeign }: Paid): Paid => {
 const nothingPaid: Paid = { told: 0, isForeign: false };
 const counted = ({ told, isForeign }: Paid): number => (isForeign ? 0 : told);
 
-/** What was settled elsewhere was taken back as well. */
+/** An amount that was settled elsewhere counts as reversed. */
 function sumsOf({ data }: QrEvent, before: Paid, after: Paid): Sums {
   const paid = counted(after) - counted(before);
   const { refunded = 0, settled = 0 } = after.isForeign ? {} : data.changes;

@@ -1,4 +1,4 @@
-// Sums that are added where they are: whatever the parts, the whole is the same to the minor unit.
+// Tests that sums added in the database are exact to the minor unit, for any division into parts.
 import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ async function stored(run: RunQuery, organizationId: string) {
   return new Map(rows.map((row) => [textOfKey(row), toCell(row)]));
 }
 
-/** Without the key, which the name of the cell tells. */
+/** The content of the cells without their keys. */
 const contents = (cells: Cells) =>
   new Map(
     [...cells].map(([text, { figures, hours, latency }]) => [text, { figures, hours, latency }]),

@@ -1,4 +1,4 @@
-// The SQL of the sums of a day: what is new is added to what is there, in the database.
+// SQL for the daily sums: the database adds new values to stored ones.
 import { encodeLines, encodeSimpleArray, withStatementName } from '../../platform/index.ts';
 import type { RunQuery } from '../run.ts';
 import {
@@ -28,7 +28,7 @@ const figures = [...endings, ...sumNames];
 const firstFigure = key.length + 2;
 const hoursAt = firstFigure + figures.length;
 
-/** Amounts stand as texts; see `writeHours`. */
+/** Amounts are stored as text; see `writeHours`. */
 const addedHour = figures.map((_, i) => {
   const sum = `(e.value ->> ${i})::bigint + coalesce((o.hour ->> ${i})::bigint, 0)`;
   return i < endings.length ? sum : `(${sum})::text`;
@@ -55,7 +55,7 @@ export const addCellsText = withStatementName(
       FROM jsonb_each_text(excluded.latency) e), c.latency)`,
 );
 
-/** Each key once. */
+/** `cells` contains each key only once. */
 export async function addCells(
   run: RunQuery,
   organizationId: string,

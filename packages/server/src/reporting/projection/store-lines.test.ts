@@ -1,4 +1,4 @@
-// Lines of payments: written as they stand, and never back to what they were.
+// Tests that payment lines are written in their current state, and never return to an older one.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The SQL that writes the lines of payments, and what they have moved: a few payments in one statement.
+// SQL for the lines of payments and their movements: some payments in one statement.
 import { encodeSimpleArray, encodeTextArray, withStatementName } from '../../platform/index.ts';
 import type { RunQuery } from '../run.ts';
 import type { PaymentLine, Reported } from './model.ts';
@@ -11,9 +11,9 @@ type Column = {
   readonly name: string;
   readonly type: string;
   readonly of: (each: NumberedLine) => string | number | undefined;
-  /** Texts that somebody else has chosen. */
+  /** Texts from clients, hosts or providers. */
   readonly isText?: true;
-  /** What never changes of a payment is written once. */
+  /** Columns without this flag never change, and are written only once. */
   readonly changes?: true;
 };
 
@@ -65,7 +65,7 @@ const placeOf = (name: string): string => {
   return `$${at + firstColumn}::${columns[at]?.type}[]`;
 };
 
-/** What has moved; `at` is the place of its payment among the lines, from 1 on. */
+/** A movement; `at` is the position of its payment among the lines, starting at 1. */
 type Moved = { readonly at: number } & Record<
   'settlementDate' | 'kind' | 'merchantNumber' | 'terminal' | 'trace' | 'reference' | 'movedAt',
   string
@@ -117,7 +117,9 @@ const asText = (value: string | number | undefined) =>
 const firstMoved = firstColumn + columns.length;
 const ofLine = (name: string) => `(${placeOf(name)})[m."at"]`;
 
-/** Tells which of the lines were written. No table is looked through, so that the plan is right at any size. */
+/**
+ * Returns the written lines. The statement scans no table, so its plan is good at any table size.
+ */
 const linesTextOf = (name: string, onConflict: string) =>
   withStatementName(
     name,
@@ -145,7 +147,7 @@ const linesTextOf = (name: string, onConflict: string) =>
 const changed = columns.filter(({ changes }) => changes).map(({ name }) => name);
 
 export const newLinesText = linesTextOf('report-new-lines', 'NOTHING');
-/** A line of what is counted already stays as it is. */
+/** A line whose events are already counted stays unchanged. */
 export const laterLinesText = linesTextOf(
   'report-later-lines',
   `UPDATE SET ${changed.map((name) => `${name} = excluded.${name}`).join(', ')}
@@ -174,7 +176,7 @@ function linesValues(organizationId: string, lines: readonly NumberedLine[], kno
   ];
 }
 
-/** Writes the lines as they stand now, and gives what was known of those that were there before. */
+/** Writes the current lines, and returns the earlier state of those that existed. */
 export async function writeLines(
   run: RunQuery,
   organizationId: string,

@@ -1,9 +1,9 @@
-// The SQL that writes reports: one organisation at a time, under the row that says how far they are.
+// SQL that updates reports, one organisation at a time, with a lock on the row of its position.
 import { nil, type RunQuery } from '../run.ts';
 
-/** `Wiping` begins a walk anew; with the walk over it is `Following`. */
+/** `Wiping` starts a new walk over all payments; after the walk the stage is `Following`. */
 export type Stage = 'Wiping' | 'Cards' | 'Qr' | 'Files' | 'Following';
-/** `swept` is up to where the feed was forgotten. */
+/** `swept` is the position up to which feed events were deleted. */
 export type Position = {
   position: number;
   stage: Stage;
@@ -12,16 +12,16 @@ export type Position = {
   /** The last position of the feed, which may have no event. */
   head: number;
 };
-/** `isForeign` where a version before this one was the last that wrote: it knew fewer sums. */
+/** `isForeign` is true if an older version wrote last, which did not compute all sums. */
 export type HeldPosition = Position & { isForeign: boolean };
 
-/** Where the feed of an organisation is now, all that was before is left to the walk. */
+/** Starts at the current position of the feed; the walk reads all earlier payments. */
 export const beginText = `INSERT INTO report_positions (organization_id, position, as_of, stage, place, written_as_of)
   SELECT $1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), $2::timestamptz,
     'Cards', '${nil}', $2::timestamptz
   ON CONFLICT (organization_id) DO NOTHING`;
 
-/** Nothing where another process has it now. */
+/** Returns no row while another process holds the lock. */
 export const holdText = `SELECT p.position, p.stage, coalesce(p.place, '${nil}') AS place,
     p.written_as_of IS DISTINCT FROM p.as_of AS "isForeign", coalesce(h.swept, 0) AS swept,
     coalesce(h.position, 0) AS head
@@ -30,16 +30,16 @@ export const holdText = `SELECT p.position, p.stage, coalesce(p.place, '${nil}')
 
 const reachedAt = "CASE WHEN $4::text = 'Following' THEN $3::timestamptz ELSE as_of END";
 
-/** While a walk is under way nobody is told that reports are of now. */
+/** During a walk `as_of` does not advance, because the reports are not complete. */
 export const moveText = `UPDATE report_positions SET position = $2, as_of = ${reachedAt},
     written_as_of = ${reachedAt}, stage = $4, place = $5
   WHERE organization_id = $1`;
 
-/** Whether all payments are in the reports, but for the last ones. */
+/** True if the reports contain all payments except the latest ones. */
 export const wholeText = `SELECT stage = 'Following' AND written_as_of IS NOT DISTINCT FROM as_of AS "isWhole"
   FROM report_positions WHERE organization_id = $1`;
 
-/** What has happened to whom behind a position; never the bodies. */
+/** The events after a position, without their bodies. */
 export const newsText = `SELECT position, type, subject_id AS "subjectId", sequence, created_at AS "createdAt"
   FROM feed_events WHERE organization_id = $1 AND position > $2 ORDER BY position LIMIT $3`;
 
@@ -51,7 +51,9 @@ export type News = {
   createdAt: Date;
 };
 
-/** Organisations with something to do, behind one of them, and since when it waits. */
+/**
+ * Organisations with unread events after a given organisation, and the time of the oldest event.
+ */
 export const behindText = `SELECT h.organization_id AS "organizationId", p.position IS NULL AS "isNew",
     coalesce((SELECT e.created_at FROM feed_events e WHERE e.organization_id = h.organization_id
       AND e.position > coalesce(p.position, 0) ORDER BY e.position LIMIT 1), p.as_of) AS since
@@ -61,7 +63,7 @@ export const behindText = `SELECT h.organization_id AS "organizationId", p.posit
       OR p.written_as_of IS DISTINCT FROM p.as_of)
   ORDER BY h.organization_id LIMIT $2`;
 
-/** In the order of the key: whoever else writes them comes the same way. */
+/** Adds the changes to the number of payments in each class. */
 export const countText = `UPDATE report_classes c SET payments = c.payments + r.delta
   FROM unnest($2::integer[], $3::bigint[]) AS r(class_id, delta)
   WHERE c.organization_id = $1 AND c.class_id = r.class_id`;
@@ -73,7 +75,7 @@ export type SettlementKey = {
   readonly currency: string;
 };
 
-/** By name of the column. */
+/** The sums by column name. */
 export type SettlementSums = SettlementKey & { readonly sums: Map<string, bigint> };
 
 export const settlementColumns = [
@@ -110,7 +112,7 @@ export async function writeSettlements(
   await run(settleText, [organizationId, JSON.stringify(rows), at]);
 }
 
-/** A file once told is told again the same: what was refused has given its lines back, and keeps what it held. */
+/** Reading a file again adds no row; a refused file keeps its recorded lines. */
 export const filesText = `INSERT INTO report_settlement_files (organization_id, settlement_date, link_id,
     merchant_id, currency, file_id, lines, amount)
   SELECT $1, r."settlementDate", r."linkId", r."merchantId", r.currency, r."fileId", r.lines, r.amount
@@ -120,7 +122,7 @@ export const filesText = `INSERT INTO report_settlement_files (organization_id, 
 
 const wipedAtOnce = 5000;
 
-/** The dictionaries stay: processes remember them. */
+/** The dictionaries stay, because processes cache them. */
 const wipedTables = [
   ['report_payments', 'created_at, payment_id'],
   ['report_cells', 'level, day, merchant_id, store_id, device_id, group_id'],
@@ -129,7 +131,7 @@ const wipedTables = [
   ['report_movements', 'link_id, settlement_date, payment_id, number'],
 ] as const;
 
-/** Deletes a part of the reports of an organisation; false once nothing is left. */
+/** Deletes a part of the reports of an organisation; returns false when nothing is left. */
 export async function wipePart(run: RunQuery, organizationId: string): Promise<boolean> {
   for (const [table, key] of wipedTables) {
     const [row] = await run<{ count: number }>(

@@ -1,4 +1,4 @@
-// One turn for one organisation: what its feed has told since, or a part of the walk over all its payments.
+// One batch for one organisation: new feed events, or a part of the walk over all its payments.
 import {
   listClearingFileIds,
   listTransactionIds,
@@ -23,7 +23,7 @@ import {
   wipePart,
 } from './store.ts';
 
-/** Events of one commit: sums that many of them add to are written once. */
+/** The events of one transaction, in which each sum is written once. */
 const eventsAtOnce = 2000;
 const filesAtOnce = 20;
 
@@ -69,7 +69,7 @@ const nextStages: Readonly<Record<Stage, Stage>> = {
   Following: 'Following',
 };
 
-/** A part of the walk; each stage begins at its beginning. */
+/** Processes a part of the walk; each stage starts at its first row. */
 async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
   const { run, organizationId } = held;
   const goOn = (ids: readonly string[], most: number): Walked =>
@@ -101,7 +101,7 @@ async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
   }
 }
 
-/** Where events were forgotten before they were read, all payments are walked through for what they told. */
+/** If events were deleted before the server read them, a walk over all payments replaces them. */
 function afterForgotten(position: Position): Position {
   if (position.swept <= position.position) return position;
   const isWiping = position.stage === 'Wiping';
@@ -113,7 +113,7 @@ function afterForgotten(position: Position): Position {
   };
 }
 
-/** Sums that a version before this one has written lack what this one reads. */
+/** Sums of an older version lack values that this version reads, so the reports are rebuilt. */
 function afterForeign({ isForeign, ...position }: HeldPosition): Position {
   return isForeign ? { ...position, stage: 'Wiping', place: nil } : position;
 }
@@ -128,11 +128,11 @@ async function follow(held: Held, position: number): Promise<News[]> {
 }
 
 export type Turned = {
-  /** Events that were brought in. */
+  /** The number of processed events. */
   readonly events: number;
-  /** More is likely to wait. */
+  /** True if more events probably wait. */
   readonly isFull: boolean;
-  /** Somebody else has it now. */
+  /** True if another process holds the organisation. */
   readonly isHeld: boolean;
 };
 
@@ -140,13 +140,17 @@ export type TurnDeps = {
   database: Database;
   clock: Clock;
   dictionaries: Dictionaries;
-  /** What this process has committed itself; left out, all is read. */
+  /**
+   * The sales that this process has committed; if absent, the server reads all from the database.
+   */
   recent?: RecentTransactions | undefined;
-  /** Leaves the machine to others, after so much work. */
+  /** Pauses after this much work, so that other work of the process can run. */
   rest(workedMs: number): Promise<void>;
 };
 
-/** Rests after each statement: a turn at once would hold up all sales beside it for half a second. */
+/**
+ * Pauses after each statement, because a batch without pauses would delay sales for half a second.
+ */
 function withRests(run: RunQuery, rest: TurnDeps['rest']): RunQuery {
   let fromMs = performance.now();
   return async (text, values) => {
@@ -164,7 +168,7 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
   const now = clock.now();
   const turned = await database.transaction(async (trx): Promise<Turned> => {
     const run = withRests(runIn(trx), deps.rest);
-    // Begun anew with the transaction: numbers of one that was rolled back are nobody's.
+    // Created with the transaction, because numbers of a rolled-back transaction are not valid.
     numbering = dictionaries.of(organizationId);
     const at = isoTime(now);
     const held: Held = { run, organizationId, numbering, at, recent: deps.recent };
@@ -172,12 +176,12 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
     if (found === undefined) return { events: 0, isFull: false, isHeld: true };
     const position = afterForgotten(afterForeign(found));
     const walked = await walk(held, position);
-    // While the old ones are being deleted, new ones would be deleted with them.
+    // During the deletion of old reports, new lines would be deleted too.
     const isWiping = position.stage === 'Wiping';
     const news = isWiping ? [] : await follow(held, position.position);
     const last = news.at(-1);
     const isFull = news.length >= eventsAtOnce;
-    // After a fail-over the feed skips positions: behind its last event, its end is reached all the same.
+    // After a failover the feed may skip positions, so the head also counts as reached.
     const lastSeen = last?.position ?? position.position;
     const reached = isFull || isWiping ? lastSeen : Math.max(lastSeen, position.head);
     const asOf = isFull && last !== undefined ? last.createdAt.getTime() : now;
@@ -189,7 +193,7 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
   return turned;
 }
 
-/** Makes the row that says how far the reports of an organisation are. */
+/** Creates the row with the position of the reports of an organisation. */
 export async function begin(
   { database, clock }: Pick<TurnDeps, 'database' | 'clock'>,
   organizationId: string,
@@ -197,7 +201,9 @@ export async function begin(
   await database.query(beginText, [organizationId, isoTime(clock.now())]);
 }
 
-/** Marks the reports of an organisation: whoever follows deletes them, and makes them anew step by step. */
+/**
+ * Marks the reports of an organisation, so that the follower deletes and rebuilds them in steps.
+ */
 export async function rebuildReports(database: Database, organizationId: string): Promise<void> {
   await database.query(
     `INSERT INTO report_positions (organization_id, position, as_of, stage, place)

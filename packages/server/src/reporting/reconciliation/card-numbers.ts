@@ -1,4 +1,4 @@
-// What is kept and shown as it came holds no card number: one in it would be one in clear.
+// Refuses texts with a card number, because the server would store and show it in clear.
 import { refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 

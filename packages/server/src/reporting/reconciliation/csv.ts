@@ -1,4 +1,4 @@
-// Reads an acquirer's file: a table of comma-separated values (RFC 4180) whose first row names the columns.
+// Reads an acquirer's file: comma-separated values (RFC 4180) with column names in the first row.
 import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal, reconciliationLimits, SettlementLine } from '@switchyard/contract';
@@ -34,7 +34,7 @@ function columnsOf(names: readonly string[]): string[] {
   return trimmed;
 }
 
-/** An empty cell is a member that was left out. */
+/** An empty cell is an omitted member. */
 function lineOf(row: Readonly<Record<string, string>>): Record<string, unknown> {
   const members = Object.entries(row).filter(([, cell]) => cell !== '');
   return Object.fromEntries(
@@ -45,7 +45,9 @@ function lineOf(row: Readonly<Record<string, string>>): Record<string, unknown> 
   );
 }
 
-/** The codes and pointers of the line's members, with the line in front. */
+/**
+ * Validates a line; errors contain the codes and pointers of its members, after the line number.
+ */
 function checked(line: number, value: Record<string, unknown>): SettlementLine {
   const verdict = check(value);
   if (verdict === true) {

@@ -1,4 +1,4 @@
-// The door of reconciliations: an acquirer's file beside what we know.
+// The interface of reconciliations, which compare an acquirer's file with the platform's records.
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';

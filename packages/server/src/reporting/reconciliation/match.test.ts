@@ -1,4 +1,4 @@
-// Pairing an acquirer's file with our movements: what is alike is found, whatever the order.
+// Tests that an acquirer's file is paired with the platform's movements in any order.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
@@ -105,7 +105,7 @@ describe('a file and our movements', () => {
       ['Matched', 'b'],
       ['Different', 'settlementDate', 'a'],
     ]);
-    // What it cannot be is held for nobody.
+    // A movement is not reserved for a line that cannot match it.
     const refund = theirs(2, { terminalId: '10000001', type: 'Refund', amount: 5 });
     assert.deepEqual(outcomes([theirs(1), refund], [ours('a')]), [
       ['Matched', 'a'],

@@ -1,7 +1,7 @@
-// Pairs the lines of an acquirer's file with our movements, and says where they differ. Pure.
+// Pairs the lines of an acquirer's file with the platform's movements, and finds differences.
 import type { MovementType, ReconciliationOutcome } from '@switchyard/contract';
 
-/** What both sides say of a movement; the amount in minor units. */
+/** The members of a movement on both sides; the amount in minor units. */
 type Said = {
   readonly type: MovementType;
   readonly retrievalReferenceNumber: string;
@@ -14,7 +14,7 @@ type Said = {
 
 export type Theirs = Said & {
   readonly number: number;
-  /** The terminal (DE41), where the file names it. */
+  /** The terminal (DE41), if the file contains it. */
   readonly terminalId?: string;
 };
 export type Ours = Said & {
@@ -35,8 +35,8 @@ export type Compared = {
 };
 
 /**
- * What two of one reference must have alike to be the same movement, the surest first: where two
- * captures share a reference, each finds its own before one takes what is left.
+ * The members that a line and a movement of one reference must share, strictest first. If two
+ * captures share a reference, each gets its exact match before a weaker match is possible.
  */
 const passes: readonly (readonly (keyof Said)[])[] = [
   ['acquirerMerchantId', 'type', 'amount', 'currency', 'settlementDate'],
@@ -45,9 +45,9 @@ const passes: readonly (readonly (keyof Said)[])[] = [
   ['acquirerMerchantId', 'type'],
   ['acquirerMerchantId', 'amount', 'currency'],
 ];
-/** What two have alike that may be the same although their terminals are not. */
+/** The members that must match although the terminals differ. */
 const surePasses = passes.slice(0, 2);
-/** Whatever a pass finds is alike in one of these. */
+/** Every match of any pass is equal in one of these lists of members. */
 const widePasses = passes.slice(3);
 
 type Member = keyof Said | 'terminalId';
@@ -68,10 +68,10 @@ function pairOf(theirs: Theirs, ours: Ours): Compared {
   return { outcome: differences.length === 0 ? 'Matched' : 'Different', differences, theirs, ours };
 }
 
-/** What has found nothing yet. */
+/** The lines and movements without a match. */
 type Open = { readonly lines: Set<Theirs>; readonly movements: Set<Ours> };
 
-/** Takes out what is alike in these members, in the order in which it came. */
+/** Matches lines and movements with equal members in order, and removes them from the open ones. */
 function take(
   { lines, movements }: Open,
   members: readonly Member[],
@@ -89,7 +89,7 @@ function take(
   return found;
 }
 
-/** The movements that no line which names its terminal may find in a later pass. */
+/** The movements that no line with a terminal can match in a later pass. */
 function freeOf({ lines, movements }: Open): Ours[] {
   const keysOf = (said: Theirs | Ours) =>
     widePasses.map((members, index) => `${index}${keyOf(said, [...members, 'terminalId'])}`);
@@ -99,15 +99,19 @@ function freeOf({ lines, movements }: Open): Ours[] {
 }
 
 /**
- * One pass: a line that names its terminal finds what this terminal did; one that names none, what
- * no line that does may still need. References are one terminal's, so two may give the same.
+ * One pass. A line with a terminal matches a movement of that terminal. A line without a terminal
+ * matches a movement that no line with a terminal may still need. Two terminals may use the same
+ * reference.
  */
 function pass(open: Open, members: readonly Member[]): Compared[] {
   const own = take(open, [...members, 'terminalId'], { is: isNamed });
   return [...own, ...take(open, members, { is: isNameless, of: freeOf(open) })];
 }
 
-/** Acquirers may write a terminal their own way: one line and one movement that are left belong together. */
+/**
+ * Acquirers may write a terminal id in another form. A single remaining line therefore matches a
+ * single remaining movement.
+ */
 function takeOnly(open: Open, members: readonly Member[]): Compared[] {
   const byKey = Map.groupBy([...open.lines].filter(isNamed), (line) => keyOf(line, members));
   const ours = Map.groupBy(open.movements, (each) => keyOf(each, members));
@@ -119,7 +123,7 @@ function takeOnly(open: Open, members: readonly Member[]): Compared[] {
 }
 
 /**
- * What is left of `ours` belongs to other files, or is missing in this one: that is not judged here.
+ * The rest of `ours` belongs to other files or is missing in this one; the caller decides which.
  *
  * @param ours the movements of the references of `theirs`
  * @example compare(lines, movements);

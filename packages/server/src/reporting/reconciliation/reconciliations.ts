@@ -1,4 +1,4 @@
-// Takes acquirers' files in, shows what the comparison came to, and records what people decide of it.
+// Receives acquirers' files, shows the results of the comparison, and records users' decisions.
 import type { Readable } from 'node:stream';
 import {
   defined,
@@ -33,10 +33,10 @@ import { matchJob } from './work.ts';
 const linesAtOnce = 1_000;
 const itemsPerDelete = 5_000;
 const daysMax = 31;
-/** Nothing was settled before. */
+/** No settlement exists before this day. */
 const firstDay = '1970-01-01';
 const dayMs = 86_400_000;
-/** A file that has not come to its end by then never will. */
+/** An upload that is not complete after this time has failed. */
 const receivingMs = 900_000;
 
 export const abandonJob = 'reconciliation-abandon';
@@ -48,7 +48,7 @@ export type ReconciliationsDeps = {
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ReconciliationStore;
-  /** @throws Refusal where the organisation has no such acquirer link */
+  /** @throws Refusal if the organisation has no such acquirer link */
   demandLink(organizationId: string, linkId: string): Promise<void>;
 };
 
@@ -61,7 +61,7 @@ export type Asked = {
 
 export type Reconciliations = ReturnType<typeof createReconciliations>;
 
-/** Files hold the movements of all merchants of a link. */
+/** A file contains the movements of all merchants of a link. */
 function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
     refuse('permission_denied', 'Only the organisation sees what its acquirers settle.');
@@ -157,7 +157,7 @@ function refuseDay(name: 'from' | 'to', text: string): never {
 
 /** @throws Refusal field_invalid */
 function demandDays({ from, to }: Asked): void {
-  // Also of the database, which knows no year 0.
+  // PostgreSQL has no year 0 either.
   if (from < firstDay) refuseDay('from', `Is before ${firstDay}.`);
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
   if (days < 1) refuseDay('to', 'Is before from.');
@@ -182,7 +182,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     while ((await store.removeItems(organizationId, id, itemsPerDelete)) === itemsPerDelete);
   }
 
-  /** Chunk by chunk: a file is larger than what one statement should take. */
+  /** In chunks, because a file is too large for one statement. */
   async function takeIn(of: ReturnType<typeof key>, body: Readable): Promise<void> {
     let lines: FileLine[] = [];
     const flush = async () => {
@@ -340,7 +340,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       await erase(row.organizationId, id);
     },
 
-    /** A process that ended while it took a file in leaves half of one. */
+    /** Fails the incomplete file of a process that stopped during the upload. */
     async abandon({ organizationId, payload }: { organizationId: string; payload: object }) {
       const id = String(Reflect.get(payload, 'reconciliationId'));
       const of = key(organizationId, id);

@@ -1,4 +1,4 @@
-// The addresses of reconciliations.
+// HTTP routes for reconciliations.
 import type { Readable } from 'node:stream';
 import {
   type ErrorCode,
@@ -37,7 +37,7 @@ const example = [
 ].join('\n');
 
 function registerReceive(app: FastifyInstance, all: Reconciliations): void {
-  // The body goes to the handler as it comes, as that of an import does.
+  // The handler receives the body as a stream, like that of an import.
   if (!app.hasContentTypeParser(csv)) {
     app.addContentTypeParser(csv, (_request, body, done) => done(null, body));
   }

@@ -1,4 +1,4 @@
-// The SQL of reconciliations: the file's lines, the movements that they are compared with, what was found.
+// SQL for reconciliations: the lines of a file, the compared movements, and the results.
 import type {
   ReconciliationOutcome,
   ReconciliationResolution,
@@ -41,7 +41,7 @@ export type ReconciliationRow = {
 };
 
 export type StoredTheirs = SettlementLine & { line: number };
-/** Those of earlier comparisons name no terminal. */
+/** Movements of comparisons by an older version have no terminal. */
 export type StoredOurs = Omit<Ours, 'sequence' | 'terminalId'> & Partial<Pick<Ours, 'terminalId'>>;
 
 export type ItemRow = {
@@ -70,7 +70,7 @@ const columns = `organization_id AS "organizationId", reconciliation_id AS "reco
 const itemColumns = `number, outcome, differences, theirs, ours, resolution, note,
   resolved_by AS "resolvedBy", resolved_at AS "resolvedAt"`;
 
-/** A day here may be another one there: what lies so near is looked at too. */
+/** The acquirer may use another settlement day, so movements of nearby days are compared too. */
 const daysAround = 7;
 
 export const insertText = `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day,
@@ -88,7 +88,7 @@ const addLinesText = `WITH added AS (
   WHERE organization_id = $1 AND reconciliation_id = $2 AND state = 'Receiving'
   RETURNING lines`;
 
-/** The reference at which a page of the file ends; nothing on the last page. */
+/** The reference at which a page of the file ends; no row for the last page. */
 const boundText = `SELECT retrieval_reference AS bound FROM reconciliation_items
   WHERE organization_id = $1 AND reconciliation_id = $2 AND retrieval_reference > $3
     AND theirs IS NOT NULL
@@ -104,7 +104,7 @@ const movement = `payment_id AS "transactionId", number AS "sequence", kind AS t
     acquirer_merchant_number AS "acquirerMerchantId", terminal AS "terminalId",
     amount, currency, settlement_date::text AS "settlementDate", merchant_id AS "merchantId"`;
 
-/** A day here may be another one there, so of these references what lies near the days is looked at. */
+/** The acquirer may use another settlement day, so the range includes nearby days. */
 const oursText = `SELECT ${movement} FROM report_movements
   WHERE organization_id = $1 AND link_id = $2 AND retrieval_reference = ANY($3::text[])
     AND amount > 0
@@ -117,7 +117,7 @@ const noteText = `UPDATE reconciliation_items i SET outcome = r.outcome, differe
     payment_id uuid, sequence integer, ours jsonb)
   WHERE i.organization_id = $1 AND i.reconciliation_id = $2 AND i.number = r.number`;
 
-/** Movements of a day, so many at a time, which no line of the file was found for. */
+/** Inserts the movements of one day that match no line of the file, one page at a time. */
 const missText = `WITH page AS (
     SELECT m.payment_id, m.number, m.retrieval_reference,
       to_jsonb(of) - 'sequence' AS ours
@@ -138,7 +138,7 @@ const missText = `WITH page AS (
   SELECT (SELECT count(*)::int FROM missed) AS missed, payment_id AS "paymentId", number AS sequence
   FROM page ORDER BY payment_id, number`;
 
-/** What an earlier file lacked, and this one has. */
+/** Resolves the items of earlier files that lacked a movement of this file. */
 const foundText = `WITH found AS (
     UPDATE reconciliation_items i SET resolution = 'FoundLater', resolved_by = 'platform',
       resolved_at = $3, note = 'In the file of reconciliation ' || $2::text
@@ -156,7 +156,7 @@ const moveText = `UPDATE reconciliations SET place = $3, last_number = $4, match
   WHERE organization_id = $1 AND reconciliation_id = $2 AND state = 'Matching' AND place = $9
   RETURNING place`;
 
-/** Reversals and refunds count below zero, on all three sides. */
+/** Reversals and refunds count as negative amounts on all three sides. */
 const balanceText = `WITH file AS (
     SELECT theirs->>'currency' AS currency, sum((theirs->>'amount')::bigint
         * CASE theirs->>'type' WHEN 'Capture' THEN 1 ELSE -1 END) AS theirs,
@@ -252,7 +252,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return row;
     },
 
-    /** False where it was resolved already. */
+    /** Returns false if the item was already resolved. */
     async resolve(
       run: RunQuery,
       { organizationId, reconciliationId }: Key,
@@ -274,7 +274,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return true;
     },
 
-    /** False where it was not in the state that it is to leave. */
+    /** Returns false if the reconciliation was not in the state `from`. */
     async turn(
       run: RunQuery,
       { organizationId, reconciliationId }: Key,
@@ -313,7 +313,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
         row.toDay,
       ]),
 
-    /** What was found of some lines. */
+    /** Stores the results of some lines. */
     async note(run: RunQuery, row: Key, found: readonly Compared[], at: string): Promise<void> {
       const { organizationId, reconciliationId } = row;
       const paired = found.flatMap(({ theirs: { number }, ours, outcome, differences }) => {
@@ -328,7 +328,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       await run(foundText, [organizationId, reconciliationId, at, JSON.stringify(paired)]);
     },
 
-    /** Notes what of a day is missing there, from a movement on. */
+    /** Stores the movements of a day that the file lacks, after a given movement. */
     async miss(
       run: RunQuery,
       row: ReconciliationRow,
@@ -348,7 +348,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return { missed: rows[0]?.missed ?? 0, count: rows.length, last: rows.at(-1) };
     },
 
-    /** How far it is now; false where another process was faster. */
+    /** Stores the progress; returns false if another process was faster. */
     async move(run: RunQuery, row: ReconciliationRow, place: string, counts: Counts) {
       const moved = await run(moveText, [
         row.organizationId,
@@ -380,7 +380,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       );
     },
 
-    /** @returns how many are gone */
+    /** @returns the number of deleted items */
     async removeItems(organizationId: string, reconciliationId: string, limit: number) {
       const rows = await database.query(
         `DELETE FROM reconciliation_items WHERE organization_id = $1 AND reconciliation_id = $2

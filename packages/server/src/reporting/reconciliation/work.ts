@@ -1,4 +1,4 @@
-// Compares in the background: first the lines of the file by their references, then our days for what it lacks.
+// Compares in the background: first the lines of the file, then movements that the file lacks.
 import type { Kysely } from 'kysely';
 import {
   type Clock,
@@ -12,7 +12,7 @@ import { compare } from './match.ts';
 import type { Counts, MovementKey, ReconciliationRow, ReconciliationStore } from './store.ts';
 
 const linesPerStep = 2_000;
-/** A reference stands for one payment: what has more lines is no file of movements, and fits no step. */
+/** A reference belongs to one payment, so a file with more lines for one reference is not valid. */
 const linesPerReferenceMax = 1_000;
 const movementsPerStep = 2_000;
 const turnMs = 5_000;
@@ -26,7 +26,7 @@ export type WorkDeps = {
   readonly store: ReconciliationStore;
 };
 
-/** Where the comparison goes on: behind a reference of the file, or behind a movement of a day. */
+/** The position of the comparison: after a reference of the file, or after a movement of a day. */
 type Place =
   | { readonly reference: string }
   | { readonly day: string; readonly behind: MovementKey };
@@ -41,7 +41,7 @@ const dayAfter = (day: string): string =>
   isoTime(Date.parse(`${day}T00:00:00Z`) + dayMs).slice(0, 10);
 
 type Step = { readonly counts: Counts; readonly next: Place | undefined };
-/** What ends a comparison before its end. */
+/** The failure of a file in which too many lines have the same reference. */
 const repeated = 'reference_repeated';
 
 export function createMatchWork({ database, clock, store }: WorkDeps) {
@@ -88,7 +88,11 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
     };
   }
 
-  /** One step in one commit; @returns whether more is to be done by this process */
+  /**
+   * Runs one step in one transaction.
+   *
+   * @returns true if this process has more steps to do
+   */
   async function step(trx: Kysely<unknown>, row: ReconciliationRow): Promise<boolean> {
     const run = runIn(trx);
     const place = placeOf(row);
@@ -102,7 +106,7 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
     }
     const { counts, next } = done;
     if (!(await store.move(run, row, next === undefined ? 'end' : JSON.stringify(next), counts))) {
-      // Another process did this step: nothing of ours may stand beside it.
+      // Another process did this step, so this transaction must be rolled back.
       throw new Overtaken();
     }
     if (next === undefined) await store.complete(run, row, isoTime(clock.now()));
@@ -122,7 +126,7 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
   };
 }
 
-/** The job is done again, and finds how far the other one is. */
+/** The job runs again, and continues at the position of the other process. */
 class Overtaken extends Error {
   constructor() {
     super('another process compares this file');

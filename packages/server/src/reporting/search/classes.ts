@@ -1,4 +1,4 @@
-// The classes of an organisation's payments, remembered for a moment: most filters are a set of them.
+// Caches the classes of an organisation's payments; most filters select a set of classes.
 import type { Clock } from '../../platform/index.ts';
 import type { Group } from '../projection/model.ts';
 import type { RunQuery } from '../run.ts';
@@ -7,7 +7,7 @@ import type { Words } from './filters.ts';
 export type PaymentClass = Group & {
   readonly classId: number;
   readonly state: string;
-  /** How many payments are in it now. */
+  /** The current number of payments in the class. */
   readonly payments: number;
 };
 

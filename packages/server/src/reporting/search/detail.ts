@@ -1,4 +1,4 @@
-// Shows one payment with all that belongs to it, to whoever may read reports.
+// Shows one payment with all its data to a caller that may read reports.
 import { type ReportedPaymentDetail, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { readTransactions, viewTransactionWithEvents } from '../../payments/index.ts';
@@ -12,7 +12,7 @@ type Place = {
   readonly deviceId: string | undefined;
 };
 
-/** @throws Refusal transaction_not_found, also for what belongs to somebody else */
+/** @throws Refusal transaction_not_found, also for a payment outside the caller's scope */
 export async function paymentDetail(
   run: RunQuery,
   caller: Caller,

@@ -1,4 +1,4 @@
-// What a search is for, in the words of the tables: read from a query, and checked. Pure.
+// Parses and checks the filters of a search, and converts them to the terms of the tables.
 import { refuse } from '@switchyard/contract';
 import { parseTimeRange } from '../../http/index.ts';
 import type { Scope } from '../scope.ts';
@@ -14,7 +14,7 @@ export type Words = {
 
 export type Search = Scope & {
   readonly words: Words;
-  /** RFC 3339 with milliseconds; `to` is not included. */
+  /** RFC 3339 with milliseconds; `to` is exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly amountMin?: number | undefined;
@@ -54,7 +54,7 @@ export const wordsOf = (query: WordsQuery): Words => ({
 export const hasWords = (words: Words): boolean =>
   Object.values(words).some((word) => word !== undefined);
 
-/** @throws Refusal field_invalid where the least amount is more than the most */
+/** @throws Refusal field_invalid if amountMin is greater than amountMax */
 export function searchOf(scope: Scope, query: SearchQuery): Search {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {

@@ -1,4 +1,4 @@
-// Finds payments: chooses the way that is short for these filters, and goes it for one page.
+// Finds one page of payments, with the fastest statement for the filters.
 import { findTransactionsByIdentifier } from '../../payments/index.ts';
 import { namedQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
@@ -24,23 +24,23 @@ export type FoundLine = LineRow & { readonly of: PaymentClass };
 
 export type FoundLines = {
   readonly lines: FoundLine[];
-  /** Behind which the rest lies; undefined where there is none. */
+  /** The position after which more payments follow; undefined if there are no more. */
   readonly next: Place | undefined;
 };
 
-/** What a walk goes through for one page, of an index alone and of lines in the order of time. */
+/** The rows that one page may read: from an index alone, and lines in the order of time. */
 const indexRowsMax = 60_000;
 const lineRowsMax = 50_000;
-/** Where payments of all kinds lie mixed, a page of what is common is full after a short walk. */
+/** Payments of all classes are mixed, so a walk fills a page of frequent payments quickly. */
 const commonRowsMax = 20_000;
 const shortWalkRows = 1_000;
-/** Payments that are walked through in the time in which one class is begun with. */
+/** The payments that a walk reads in the time in which a merge starts one class. */
 const rowsPerClass = 15;
-/** Of one amount: what is looked at rather than all payments of a place. */
+/** Up to this many payments of one amount, the search reads them instead of a whole place. */
 const fewOfAmount = 1_500;
-/** Of a range of amounts: what is sorted rather than walked through. */
+/** Up to this many payments in a range of amounts, the search sorts them instead of a walk. */
 const fewAmounts = 40_000;
-/** What is merged from the classes for one page. */
+/** The maximum number of rows that one page merges from the classes. */
 const mergedRowsMax = 60_000;
 
 type Task = {
@@ -48,7 +48,7 @@ type Task = {
   readonly search: Search;
   readonly cut: Cut;
   readonly classIds: readonly number[] | undefined;
-  /** Payments of those classes, and of all. */
+  /** The number of payments in those classes, and in all classes. */
   readonly matching: number;
   readonly total: number;
 };
@@ -60,7 +60,7 @@ const placeOf = (row: Pick<LineRow, 'created_at' | 'payment_id'>): Place => ({
   paymentId: row.payment_id,
 });
 
-/** One more than the page tells whether there are others. */
+/** One more row than the page shows whether further rows exist. */
 const more = (cut: Cut): Cut => ({ ...cut, limit: cut.limit + 1 });
 
 const ask = (run: RunQuery, { text, values }: Statement) => run<LineRow>(text, values);
@@ -112,7 +112,7 @@ async function byWords(task: Task): Promise<Rows> {
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const fourDigits = /^[0-9]{4}$/;
 
-/** Where a text can stand, by its form. */
+/** The columns that can contain a text of this form. */
 export function placesOfText(text: string): (readonly [ReferenceColumn, string])[] {
   const lower = text.toLowerCase();
   if (uuidForm.test(text)) {
@@ -140,7 +140,7 @@ async function byText(task: Task, text: string): Promise<Rows> {
   return exactly(task, referenceStatement(walked, placesOfText(text), named));
 }
 
-/** The narrowest of the places that are named. */
+/** The lowest level that the search names. */
 export function wayOf({ deviceId, storeId, merchantId }: Search): Way | undefined {
   if (deviceId !== undefined) return 'device';
   if (storeId !== undefined) return 'store';
@@ -153,7 +153,7 @@ async function countAmounts({ run, search }: Task, most: number): Promise<number
   return row?.count ?? 0;
 }
 
-/** A place is walked along, or the few payments of an amount where it is one alone. */
+/** Walks along a place, or reads the payments of a single amount if they are few. */
 async function byPlace(task: Task, way: Way): Promise<Rows> {
   const { amountMin, amountMax } = task.search;
   const isOneAmount = amountMin !== undefined && amountMin === amountMax;
@@ -162,8 +162,8 @@ async function byPlace(task: Task, way: Way): Promise<Rows> {
 }
 
 /**
- * A store is of one merchant for ever. Named with it, it says whether there is anything at all, and a walk along
- * the store need not look at each payment for its merchant.
+ * A store always belongs to the same merchant. If the search names both, this check decides whether
+ * results are possible. The walk along the store then needs no filter by merchant.
  */
 async function withinStore(run: RunQuery, search: Search): Promise<Search | undefined> {
   const { organizationId, merchantId, storeId, deviceId } = search;
@@ -185,8 +185,8 @@ async function rowsOf(task: Task): Promise<Rows> {
 }
 
 /**
- * One page of payments. Where what is asked for is rare within much, a page may be short, or empty, and
- * lead on.
+ * Finds one page of payments. If matching payments are rare, a page may be short or empty although
+ * more follow.
  *
  * @example const { lines, next } = await findLines(run, classes, search, { limit: 50, isAscending: false, after });
  */

@@ -1,4 +1,4 @@
-// Reads payments in bulk, the oldest first, for exports: plain records, as cheap as they can be read.
+// Reads payments in bulk for exports, oldest first, as plain records at low cost.
 import type { RunQuery } from '../run.ts';
 import { type Classes, matches, type PaymentClass } from './classes.ts';
 import { hasWords, type Search } from './filters.ts';
@@ -6,7 +6,7 @@ import { findLines, wayOf } from './find.ts';
 import { type Place, scanStatement, walkEndStatement } from './statements.ts';
 import { viewLine } from './view.ts';
 
-/** Amounts in minor units; what is not there is the empty text. */
+/** Amounts in minor units; an absent value is an empty text. */
 export type ScannedPayment = {
   readonly createdAt: string;
   readonly transactionId: string;
@@ -39,29 +39,31 @@ export type ScannedPayment = {
 
 export type ScannedPart = {
   readonly rows: ScannedPayment[];
-  /** Hand it in as `after` to go on, whenever and wherever; undefined at the end. */
+  /**
+   * The value of `after` for the next part, at any time and in any process; undefined at the end.
+   */
   readonly next: string | undefined;
 };
 
 export const scanLimitMax = 2_000;
-/** What one part goes through for what is rare. */
+/** The maximum number of rows that one part reads to find rare payments. */
 const scannedMax = 100_000;
 
 const writePlace = ({ createdAt, paymentId }: Place) => `${createdAt}|${paymentId}`;
 
-/** The reading half of a place, as it was written. */
+/** Parses a position that `writePlace` has written. */
 export function readPlace(text: string | undefined): Place | undefined {
   const [createdAt, paymentId] = text?.split('|') ?? [];
   return createdAt === undefined || paymentId === undefined ? undefined : { createdAt, paymentId };
 }
 
-/** `2026-03-01 12:30:00.123+00` with up to six digits, or none, behind the second. */
+/** Converts `2026-03-01 12:30:00.123+00`, with up to six or no decimal digits. */
 function isoOf(text: string): string {
   const [whole = '', rest = ''] = text.slice(0, -3).split('.');
   return `${whole.replace(' ', 'T')}.${rest.padEnd(3, '0').slice(0, 3)}Z`;
 }
 
-/** Where the identifier of the order begins: it may hold what stands between the others. */
+/** The position of the order identifier, which is last because it may contain the separator. */
 const orderAt = 20;
 
 function rowOf(fields: string, known: ReadonlyMap<number, PaymentClass>): ScannedPayment {
@@ -99,7 +101,7 @@ function rowOf(fields: string, known: ReadonlyMap<number, PaymentClass>): Scanne
   };
 }
 
-/** A reference is that of a few: they come by the way of the search. */
+/** A text matches few payments, so the normal search finds them. */
 async function scanFound(run: RunQuery, classes: Classes, search: Search, part: ScanPart) {
   const cut = { isAscending: true, limit: part.limit, after: readPlace(part.after) };
   const { lines, next } = await findLines(run, classes, search, cut);

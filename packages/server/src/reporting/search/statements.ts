@@ -1,10 +1,10 @@
-// The statements of the search as text: each walks one index in the order of time, or merges a few of them. Pure.
+// SQL for the search: each statement reads one index in the order of time, or merges several reads.
 import { encodeSimpleArray } from '../../platform/index.ts';
 import type { Search } from './filters.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 
-/** Where a page ended: the next one begins behind it. */
+/** The end of a page, after which the next page begins. */
 export type Place = { readonly createdAt: string; readonly paymentId: string };
 
 export type Cut = {
@@ -42,7 +42,7 @@ export type LineRow = {
   updated_at: Date;
 };
 
-/** Which index is walked along; with `amount` it is one amount alone. */
+/** The index that the statement reads; `amount` is for one single amount. */
 export type Way = 'time' | 'merchant' | 'store' | 'device' | 'amount';
 
 type Writer = { values: unknown[]; put(value: unknown): string };
@@ -63,7 +63,7 @@ const orderOf = ({ isAscending }: Cut, of = '') => {
   return `ORDER BY ${of}created_at ${way}, ${of}payment_id ${way}`;
 };
 
-/** The span of time, and what lies behind the page before. */
+/** The time range, and the position after the previous page. */
 function spanOf({ put }: Writer, { from, to }: Search, { after, isAscending }: Cut): string {
   const compare = isAscending ? '>' : '<';
   return [
@@ -105,7 +105,7 @@ const classesOf = ({ put }: Writer, classIds: readonly number[] | undefined): st
     ? ''
     : ` AND class_id = ANY(${put(encodeSimpleArray(classIds))}::integer[])`;
 
-/** The lines behind keys that were found by an index alone. */
+/** Reads the lines of keys that an index-only scan has found. */
 const linesOf = (keys: string, cut: Cut): string => `SELECT ${columns} FROM (${keys}) k
   CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
     AND created_at = k.created_at AND payment_id = k.payment_id LIMIT 1) p
@@ -113,7 +113,7 @@ const linesOf = (keys: string, cut: Cut): string => `SELECT ${columns} FROM (${k
 
 type Walked = { search: Search; classIds: readonly number[] | undefined; cut: Cut };
 
-/** What a walk goes through: rows of one index, in the order of time. */
+/** The rows that a walk reads: those of one index, in the order of time. */
 function wayOf(to: Writer, way: Way, { search, cut }: Walked): string {
   const along =
     way === 'time'
@@ -125,8 +125,8 @@ function wayOf(to: Writer, way: Way, { search, cut }: Walked): string {
 }
 
 /**
- * Walks along an index until the page is full, through so many rows at most: of what is rare the rest is
- * left to the next page.
+ * Reads along an index until the page is full, but at most a number of rows. The next page
+ * continues the search for rare payments.
  */
 export function walkStatement(way: Way, walked: Walked, scannedMax: number): Statement {
   const { search, classIds, cut } = walked;
@@ -141,7 +141,7 @@ export function walkStatement(way: Way, walked: Walked, scannedMax: number): Sta
   return { text: linesOf(keys, cut), values: to.values };
 }
 
-/** The identifier of the order stands last, whatever it holds; all others are words of ours or of fixed forms. */
+/** The order identifier is last, because only its value may contain the separator. */
 const scanned = [
   'created_at',
   'payment_id',
@@ -156,8 +156,8 @@ const scanned = [
   .concat(['day', 'updated_at', 'client_transaction_id', 'order_id']);
 
 /**
- * The same for exports, from the lines themselves. One text in place of 21 columns: the driver describes and
- * reads each column on its own. No value but the last holds what stands between them.
+ * The same for exports, directly from the lines. It selects one text instead of 21 columns, because
+ * the driver decodes each column separately. Only the last value may contain the separator.
  */
 export function scanStatement(way: Way, walked: Walked, scannedMax: number): Statement {
   const { search, classIds, cut } = walked;
@@ -171,14 +171,14 @@ export function scanStatement(way: Way, walked: Walked, scannedMax: number): Sta
   return { text, values: to.values };
 }
 
-/** Where such a walk ends; nothing where it has come to the end of the index. */
+/** Finds the end of such a walk; no row if the walk has reached the end of the index. */
 export function walkEndStatement(way: Way, walked: Walked, scannedMax: number): Statement {
   const to = writer(walked.search.organizationId);
   const text = `SELECT created_at, payment_id ${wayOf(to, way, walked)} LIMIT 1 OFFSET ${to.put(scannedMax - 1)}`;
   return { text, values: to.values };
 }
 
-/** The first of each class, merged: exact, and as long as there are classes. */
+/** Merges the first rows of each class: exact, but slower with more classes. */
 export function mergeStatement({ search, classIds = [], cut }: Walked): Statement {
   const to = writer(search.organizationId);
   const classes = `unnest(${to.put(encodeSimpleArray(classIds))}::integer[]) AS c(class_id)`;
@@ -190,11 +190,11 @@ export function mergeStatement({ search, classIds = [], cut }: Walked): Statemen
   return { text: linesOf(keys, cut), values: to.values };
 }
 
-/** Whether a store, which has payments, is of a merchant. */
+/** Checks whether a store with payments belongs to a merchant. */
 export const ownStoreText = `SELECT merchant_id = $3::uuid AS "isOwn" FROM report_payments
   WHERE organization_id = $1 AND store_id = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
 
-/** How many payments have such an amount, counted up to `most` and no further. */
+/** Counts the payments in a range of amounts, up to `most`. */
 export function amountCountStatement(search: Search, most: number): Statement {
   const to = writer(search.organizationId);
   const text = `SELECT count(*)::int AS count FROM (SELECT 1 FROM report_payments
@@ -202,7 +202,7 @@ export function amountCountStatement(search: Search, most: number): Statement {
   return { text, values: to.values };
 }
 
-/** All of a range of amounts that holds few, sorted by time. */
+/** Reads all payments in a range with few amounts, sorted by time. */
 export function amountStatement({ search, classIds, cut }: Walked): Statement {
   const to = writer(search.organizationId);
   const few = `SELECT created_at, payment_id, class_id FROM report_payments
@@ -215,7 +215,7 @@ export function amountStatement({ search, classIds, cut }: Walked): Statement {
   };
 }
 
-/** Where a reference may stand. */
+/** The columns that can contain a reference. */
 export type ReferenceColumn =
   | 'retrieval_reference'
   | 'authorization_code'
@@ -223,7 +223,7 @@ export type ReferenceColumn =
   | 'card_token'
   | 'order_id';
 
-/** Payments with a reference in one of several places, and those that were found by their names. */
+/** Finds payments with a reference in one of several columns, and payments found by identifier. */
 export function referenceStatement(
   { search, classIds, cut }: Walked,
   references: readonly (readonly [ReferenceColumn, string])[],

@@ -1,4 +1,4 @@
-// Shows a line of the search to clients.
+// Converts a line of the search to an API response.
 import type { ReportedPayment } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { FoundLine } from './find.ts';

@@ -1,4 +1,4 @@
-// Names of settlements: there and back, and nothing else is one.
+// Tests that settlement identifiers can be encoded and decoded, and that other texts are refused.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -25,7 +25,7 @@ describe('the name of a settlement', () => {
       assert.equal(settlementKey(text), undefined, text);
     }
     assert.equal(settlementKey(settlementId({ ...key(), currency: "E'R" })), undefined);
-    // A day that three bytes can hold, and no calendar of four digits.
+    // A day that fits into three bytes, but has a year of more than four digits.
     const late = Date.parse('+047000-01-01') / 86_400_000;
     const bytes = Buffer.from(id, 'base64url');
     bytes.writeUIntBE(late, 0, 3);

@@ -1,4 +1,4 @@
-// The name of a settlement: its key, written short. Pure.
+// Encodes the key of a settlement as its identifier, and decodes it.
 
 export type SettlementKey = {
   readonly day: string;
@@ -8,7 +8,9 @@ export type SettlementKey = {
 };
 
 const dayMs = 86_400_000;
-/** The day behind it has a year of five digits, which neither ISO nor the database writes so. */
+/**
+ * The last day with a year of four digits; PostgreSQL and ISO 8601 write later years differently.
+ */
 const lastDay = Date.parse('9999-12-31') / dayMs;
 const idBytes = 38;
 const idForm = /^[A-Za-z0-9_-]{51}$/;
@@ -35,7 +37,7 @@ export function settlementId({ day, acquirerLinkId, merchantId, currency }: Sett
   return Buffer.concat(all).toString('base64url');
 }
 
-/** Undefined for what is no name of a settlement. */
+/** Returns undefined if the text is no settlement identifier. */
 export function settlementKey(id: string): SettlementKey | undefined {
   if (!idForm.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
@@ -52,5 +54,5 @@ export function settlementKey(id: string): SettlementKey | undefined {
   return settlementId(key) === id ? key : undefined;
 }
 
-/** Of cursors. */
+/** The form of a settlement identifier in a cursor. */
 export const settlementIdForm = { test: (id: string) => settlementKey(id) !== undefined };

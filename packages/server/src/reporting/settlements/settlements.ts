@@ -1,4 +1,4 @@
-// Tells what is settled: by acquirer link, merchant, day and currency, with the files that it went in.
+// Lists settlements by acquirer link, merchant, day and currency, with their clearing files.
 import { refuse, type Settlement, type SettlementDetail } from '@switchyard/contract';
 import type { Caller, FoundPage } from '../../http/index.ts';
 import { readClearingFiles } from '../../payments/index.ts';
@@ -37,13 +37,13 @@ function view(row: SettlementRow): Settlement {
     reversals: moved(row.reversals, row.reversed),
     net: String(row.captured - row.refunded - row.reversed),
     pending: moved(row.pendingCaptures, row.pending),
-    // No acquirer tells them by the ways that there are.
+    // No acquirer reports fees over the supported interfaces.
     fees: null,
     updatedAt: row.updatedAt,
   };
 }
 
-/** Sums of a merchant are no business of one of its tills. */
+/** A caller that is bound to a store or device may not see the sums of the whole merchant. */
 function withinMerchant(caller: Caller, asked: { merchantId?: string }) {
   const scope = scopeOf(caller, asked);
   if (scope.storeId !== undefined || scope.deviceId !== undefined) {
@@ -52,7 +52,7 @@ function withinMerchant(caller: Caller, asked: { merchantId?: string }) {
   return scope;
 }
 
-/** One page of what a filter names, the last day first. */
+/** Returns one page for a filter, last day first. */
 export async function settlementPage(
   run: RunQuery,
   filter: SettlementFilter,
@@ -82,7 +82,9 @@ export function settlements(
   return settlementPage(run, filter, page);
 }
 
-/** @throws Refusal settlement_not_found, also for what belongs to somebody else */
+/**
+ * @throws Refusal settlement_not_found, also for a settlement of another merchant or organisation
+ */
 export async function settlement(
   run: RunQuery,
   caller: Caller,

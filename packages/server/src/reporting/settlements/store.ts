@@ -1,4 +1,4 @@
-// The SQL of settlements: the last day first, by the key or by the merchant's own index.
+// SQL for settlements: last day first, by primary key or by the index of the merchant.
 import { isoTime } from '../../platform/index.ts';
 import type { RunQuery } from '../run.ts';
 import type { SettlementKey } from './settlement-id.ts';
@@ -49,7 +49,7 @@ const toRow = (row: Row): SettlementRow => ({
   updatedAt: isoTime(row.updatedAt.getTime()),
 });
 
-/** A merchant has an index of its own, whose condition is true of every row. */
+/** The index by merchant is partial, and its condition `captures >= 0` is true for every row. */
 export const listText = (ofMerchant: boolean) => `SELECT ${columns} FROM report_settlements
   WHERE organization_id = $1 AND ${ofMerchant ? 'merchant_id = $2 AND captures >= 0' : '$2::uuid IS NULL'}
     AND settlement_date >= $3::date AND settlement_date <= $4::date
@@ -66,14 +66,14 @@ export async function listSettlements(
   filter: SettlementFilter,
   { after, limit }: { after: SettlementKey | undefined; limit: number },
 ): Promise<SettlementRow[]> {
-  // The database knows no year 0, and nothing was settled before 1970.
+  // PostgreSQL has no year 0, and no settlement exists before 1970.
   const from = filter.from === undefined || filter.from < firstDay ? firstDay : filter.from;
   const to = filter.to ?? lastDay;
   if (to < firstDay) return [];
   const rows = await run<Row>(listText(filter.merchantId !== undefined), [
     filter.organizationId,
     filter.merchantId ?? null,
-    // A page goes on from its last day; what is later needs no look.
+    // A page continues at the last day of the previous page; later days need no read.
     from,
     after !== undefined && after.day < to ? after.day : to,
     filter.acquirerLinkId ?? null,

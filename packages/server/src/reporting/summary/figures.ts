@@ -1,13 +1,13 @@
-// The figures of a line of a summary: money by currency, rates, reasons, times. Pure.
+// Computes the figures of a summary line: amounts by currency, rates, reasons and latency.
 import type { Summary } from '@switchyard/contract';
 import { addFigures, type Figures, noFigures } from '../projection/cells.ts';
 import { addLatency, type Latency, quantileOf } from '../projection/latency.ts';
 import { type SumName, sumNames } from '../projection/model.ts';
 
-/** What a line comes to, so that lines can be added. */
+/** The data of a line, in a form that can be added to other lines. */
 export type Line = {
   readonly sums: Map<string, Figures>;
-  /** Payments that were declined or failed, by why. */
+  /** Declined and failed payments by reason. */
   readonly reasons: Map<string, number>;
   readonly latency: Latency;
 };
@@ -28,7 +28,7 @@ export function addReason({ reasons }: Line, reason: string, count: number): voi
   reasons.set(reason, (reasons.get(reason) ?? 0) + count);
 }
 
-/** All lines as one. */
+/** Adds all lines to one. */
 export function together(lines: Iterable<Line>): Line {
   const whole = emptyLine();
   for (const { sums, reasons, latency } of lines) {

@@ -1,4 +1,4 @@
-// What a summary is asked for: days, filters, and what a line stands for. Pure.
+// Parses and checks a summary request: days, filters and grouping.
 import { refuse, type SummaryGrouping } from '@switchyard/contract';
 import type { Level } from '../projection/cells.ts';
 import type { Scope } from '../scope.ts';
@@ -43,7 +43,7 @@ function daysOf({ from, to }: SummaryQuery): string[] {
   );
 }
 
-/** @throws Refusal field_invalid for a span that is none, or too long */
+/** @throws Refusal field_invalid for an invalid or too long range of days */
 export function requestOf(scope: Scope, query: SummaryQuery): SummaryRequest {
   return {
     ...scope,
@@ -56,7 +56,7 @@ export function requestOf(scope: Scope, query: SummaryQuery): SummaryRequest {
 
 type Places = Pick<Scope, 'merchantId' | 'storeId' | 'deviceId'>;
 
-/** The cells that tell these apart: `fine` by all that payments have in common, `coarse` by currency alone. */
+/** The levels of the cells: `fine` by all group attributes, `coarse` only by currency. */
 export type Levels = { readonly fine: Level; readonly coarse: Level };
 
 const organizationLevels: Levels = { fine: 0, coarse: 5 };
@@ -68,5 +68,5 @@ export function levelsOf({ merchantId, storeId, deviceId }: Places): Levels {
   return merchantId !== undefined ? merchantLevels : organizationLevels;
 }
 
-/** Whether cells that are told apart by currency alone can answer. */
+/** True if cells by currency are sufficient for these filters. */
 export const areCoarse = ({ currency: _currency, ...others }: Words): boolean => !hasWords(others);

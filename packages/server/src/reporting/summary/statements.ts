@@ -1,11 +1,11 @@
-// The statements of summaries: sums of cells, each day by its part of the key. Pure.
+// SQL for summaries: sums of cells, with each day as a part of the key.
 import { encodeSimpleArray } from '../../platform/index.ts';
 import { endings, type Level } from '../projection/cells.ts';
 import { type Ending, sumNames } from '../projection/model.ts';
 import { nil } from '../run.ts';
 import { hasWords, type Words } from '../search/filters.ts';
 
-/** Which cells count. */
+/** Selects the cells to add. */
 export type CellFilter = {
   readonly organizationId: string;
   readonly days: readonly string[];
@@ -25,15 +25,15 @@ const ofGroup = `JOIN report_groups g ON g.organization_id = $1 AND g.group_id =
       AND ($9::text[] IS NULL OR g.currency = ANY($9)) AND ($10::text[] IS NULL OR g.category = ANY($10))
       AND ($11::text[] IS NULL OR g.entry_mode = ANY($11))`;
 const placed = ' AND ($5::uuid IS NULL OR store_id = $5) AND ($6::uuid IS NULL OR device_id = $6)';
-/** A parameter has a type in every text. */
+/** Each text must use every parameter, so that PostgreSQL can determine its type. */
 const noWords =
   ' AND $7::text IS NULL AND coalesce($8::text[], $9::text[], $10::text[], $11::text[]) IS NULL';
 
-/** Groups are read where something is told of them, or asked for. */
+/** Joins the groups only if the result or a filter needs them. */
 const restOf = ({ words }: CellFilter, tellsGroups: boolean): string =>
   tellsGroups || hasWords(words) ? `${placed}) c ${ofGroup}` : `${placed}${noWords}) c`;
 
-/** A merchant is a part of the key, and has a text of its own. */
+/** A filter by merchant has its own text, because the merchant is a part of the key. */
 const fromCells = (filter: CellFilter, tellsGroups: boolean): string => {
   const merchant = filter.merchantId === undefined ? ' AND $4::uuid IS NULL' : byMerchant;
   return `${filters}${merchant}${restOf(filter, tellsGroups)}`;
@@ -64,7 +64,7 @@ const sums = [
 const count = `sum(${endings.map((name) => `c.${name}`).join(' + ')})::bigint`;
 const refused = 'c.declined + c.failed';
 
-/** What lines are told apart by, where there are few of them; `nothing` makes one of all. */
+/** The key of lines for groupings with few lines; `nothing` makes one line of all. */
 export type LineBy = 'nothing' | 'day' | 'scheme' | 'responseCategory';
 const lineKeys: Readonly<Record<LineBy, string>> = {
   nothing: "''",
@@ -82,7 +82,7 @@ const selectTimes = (key: string, from: string) =>
   `SELECT ${key} AS key, l.key::int AS bucket, sum(l.value::bigint)::bigint AS count ${from}
     CROSS JOIN LATERAL jsonb_each_text(c.latency) l GROUP BY 1, 2`;
 
-/** Of the lines of few. */
+/** The parameters of statements for groupings with few lines. */
 export type LinesOf = { readonly filter: CellFilter; readonly level: Level; readonly by: LineBy };
 
 type Select = (key: string, from: string) => string;
@@ -95,17 +95,17 @@ const lineStatement =
     return { text: select(key, from), values: valuesOf(filter, level) };
   };
 
-/** By line and currency. */
+/** Sums by line and currency. */
 export const sumsStatement = lineStatement(selectSums, true);
-/** Why payments were declined or failed, by line. */
+/** Reasons of declined and failed payments by line. */
 export const reasonsStatement = lineStatement(selectReasons, true);
-/** Payments by line and bucket of the histogram. */
+/** Counts of payments by line and latency bucket. */
 export const timesStatement = lineStatement(selectTimes, false);
 
 const hourly = (place: number) => `(h.value->>${place})::bigint`;
 const eachHour = 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
 
-/** The sums of the hours of the days, by hour and currency. */
+/** Sums of all days by hour and currency. */
 export function hoursStatement(filter: CellFilter, level: Level): Statement {
   const columns = [
     ...endings.map((name, place) => `sum(${hourly(place)})::bigint AS ${name}`),
@@ -118,7 +118,7 @@ export function hoursStatement(filter: CellFilter, level: Level): Statement {
 
 const refusedInHour = ['declined', 'failed'].map((name) => hourly(endings.indexOf(name as Ending)));
 
-/** And why payments of an hour were declined or failed. */
+/** Reasons of declined and failed payments by hour. */
 export function hourReasonsStatement(filter: CellFilter, level: Level): Statement {
   const inHour = refusedInHour.join(' + ');
   const text = `SELECT lpad(h.key, 2, '0') AS key, g.reason, sum(${inHour})::bigint AS count
@@ -129,17 +129,20 @@ export function hourReasonsStatement(filter: CellFilter, level: Level): Statemen
 export type LineKey = { readonly key: string; readonly count: number };
 export type PlaceColumn = 'merchant_id' | 'store_id' | 'device_id';
 
-/** A merchant, a store or a device. What stands for those without one is in many places. */
+/**
+ * A line for a merchant, store or device. The line for payments without one combines several keys,
+ * and has `isSpread` set.
+ */
 export type PlaceLine = LineKey & {
   readonly merchantId: string;
   readonly storeId: string;
   readonly isSpread: boolean;
 };
 
-/** No version of PostgreSQL before 18 has a least identifier. */
+/** PostgreSQL before version 18 has no min() for uuid. */
 const least = (column: string) => `min(${column}::text COLLATE "C")`;
 
-/** The lines of one page, behind a line. */
+/** Selects the lines of one page, after a given line. */
 export function keysStatement(
   filter: CellFilter,
   level: Level,
@@ -152,7 +155,7 @@ export function keysStatement(
       ? 'HAVING $13::bigint IS NULL OR p.key > $12::uuid'
       : `HAVING $13::bigint IS NULL OR ${total} < $13 OR (${total} = $13 AND p.key > $12::uuid)`;
   const sorted = order === 'Key' ? '1' : '2 DESC, 1';
-  // Without the count it is told by the index alone.
+  // Without the count, an index-only scan is sufficient.
   const counted = order === 'Key' ? '0' : count;
   const store = column === 'merchant_id' ? `'${nil}'::uuid` : 'c.store_id';
   const text = `SELECT p.key, ${total} AS count, ${least('p.merchant')} AS "merchantId",
@@ -164,7 +167,7 @@ export function keysStatement(
   return { text, values };
 }
 
-/** Of the lines of places, some of them. */
+/** Some lines of merchants, stores or devices. */
 export type PlacesOf = {
   readonly filter: CellFilter;
   readonly level: Level;
@@ -172,11 +175,13 @@ export type PlacesOf = {
   readonly lines: readonly PlaceLine[];
 };
 
-/** The cells of some places, each by its part of the key; of those that are in many, all are looked at. */
+/**
+ * Selects the cells of some lines by their keys; for a line with `isSpread`, it reads all cells.
+ */
 function fromPlaces({ filter, column, lines }: PlacesOf, tellsGroups: boolean): string {
   const [first] = lines;
   const below = column === 'device_id' ? ' AND store_id = w.store_id' : '';
-  // Said twice of a merchant it would look like less than there is.
+  // A repeated condition on the merchant would make the planner expect too few rows.
   const isKnown = first?.isSpread !== true && column !== 'merchant_id';
   const exact = isKnown ? ` AND merchant_id = w.merchant_id${below}` : '';
   return `FROM unnest($3::date[]) AS d(day)
@@ -198,12 +203,12 @@ const placesStatement =
     };
   };
 
-/** As the statements of lines that are few, by place. */
+/** The same statements as for groupings with few lines, by merchant, store or device. */
 export const placeSumsStatement = placesStatement(selectSums, true);
 export const placeReasonsStatement = placesStatement(selectReasons, true);
 export const placeTimesStatement = placesStatement(selectTimes, false);
 
-/** Whose a store or a device is, as its payments say. */
+/** Finds the merchant of a store or device from its payments. */
 export const ownerText = (column: 'store_id' | 'device_id') =>
   `SELECT merchant_id AS "merchantId" FROM report_payments
     WHERE organization_id = $1 AND ${column} = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;

@@ -1,4 +1,4 @@
-// Makes a summary: which lines, their figures, and all of them together.
+// Builds a summary: its lines, their figures, and the total.
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import { type FiguresRow, type Level, toFigures } from '../projection/cells.ts';
@@ -50,7 +50,7 @@ export type Summarized = Omit<Summary, 'nextCursor'> & { readonly next: LineKey 
 const rowsOf = <Of extends object>(run: RunQuery, { text, values }: Statement) =>
   run<Of>(text, values);
 
-/** What lines are made of; what is left out they do not tell. */
+/** The statements of lines; lines have no latency without `times`. */
 type Statements = { sums: Statement; reasons: Statement; times?: Statement };
 
 async function linesOf(
@@ -84,7 +84,7 @@ type Task = {
 
 const columns = { merchant: 'merchant_id', store: 'store_id', device: 'device_id' } as const;
 
-/** The lines of one page of merchants, stores or devices, out of as many as there are. */
+/** Builds one page of merchants, stores or devices, of which there may be many. */
 async function placePage(
   { run, request, filter }: Task,
   groupBy: keyof typeof columns,
@@ -114,7 +114,7 @@ async function placePage(
   return { lines, next: found.length > limit ? shown.at(-1) : undefined };
 }
 
-/** Of lines that are few: sorted and cut here. */
+/** Sorts and cuts lines in memory, for groupings with few lines. */
 function cutLines(
   all: ReadonlyMap<string, Line>,
   order: 'Key' | 'Count',
@@ -155,7 +155,7 @@ function keyMembers(groupBy: SummaryRequest['groupBy'], key: string): Partial<Su
   }
 }
 
-/** A store or a device is found below its merchant. */
+/** Finds the merchant of a store or device, because the merchant is a part of the key of cells. */
 async function merchantOf(run: RunQuery, request: SummaryRequest): Promise<string | undefined> {
   const { organizationId, merchantId, storeId, deviceId } = request;
   const named = deviceId ?? storeId;
@@ -171,13 +171,15 @@ async function asOf(run: RunQuery, organizationId: string, now: number): Promise
   return isoTime(row === undefined || row.isNow ? now : row.asOf.getTime());
 }
 
-/** Few cells where they can answer; those of devices by currency have no times. */
+/** Uses coarse cells if they are sufficient; those of devices contain no hours and no latency. */
 function levelsFor({ fine, coarse }: Levels, { words }: CellFilter): { sums: Level; times: Level } {
   if (!areCoarse(words)) return { sums: fine, times: fine };
   return { sums: coarse, times: coarse === deviceLevels.coarse ? fine : coarse };
 }
 
-/** Lines that are few, each day's, scheme's or answer's, or one of everything. */
+/**
+ * Builds the lines for groupings with few lines: by day, scheme or response category, or one total.
+ */
 function fewLines({ run, filter }: Task, by: LineBy): Promise<Map<string, Line>> {
   const levels = levelsOf(filter);
   const { fine } = levels;
@@ -198,7 +200,7 @@ function hourLines({ run, filter }: Task): Promise<Map<string, Line>> {
   });
 }
 
-/** The lines of a page, and everything together, which is made of all lines where they are few. */
+/** Builds the lines of a page and the total; the total is the sum of the lines if they are few. */
 async function pageOf(task: Task, page: SummaryPage): Promise<Page & { total: Line }> {
   const { groupBy, order } = task.request;
   if (groupBy === 'day' || groupBy === 'scheme' || groupBy === 'responseCategory') {
