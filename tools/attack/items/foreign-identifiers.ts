@@ -65,11 +65,17 @@ async function createResources(
   const { deliveryId } = await made(`/webhooks/v1/endpoints/${endpointId}/test`);
   const service = { name: 'Receipts', domain: 'Printing' };
   const { serviceId } = await made(`${catalog}/services`, service);
-  await made(`${catalog}/services/${serviceId}/publish`);
-  const offer = { name: 'Receipts', serviceIds: [serviceId] };
+  // Everyone reads a published service, so that the attacked one stays a draft.
+  const published = await made(`${catalog}/services`, { ...service, name: 'Published' });
+  await made(`${catalog}/services/${published.serviceId}/publish`);
+  const offer = { name: 'Receipts', serviceIds: [published.serviceId] };
   const { packageId } = await made(`${catalog}/packages`, offer);
   const { subscriptionId } = await made(`${catalog}/subscriptions`, { packageId });
-  const activation = { serviceId, level: 'Organization', entityId: organizationId };
+  const activation = {
+    serviceId: published.serviceId,
+    level: 'Organization',
+    entityId: organizationId,
+  };
   const { activationId } = await made(`${catalog}/activations`, activation);
   const bulkId = randomUUID();
   const bulk = await call(token, 'POST', `${base}/bulk?bulkId=${bulkId}`, {
@@ -152,6 +158,9 @@ async function tryEach(
     skipped === pathsWithoutIdentifier,
   );
   const foreign = Object.values(ids);
+  /** The list of services names the provider of each published one. */
+  const isPublic = (path: string, id: string) =>
+    path === `${catalog}/services` && id === victim.organizationId;
   const callers = [
     ['an application', attacker.token],
     ['an administrator', administrator],
@@ -164,7 +173,9 @@ async function tryEach(
         const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} };
         const headers = method === 'GET' ? {} : { 'if-match': '*' };
         const answer = await call(token, method, url, { ...body, headers });
-        const leaked = foreign.find((id) => answer.text.includes(id) && !url.includes(id));
+        const leaked = foreign.find(
+          (id) => answer.text.includes(id) && !url.includes(id) && !isPublic(path, id),
+        );
         attempts.record({
           what: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
           response: `${method}: ${describeAnswer(answer)}`.replace(
