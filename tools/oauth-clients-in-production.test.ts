@@ -21,20 +21,21 @@ describe('client libraries in production', { timeout: 300_000 }, () => {
   let production: Production;
   let user: User;
   let fetchWithCa: typeof fetch;
-  let endTransport: () => void;
+  let endTransport: (() => void) | undefined;
   before(async () => {
     production = await platforms.production();
     user = await production.createUser(production.victim, 'org_custcare');
-    const { transport, agent } = overTls(readFileSync(production.on.caFile, 'utf8'));
+    const { transport, agent } = overTls(readFileSync(production.platform.caFile, 'utf8'));
     fetchWithCa = fetchOver(transport);
     endTransport = () => agent.destroy();
   });
   after(async () => {
-    endTransport();
+    endTransport?.();
     await platforms.close();
   });
 
-  const issuer = () => new URL(`${production.on.baseUrl}/auth/realms/${production.victim.realm}`);
+  const issuer = () =>
+    new URL(`${production.platform.baseUrl}/auth/realms/${production.victim.realm}`);
 
   async function register(members: object) {
     const { realm, token } = production.victim;
@@ -173,7 +174,7 @@ describe('client libraries in production', { timeout: 300_000 }, () => {
         client,
         answer,
       );
-      const request = new Request(`${production.on.baseUrl}/service-catalog/v1/services`, {
+      const request = new Request(`${production.platform.baseUrl}/service-catalog/v1/services`, {
         headers: { authorization: `Bearer ${token}` },
       });
       const claims = await oauth.validateJwtAccessToken(server, request, clientId, options);

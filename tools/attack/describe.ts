@@ -1,13 +1,16 @@
-// Names a response by its status and code, without identifiers, so that equal responses are counted together.
+// Names and judges responses without their identifiers, so that equal responses are counted together.
 import type { Answer } from '../../packages/server/test/support/https-client.ts';
 
-type Told = Pick<Answer, 'status' | 'body'>;
+type ResponseSummary = Pick<Answer, 'status'> & Partial<Pick<Answer, 'body'>>;
 
 /** @example describeAnswer(answer); // '404 resource_not_found' */
-export function describeAnswer({ status, body }: Told): string {
+export function describeAnswer({ status, body }: ResponseSummary): string {
   const word = body?.code ?? body?.error ?? body?.status ?? '';
   return `${status} ${typeof word === 'string' ? word : ''}`.trim();
 }
+
+/** The platform refused the request. A 5xx is a fault, and no defence. */
+export const isClientError = (status: number): boolean => status >= 400 && status < 500;
 
 const identifiers = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const times = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;

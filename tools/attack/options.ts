@@ -17,18 +17,19 @@ one. Attacks them as a client from outside, over HTTP and sockets, and reports f
 number of attempts, the responses, and "held" or "BROKEN".
 
   --only 1,7    run the attacks of these items only   (all)
-  --seed N      for serial numbers, codes and names    (a new one, printed)
+  --seed N      repeat the serial numbers, the guessed claim codes and the
+                choice of ports of a run              (a new one, printed)
   --list        list the attacks and end
   --help
 
 Exit codes: 0 everything held, 1 an attack succeeded or could not run, 2 wrong usage, 130 interrupted.
 `;
 
-const seedsMost = 999_999;
+export const maxSeed = 999_999;
 
 function readSeed(text: string | undefined, newSeed: number): number {
   if (text === undefined) return newSeed;
-  if (!/^\d{1,6}$/.test(text)) throw new UsageFault(`--seed is a whole number up to ${seedsMost}`);
+  if (!/^\d{1,6}$/.test(text)) throw new UsageFault(`--seed is a whole number up to ${maxSeed}`);
   return Number(text);
 }
 

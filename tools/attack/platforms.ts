@@ -29,12 +29,20 @@ import {
   makeMaker,
 } from '../../packages/server/test/support/provisioning/test-device-maker.ts';
 import { codeAt } from '../../packages/server/test/support/test-users.ts';
+import { type Closers, createClosers } from './closers.ts';
+import {
+  type CountingServer,
+  startAllowedReceiver,
+  startPrivateServer,
+} from './counting-servers.ts';
 import { type NameServer, startNameServer } from './name-server.ts';
-import { startReceiver, startTrap, type Trap } from './trap.ts';
+import { formBody } from './requests.ts';
 
 const password = 'nine tills under one long roof';
 /** The period of one-time codes. Each code is accepted once, and one period before and after its own. */
-export const codePeriodMs = 30_000;
+const codePeriodMs = 30_000;
+/** A busy machine needs so long from the code to the check of it. */
+const codeMarginMs = 15_000;
 
 export type User = {
   readonly username: string;
@@ -52,16 +60,16 @@ export type Organization = {
 };
 
 export type Production = {
-  readonly on: EmptyPlatform;
+  readonly platform: EmptyPlatform;
   readonly attacker: Organization;
   readonly victim: Organization;
   readonly operatorToken: string;
   readonly nameServer: NameServer;
   /** On loopback, where only private services listen. */
-  readonly traps: readonly Trap[];
-  /** A webhook receiver that the operator has allowed, and that redirects to a trap. */
-  readonly redirector: Trap;
-  readonly maker: Maker;
+  readonly privateServers: readonly CountingServer[];
+  /** A webhook receiver that the operator has allowed, and that redirects to private services. */
+  readonly redirector: CountingServer;
+  readonly manufacturer: Maker;
   /** @throws Error if the platform refuses */
   create(token: string, path: string, body?: unknown, method?: string): Promise<Answer['body']>;
   call(token: string | undefined, method: string, path: string, options?: Call): Promise<Answer>;
@@ -84,16 +92,14 @@ export type Platforms = {
   close(): Promise<void>;
 };
 
-const form = (fields: Record<string, string>): Call => ({
-  raw: new URLSearchParams(fields).toString(),
-  headers: { 'content-type': 'application/x-www-form-urlencoded' },
-});
-
 /** Uses each one-time code once: the next sign-in takes the code of the next period. */
 const usedPeriods = new Map<string, number>();
 export async function nextCode(otpSecret: string): Promise<string> {
   const periodOf = (ms: number) => Math.floor(ms / codePeriodMs);
-  const period = Math.max((usedPeriods.get(otpSecret) ?? 0) + 1, periodOf(Date.now()) - 1);
+  const period = Math.max(
+    (usedPeriods.get(otpSecret) ?? 0) + 1,
+    periodOf(Date.now() + codeMarginMs) - 1,
+  );
   while (period > periodOf(Date.now()) + 1) {
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
@@ -101,37 +107,51 @@ export async function nextCode(otpSecret: string): Promise<string> {
   return codeAt(otpSecret, period * codePeriodMs);
 }
 
-async function openProduction(): Promise<Production & { close(): Promise<void> }> {
+async function openProduction(closers: Closers): Promise<Production> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-'));
-  const nameServer = await startNameServer();
-  const traps = await Promise.all([startTrap(), startTrap(), startTrap()]);
+  closers.add(() => rm(directory, { recursive: true, force: true }));
+  function closeLater<Opened extends { close(): unknown }>(opened: Opened): Opened {
+    closers.add(() => opened.close());
+    return opened;
+  }
+  const nameServer = closeLater(await startNameServer());
+  const first = closeLater(await startPrivateServer());
+  const privateServers = [
+    first,
+    closeLater(await startPrivateServer()),
+    closeLater(await startPrivateServer()),
+  ];
   const receiverCertificate = await makeCertificate('localhost');
-  const [trap] = traps;
-  const targets = [
-    `https://localhost:${trap?.port}/`,
-    `http://127.0.0.1:${trap?.port}/`,
-    'http://169.254.169.254/latest/meta-data/',
+  const redirectTargets = [
+    `https://localhost:${first.port}/`,
+    `http://127.0.0.1:${first.port}/`,
+    `http://localhost:${first.port}/latest/meta-data/`,
   ];
   let redirects = 0;
-  const redirector = await startReceiver(receiverCertificate, (_request, response) => {
-    response.writeHead(307, { location: targets[redirects % targets.length] }).end();
-    redirects += 1;
-  });
+  const redirector = closeLater(
+    await startAllowedReceiver(receiverCertificate, (_request, response) => {
+      const location = redirectTargets[redirects % redirectTargets.length];
+      response.writeHead(307, { location }).end();
+      redirects += 1;
+    }),
+  );
   const receiverCa = join(directory, 'receiver.pem');
   await writeFile(receiverCa, receiverCertificate.cert);
-  const maker = await makeMaker('Terminals Ltd');
-  const makers = join(directory, 'makers.pem');
-  await writeFile(makers, maker.certificate);
-  const on = await openEmptyPlatform({
-    SWITCHYARD_DEVICE_CA_FILE: makers,
-    SWITCHYARD_ALLOWED_ADDRESSES: `127.0.0.1:${redirector.port}`,
-    // The rule for ports must not hide a fault of the rule for addresses.
-    SWITCHYARD_ALLOWED_PORTS: traps.map(({ port }) => port).join(','),
-    NODE_EXTRA_CA_CERTS: receiverCa,
-    NODE_OPTIONS: `--import=${fileURLToPath(new URL('./use-name-server.ts', import.meta.url))}`,
-    ATTACK_NAME_SERVER: nameServer.address,
-  });
-  const { client, operator, mail } = on;
+  const manufacturer = await makeMaker('Terminals Ltd');
+  const manufacturerCa = join(directory, 'manufacturers.pem');
+  await writeFile(manufacturerCa, manufacturer.certificate);
+  const platform = closeLater(
+    await openEmptyPlatform({
+      SWITCHYARD_DEVICE_CA_FILE: manufacturerCa,
+      SWITCHYARD_ALLOWED_ADDRESSES: `127.0.0.1:${redirector.port}`,
+      // The rule for ports must not hide a fault of the rule for addresses.
+      SWITCHYARD_ALLOWED_PORTS: privateServers.map(({ port }) => port).join(','),
+      NODE_EXTRA_CA_CERTS: receiverCa,
+      NODE_OPTIONS: `--import=${fileURLToPath(new URL('./use-name-server.ts', import.meta.url))}`,
+      ATTACK_NAME_SERVER: nameServer.address,
+    }),
+  );
+  const { client, operator, mail } = platform;
   const operatorToken = await client.token(
     operator.userDomainId,
     operator.clientId,
@@ -171,7 +191,12 @@ async function openProduction(): Promise<Production & { close(): Promise<void> }
       password: user.password,
       ...defined({ totp: otpSecret === undefined ? undefined : await nextCode(otpSecret) }),
     };
-    const { body, text } = await call(undefined, 'POST', `/oauth2/v1/${realm}/token`, form(fields));
+    const { body, text } = await call(
+      undefined,
+      'POST',
+      `/oauth2/v1/${realm}/token`,
+      formBody(fields),
+    );
     assert.ok(body?.access_token, text);
     return body.access_token;
   };
@@ -196,28 +221,24 @@ async function openProduction(): Promise<Production & { close(): Promise<void> }
     return { ...own, token, application: { clientId, clientSecret } };
   }
 
-  const clients: Client[] = [];
   const attacker = await createOrganization('Mallory Pay');
   const victim = await createOrganization('Banque du Nord');
   return {
-    on,
+    platform,
     attacker,
     victim,
     operatorToken,
     nameServer,
-    traps,
+    privateServers,
     redirector,
-    maker,
+    manufacturer,
     create,
     call,
     signIn,
     clientFrom(localAddress) {
-      const from = createClient(on.baseUrl, readFileSync(on.caFile, 'utf8'), {
-        localAddress,
-        family: 4,
-      });
-      clients.push(from);
-      return from;
+      const from = { localAddress, family: 4 } as const;
+      const ca = readFileSync(platform.caFile, 'utf8');
+      return closeLater(createClient(platform.baseUrl, ca, from));
     },
     async createUser({ realm, organizationId, token }, group) {
       const email = `user-${randomUUID()}@bank.example`;
@@ -227,17 +248,12 @@ async function openProduction(): Promise<Production & { close(): Promise<void> }
       await create(token, users, { username: email, email, groups, ...place });
       return activate(email);
     },
-    async close() {
-      for (const each of clients) each.close();
-      await on.close();
-      await Promise.all([nameServer, redirector, ...traps].map((each) => each.close()));
-      await rm(directory, { recursive: true, force: true });
-    },
   };
 }
 
-async function openDemo(): Promise<Demo & { close(): Promise<void> }> {
+async function openDemo(closers: Closers): Promise<Demo> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-demo-'));
+  closers.add(() => rm(directory, { recursive: true, force: true }));
   const [port, devicePort, acquirerPort, metricsPort] = (await freePorts(4)).map(String);
   const server: ServerProcess = serverProcess({
     SWITCHYARD_ENVIRONMENT: 'demo',
@@ -248,6 +264,7 @@ async function openDemo(): Promise<Demo & { close(): Promise<void> }> {
     SWITCHYARD_METRICS_PORT: metricsPort ?? '',
     SWITCHYARD_LOG_LEVEL: 'warn',
   });
+  closers.add(() => server.stop());
   await server.start();
   const [client, facts] = await Promise.all([server.client(), server.facts()]);
   return {
@@ -257,28 +274,23 @@ async function openDemo(): Promise<Demo & { close(): Promise<void> }> {
       const { clientId = '', clientSecret = '' } = facts.applications[name] ?? {};
       return client.token(facts.userDomainId, clientId, clientSecret);
     },
-    async close() {
-      await server.stop();
-      await rm(directory, { recursive: true, force: true });
-    },
   };
 }
 
 /** Starts each platform when an attack first needs it. */
 export function createPlatforms(): Platforms {
-  let production: ReturnType<typeof openProduction> | undefined;
-  let demo: ReturnType<typeof openDemo> | undefined;
+  const closers = createClosers();
+  let production: Promise<Production> | undefined;
+  let demo: Promise<Demo> | undefined;
   return {
     production() {
-      production ??= openProduction();
+      production ??= openProduction(closers);
       return production;
     },
     demo() {
-      demo ??= openDemo();
+      demo ??= openDemo(closers);
       return demo;
     },
-    async close() {
-      for (const open of [production, demo]) await (await open)?.close();
-    },
+    close: () => closers.close(),
   };
 }

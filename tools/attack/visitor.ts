@@ -26,9 +26,9 @@ export type Visitor = {
   close(): void;
 };
 
-export function openVisitor({ on }: Production): Visitor {
-  const { transport, agent } = overTls(readFileSync(on.caFile, 'utf8'));
-  const browser = createBrowser(on.baseUrl, transport);
+export function openVisitor({ platform }: Production): Visitor {
+  const { transport, agent } = overTls(readFileSync(platform.caFile, 'utf8'));
+  const browser = createBrowser(platform.baseUrl, transport);
 
   async function enter(page: Seen, user: User, password = user.password): Promise<Seen> {
     const { username, otpSecret } = user;

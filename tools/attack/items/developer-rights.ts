@@ -1,7 +1,8 @@
 // Item 5: a developer gets no application that sells, refunds or administers, by API or portal.
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer } from '../describe.ts';
+import { describeAnswer, isClientError } from '../describe.ts';
 import type { Organization, Production } from '../platforms.ts';
+import { formBody } from '../requests.ts';
 import { openVisitor } from '../visitor.ts';
 
 const payingRoles = [
@@ -28,16 +29,20 @@ async function tokenOf(
   realm: string,
   { clientId, clientSecret }: Credentials,
 ) {
-  const form = {
+  const form = formBody({
     grant_type: 'client_credentials',
     client_id: clientId,
     client_secret: clientSecret,
-  };
-  const answer = await call(undefined, 'POST', `/oauth2/v1/${realm}/token`, {
-    raw: String(new URLSearchParams(form)),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
   });
+  const answer = await call(undefined, 'POST', `/oauth2/v1/${realm}/token`, form);
   return { token: answer.body?.access_token as string | undefined, answer };
+}
+
+/** No permission without a token. */
+function grantedPermissions(token: string | undefined): readonly string[] {
+  if (token === undefined) return [];
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString();
+  return (JSON.parse(payload) as { permissions: readonly string[] }).permissions;
 }
 
 async function register(
@@ -47,11 +52,12 @@ async function register(
   { ask, way, merchantId }: { ask: Ask; way: string; merchantId: string },
 ): Promise<void> {
   const applications = `/application-management/v1/user-domains/${realm}/applications`;
-  const give = async (what: string, made: Answer) => {
+  const recordTokenAttempt = async (what: string, made: Answer) => {
     const credentials = made.body as unknown as Credentials;
     const { token, answer } = await tokenOf(production, realm, credentials);
-    const response = `${way}: ${describeAnswer(made as never)}, token: ${describeAnswer(answer)}`;
-    attempts.record({ what, response, isHeld: token === undefined });
+    const isRefused = token === undefined && isClientError(answer.status) && made.status < 500;
+    const response = `${way}: ${describeAnswer(made)}, token: ${describeAnswer(answer)}`;
+    attempts.record({ what, response, isHeld: isRefused });
   };
   for (const role of [...payingRoles, ...rolesBeyond]) {
     for (const entityId of [merchantId, organizationId]) {
@@ -61,26 +67,27 @@ async function register(
         entityId,
         securityFlows: ['ClientCredentials'],
       };
-      await give(`${role} for ${entityId}`, await ask('POST', applications, wanted));
-      await give(
+      await recordTokenAttempt(`${role} for ${entityId}`, await ask('POST', applications, wanted));
+      await recordTokenAttempt(
         `${role} with status Enabled`,
         await ask('POST', applications, { ...wanted, status: 'Enabled' }),
       );
     }
     // An application without rights that gets them later.
     const plain = await ask('POST', applications, { name: 'Plain', entityId: merchantId });
+    attempts.requireControl(
+      `the developer creates an application without roles (${way}): ${describeAnswer(plain)}`,
+      plain.status === 201,
+    );
     const { clientId, clientSecret } = plain.body as unknown as Credentials;
     const own = `${applications}/${clientId}`;
     const changes = { name: 'Plain', roles: [role], securityFlows: ['ClientCredentials'] };
     const changed = await ask('PUT', own, { ...changes, status: 'Enabled' });
     const { token, answer } = await tokenOf(production, realm, { clientId, clientSecret });
-    const permissions =
-      token === undefined ? '' : Buffer.from(token.split('.')[1] ?? '', 'base64url');
-    const hasRights = /"(?:pay|um)\./.test(String(permissions));
     attempts.record({
-      what: `${role} added to an application`,
-      response: `${way}: added role ${describeAnswer(changed as never)}, token: ${describeAnswer(answer)}`,
-      isHeld: !hasRights,
+      what: `${role} added to an application: [${grantedPermissions(token)}]`,
+      response: `${way}: added role ${describeAnswer(changed)}, token: ${describeAnswer(answer)}`,
+      isHeld: changed.status < 500 && answer.status < 500 && grantedPermissions(token).length === 0,
     });
     for (const [method, path] of [
       ['POST', `${own}/approve`],
@@ -91,11 +98,11 @@ async function register(
         clientId,
         clientSecret: String(tried.body?.['clientSecret'] ?? clientSecret),
       });
-      const claims = Buffer.from(after.token?.split('.')[1] ?? '', 'base64url').toString();
+      const granted = grantedPermissions(after.token);
       attempts.record({
-        what: `${method} ${path} for ${role}`,
-        response: `${way}: ${path.split('/').at(-1)} ${describeAnswer(tried as never)}`,
-        isHeld: !/"(?:pay|um)\./.test(claims),
+        what: `${method} ${path} for ${role}: [${granted}]`,
+        response: `${way}: ${path.split('/').at(-1)} ${describeAnswer(tried)}`,
+        isHeld: tried.status < 500 && after.answer.status < 500 && granted.length === 0,
       });
     }
   }
@@ -120,7 +127,7 @@ async function takeSecret(
   const answer = await ask('POST', `${applications}/${made.clientId}/secret`);
   attempts.record({
     what: 'a new secret of an application that pays',
-    response: `${way}: secret of an enabled application ${describeAnswer(answer as never)}`,
+    response: `${way}: secret of an enabled application ${describeAnswer(answer)}`,
     isHeld: answer.status === 403,
   });
   const { token: own } = await tokenOf(production, realm, made);

@@ -1,29 +1,44 @@
-// Item 10: every route with the identifiers of another organisation, DELETE and new secrets included.
+// Item 10: routes with the identifiers of another organisation, DELETE and new secrets included.
+import { randomUUID } from 'node:crypto';
+import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer } from '../describe.ts';
+import { describeAnswer, isClientError } from '../describe.ts';
 import type { Production } from '../platforms.ts';
+import { newSerial } from '../requests.ts';
 
-type Things = Readonly<Record<string, string>>;
+/** By the name of the path parameter. */
+type ResourceIds = Readonly<Record<string, string>>;
 type Operation = { readonly operationId: string; readonly security?: readonly unknown[] };
 type Document = { readonly paths: Record<string, Record<string, Operation>> };
 type Trial = { readonly method: string; readonly path: string; readonly name: string };
 
 const base = '/provisioning/v2';
+const catalog = '/service-catalog/v1';
 /** Public pages and resources, the authorization server, and the log of the requests of the caller itself. */
 const isExcludedPath = (path: string) =>
   /^\/(?:oauth2|auth|portal|docs|errors|resources|logs|onboarding\/v1\/activations)/.test(path);
+/** Payments, QR payments, retail, reports and claim conflicts: the permission matrix tests try them. */
+const pathsWithoutIdentifier = 33;
+/** Values of path parameters that every organisation has. */
+const sharedValues = { level: 'merchants', version: '1', sequence: '1' };
 
-/** One thing of each kind that an organisation can create through the API without devices. */
-async function createThings({ create, victim }: Production): Promise<Things> {
+/** One resource of each kind that an organisation can create through the API without devices. */
+async function createResources(
+  attempts: Attempts,
+  { call, create, victim }: Production,
+): Promise<ResourceIds> {
   const { token, realm: userDomainId, organizationId } = victim;
-  const made = (path: string, body: object) => create(token, path, body);
+  const made = (path: string, body?: object) => create(token, path, body);
   const merchant = { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
   const { merchantId } = await made(`${base}/merchants`, merchant);
   const { storeId } = await made(`${base}/stores`, { merchantId, name: 'Store' });
   const { logicalDeviceId } = await made(`${base}/logical-devices`, { storeId, name: 'Till' });
-  const serialNumber = String(97_000_000 + (Date.now() % 1_000_000));
+  const serialNumber = newSerial(attempts);
   const hardware = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId };
   const { physicalDeviceId } = await made(`${base}/physical-devices`, hardware);
+  const { csr: certificateRequest } = await makeRequest();
+  const certificates = `${base}/physical-devices/${physicalDeviceId}/certificates`;
+  const { thumbprint } = await made(certificates, { certificateRequest });
   const { pointOfSaleId } = await made(`${base}/points-of-sale`, { storeId, name: 'Till' });
   const link = { name: 'Host', host: '8.8.8.8', port: 8583, institutionId: '100001' };
   const { acquirerLinkId } = await made(`${base}/acquirer-links`, link);
@@ -47,8 +62,31 @@ async function createThings({ create, victim }: Production): Promise<Things> {
   const { userId } = await made(`/user-management/v2/${domain}/users`, person);
   const hook = { url: 'https://hooks.bank.example/', eventTypes: ['endpoint.test'] };
   const { endpointId } = await made('/webhooks/v1/endpoints', hook);
+  const { deliveryId } = await made(`/webhooks/v1/endpoints/${endpointId}/test`);
   const service = { name: 'Receipts', domain: 'Printing' };
-  const { serviceId } = await made('/service-catalog/v1/services', service);
+  const { serviceId } = await made(`${catalog}/services`, service);
+  // Everyone reads a published service, so that the attacked one stays a draft.
+  const published = await made(`${catalog}/services`, { ...service, name: 'Published' });
+  await made(`${catalog}/services/${published.serviceId}/publish`);
+  const offer = { name: 'Receipts', serviceIds: [published.serviceId] };
+  const { packageId } = await made(`${catalog}/packages`, offer);
+  const { subscriptionId } = await made(`${catalog}/subscriptions`, { packageId });
+  const activation = {
+    serviceId: published.serviceId,
+    level: 'Organization',
+    entityId: organizationId,
+  };
+  const { activationId } = await made(`${catalog}/activations`, activation);
+  const bulkId = randomUUID();
+  const bulk = await call(token, 'POST', `${base}/bulk?bulkId=${bulkId}`, {
+    raw: JSON.stringify({
+      type: 'merchant',
+      operation: 'create',
+      data: { ...merchant, externalId: bulkId },
+    }),
+    headers: { 'content-type': 'application/jsonl' },
+  });
+  attempts.requireControl(`the owner imports: ${describeAnswer(bulk)}`, bulk.status === 200);
   return {
     organizationId,
     userDomainId,
@@ -56,51 +94,73 @@ async function createThings({ create, victim }: Production): Promise<Things> {
     storeId,
     logicalDeviceId,
     physicalDeviceId,
+    thumbprint,
     pointOfSaleId,
     acquirerLinkId,
     contractId,
     clientId,
     userId,
     endpointId,
+    deliveryId,
     serviceId,
-    level: 'merchants',
+    packageId,
+    subscriptionId,
+    activationId,
+    bulkId,
     entityId: merchantId,
-    number: '1',
-    version: '1',
-    sequence: '1',
+    // The sign-up of an organisation has its identifier.
+    signUpId: organizationId,
   };
 }
 
-function trialsOf({ paths }: Document, things: Things): Trial[] {
-  return Object.entries(paths).flatMap(([template, operations]) => {
-    const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-    if (isExcludedPath(template) || names.some((name) => things[name] === undefined)) return [];
-    const path = template.replace(/\{(\w+)\}/g, (_whole, name) => things[name] ?? '');
+const parametersOf = (template: string) =>
+  [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+
+/** @returns the requests to try, and the number of paths with a parameter that has no identifier here */
+function trialsOf({ paths }: Document, ids: ResourceIds): { trials: Trial[]; skipped: number } {
+  const values: ResourceIds = { ...ids, ...sharedValues };
+  const included = Object.entries(paths).filter(([template]) => !isExcludedPath(template));
+  const known = included.filter(([template]) =>
+    parametersOf(template).every((name) => values[name] !== undefined),
+  );
+  const trials = known.flatMap(([template, operations]) => {
+    const hasParameters = template.includes('{');
+    const path = template.replace(/\{(\w+)\}/g, (_whole, name) => values[name] ?? '');
     return Object.entries(operations)
       .filter(([, { security }]) => security === undefined || security.length > 0)
-      .filter(([method]) => names.length > 0 || method === 'get')
+      .filter(([method]) => hasParameters || method === 'get')
       .map(([method, { operationId }]) => ({
         method: method.toUpperCase(),
         path,
         name: operationId,
       }));
   });
+  return { trials, skipped: included.length - known.length };
 }
 
-const isIdentifier = (text: string) => /^[0-9a-f-]{36}$/.test(text);
-
-/** A list without an identifier is the caller's own; with one, nothing is there. */
-function isRefused(status: number, path: string, things: Things): boolean {
-  const isNamed = Object.values(things).some((id) => isIdentifier(id) && path.includes(id));
-  return status >= 400 ? status < 500 : !isNamed;
+/** A list without an identifier is the caller's own; a request with one must be refused. */
+function isRefused(status: number, url: string, foreign: readonly string[]): boolean {
+  const isNamed = foreign.some((id) => url.includes(id));
+  return isClientError(status) || (status < 400 && !isNamed);
 }
 
-async function tryEach(attempts: Attempts, production: Production, things: Things): Promise<void> {
+async function tryEach(
+  attempts: Attempts,
+  production: Production,
+  ids: ResourceIds,
+): Promise<void> {
   const { attacker, call, createUser, signIn, victim } = production;
   const administrator = await signIn(attacker, await createUser(attacker, 'org_admin'));
   const document: Document = (await call(undefined, 'GET', '/openapi.json')).body;
-  const trials = trialsOf(document, things);
-  const foreign = Object.values(things).filter(isIdentifier);
+  const { trials, skipped } = trialsOf(document, ids);
+  attempts.requireControl(
+    `${pathsWithoutIdentifier} paths have no identifier in this attack: ${skipped}`,
+    skipped === pathsWithoutIdentifier,
+  );
+  const foreign = Object.values(ids);
+  /** The list of services names the provider of each published one. */
+  const isPublic = (path: string, id: string) =>
+    path === `${catalog}/services` && id === victim.organizationId;
   const callers = [
     ['an application', attacker.token],
     ['an administrator', administrator],
@@ -113,14 +173,16 @@ async function tryEach(attempts: Attempts, production: Production, things: Thing
         const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} };
         const headers = method === 'GET' ? {} : { 'if-match': '*' };
         const answer = await call(token, method, url, { ...body, headers });
-        const leaked = foreign.find((id) => answer.text.includes(id) && !url.includes(id));
+        const leaked = foreign.find(
+          (id) => answer.text.includes(id) && !url.includes(id) && !isPublic(path, id),
+        );
         attempts.record({
           what: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
           response: `${method}: ${describeAnswer(answer)}`.replace(
             /^GET: 200.*/,
             'GET: 200 own list',
           ),
-          isHeld: isRefused(answer.status, url, things) && leaked === undefined,
+          isHeld: isRefused(answer.status, url, foreign) && leaked === undefined,
         });
       }
     }
@@ -129,24 +191,28 @@ async function tryEach(attempts: Attempts, production: Production, things: Thing
 
 export const foreignIdentifiers: Attack = {
   item: 10,
-  name: 'every route with the identifiers of another organisation',
+  name: 'routes of provisioning, users, applications, webhooks and services with foreign identifiers',
   async run(attempts, platforms) {
     const production = await platforms.production();
     const { call, victim } = production;
-    const things = await createThings(production);
-    await tryEach(attempts, production, things);
-    const domain = `user-domains/${things['userDomainId']}`;
+    const ids = await createResources(attempts, production);
+    await tryEach(attempts, production, ids);
+    const domain = `user-domains/${ids['userDomainId']}`;
     const left = [
-      `${base}/merchants/${things['merchantId']}`,
-      `${base}/stores/${things['storeId']}`,
-      `${base}/logical-devices/${things['logicalDeviceId']}`,
-      `${base}/physical-devices/${things['physicalDeviceId']}`,
-      `${base}/points-of-sale/${things['pointOfSaleId']}`,
-      `${base}/acquirer-links/${things['acquirerLinkId']}`,
-      `/application-management/v1/${domain}/applications/${things['clientId']}`,
-      `/user-management/v2/${domain}/users/${things['userId']}`,
-      `/webhooks/v1/endpoints/${things['endpointId']}`,
-      `/service-catalog/v1/services/${things['serviceId']}`,
+      `${base}/merchants/${ids['merchantId']}`,
+      `${base}/stores/${ids['storeId']}`,
+      `${base}/logical-devices/${ids['logicalDeviceId']}`,
+      `${base}/physical-devices/${ids['physicalDeviceId']}`,
+      `${base}/points-of-sale/${ids['pointOfSaleId']}`,
+      `${base}/acquirer-links/${ids['acquirerLinkId']}`,
+      `/application-management/v1/${domain}/applications/${ids['clientId']}`,
+      `/user-management/v2/${domain}/users/${ids['userId']}`,
+      `/webhooks/v1/endpoints/${ids['endpointId']}`,
+      `${catalog}/services/${ids['serviceId']}`,
+      `${catalog}/packages/${ids['packageId']}`,
+      `${catalog}/subscriptions/${ids['subscriptionId']}`,
+      `/webhooks/v1/deliveries/${ids['deliveryId']}`,
+      `${base}/bulk/${ids['bulkId']}`,
     ];
     for (const path of left) {
       const answer = await call(victim.token, 'GET', path);

@@ -9,24 +9,23 @@ import {
   pkce,
 } from '../../../packages/server/test/support/browser/sign-in-without-pages.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer } from '../describe.ts';
+import { describeAnswer, isClientError } from '../describe.ts';
 import type { Production, User } from '../platforms.ts';
 import { recordRefusedStart } from '../refused-start.ts';
-import { openVisitor } from '../visitor.ts';
+import { formBody } from '../requests.ts';
+import { openVisitor, type Visitor } from '../visitor.ts';
 
 const redirectUri = 'https://shop.example/callback';
 const wrongPasswords = 24;
 
-const form = (fields: Record<string, string>) => ({
-  raw: String(new URLSearchParams(fields)),
-  headers: { 'content-type': 'application/x-www-form-urlencoded' },
-});
+const hstsPattern = /^strict-transport-security: max-age=\d{7}/im;
 
 /** An attacker who has a code guesses the verifier; afterwards the code is worth nothing. */
 async function retryVerifier(
   attempts: Attempts,
   production: Production,
   user: User,
+  visitor: Visitor,
 ): Promise<void> {
   const { victim, create, call } = production;
   const { realm, token } = victim;
@@ -42,7 +41,6 @@ async function retryVerifier(
     },
   );
   const tokens = `/oauth2/v1/${realm}/token`;
-  const visitor = openVisitor(production);
   const { browser } = visitor;
   const codeFor = async (challenge: object) => {
     const wanted = {
@@ -64,7 +62,7 @@ async function retryVerifier(
       undefined,
       'POST',
       tokens,
-      form({
+      formBody({
         grant_type: 'authorization_code',
         client_id: clientId,
         redirect_uri: redirectUri,
@@ -96,12 +94,11 @@ async function retryVerifier(
       isHeld: guessed.status === 400 && after.status === 400,
     });
   }
-  visitor.close();
 }
 
-async function readHsts(attempts: Attempts, { on }: Production): Promise<void> {
-  const ca = readFileSync(on.caFile, 'utf8');
-  const { port, host } = new URL(on.baseUrl);
+async function readHsts(attempts: Attempts, { platform }: Production): Promise<void> {
+  const ca = readFileSync(platform.caFile, 'utf8');
+  const { port, host } = new URL(platform.baseUrl);
   const head = (line: string, ...more: string[]) =>
     `${[`${line} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...more].join('\r\n')}\r\n\r\n`;
   const requests = [
@@ -124,26 +121,31 @@ async function readHsts(attempts: Attempts, { on }: Production): Promise<void> {
       'Connection: Upgrade',
     ),
   ];
-  for (const at of [Number(port), on.devicePort]) {
+  for (const at of [Number(port), platform.devicePort]) {
     for (const request of requests) {
       const socket = connect({ host: 'localhost', port: at, ca, servername: 'localhost' });
       socket.write(request);
-      const answer = await readAll(socket).catch(() => '');
+      const answer = await readAll(socket).catch((error: Error) => error.message);
       const status = /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1];
+      const isHeld = status !== undefined && hstsPattern.test(answer);
       attempts.record({
         what: `${request.split('\r\n')[0]} at port ${at}`,
-        response: `response ${status}: ${/^strict-transport-security: max-age=\d{7}/im.test(answer) ? 'HSTS' : 'no HSTS'}`,
-        isHeld: /^strict-transport-security: max-age=\d{7}/im.test(answer),
+        response: `response ${status ?? `missing (${answer})`}: ${isHeld ? 'HSTS' : 'no HSTS'}`,
+        isHeld,
       });
     }
   }
 }
 
 /** A user who has signed in in a browser goes on there while an attacker tries wrong passwords. */
-async function lockOut(attempts: Attempts, production: Production, user: User): Promise<void> {
+async function lockOutKnownUser(
+  attempts: Attempts,
+  production: Production,
+  user: User,
+  [known, stranger]: readonly [Visitor, Visitor],
+): Promise<void> {
   const { call, victim } = production;
   const { realm } = victim;
-  const known = openVisitor(production);
   await known.signInAtPortal(victim, user);
   await known.ask('POST', '/portal/sign-out');
   for (let count = 0; count < wrongPasswords; count += 1) {
@@ -151,7 +153,7 @@ async function lockOut(attempts: Attempts, production: Production, user: User): 
       undefined,
       'POST',
       `/oauth2/v1/${realm}/token`,
-      form({
+      formBody({
         grant_type: 'password',
         client_id: 'switchyard-cli',
         username: user.username,
@@ -159,29 +161,26 @@ async function lockOut(attempts: Attempts, production: Production, user: User): 
       }),
     );
     const response = `wrong password: ${describeAnswer(answer)}`;
-    attempts.record({ what: `wrong password ${count}`, response, isHeld: answer.status >= 400 });
+    const isHeld = isClientError(answer.status);
+    attempts.record({ what: `wrong password ${count}`, response, isHeld });
   }
-  const { browser } = known;
-  const page = await follow(browser, await browser.visit(`/portal/sign-in?domain=${realm}`));
-  const entered = await known.enter(page, user);
+  const enterPassword = async (visitor: Visitor) => {
+    const { browser } = visitor;
+    const page = await follow(browser, await browser.visit(`/portal/sign-in?domain=${realm}`));
+    return visitor.enter(page, user);
+  };
+  const accepted = await enterPassword(known);
   attempts.record({
     what: `the user signs in where it is known, after ${wrongPasswords} wrong passwords from elsewhere`,
-    response: `known browser: ${entered.status === 303 ? 'signed in' : `refused (${entered.status})`}`,
-    isHeld: entered.status === 303,
+    response: `known browser: ${accepted.status}`,
+    isHeld: accepted.status === 303,
   });
-  const stranger = openVisitor(production);
-  const form2 = await follow(
-    stranger.browser,
-    await stranger.browser.visit(`/portal/sign-in?domain=${realm}`),
-  );
-  const locked = await stranger.enter(form2, user);
+  const locked = await enterPassword(stranger);
   attempts.record({
     what: 'the right password in an unknown browser after the lock',
-    response: `unknown browser: ${locked.status === 303 ? 'signed in' : 'locked out'}`,
-    isHeld: locked.status !== 303,
+    response: `unknown browser: ${locked.status}`,
+    isHeld: isClientError(locked.status),
   });
-  known.close();
-  stranger.close();
 }
 
 export const hardening: Attack = {
@@ -190,9 +189,19 @@ export const hardening: Attack = {
   async run(attempts, platforms) {
     const production = await platforms.production();
     const user = await production.createUser(production.victim, 'org_custcare');
-    await readHsts(attempts, production);
-    await retryVerifier(attempts, production, user);
-    await lockOut(attempts, production, user);
+    const visitors = [
+      openVisitor(production),
+      openVisitor(production),
+      openVisitor(production),
+    ] as const;
+    const [guesser, known, stranger] = visitors;
+    try {
+      await readHsts(attempts, production);
+      await retryVerifier(attempts, production, user, guesser);
+      await lockOutKnownUser(attempts, production, user, [known, stranger]);
+    } finally {
+      for (const visitor of visitors) visitor.close();
+    }
   },
 };
 

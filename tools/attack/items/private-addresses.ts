@@ -1,6 +1,7 @@
 // Item 1: addresses that a tenant sets must not lead the platform to private services.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Attack, Attempts } from '../attack.ts';
+import { isClientError } from '../describe.ts';
 import type { Organization, Production } from '../platforms.ts';
 
 /** Forms in which programs read private, loopback and link-local addresses. */
@@ -19,7 +20,7 @@ const publicAddress = '8.8.8.8';
 const connectLimitMs = 20_000;
 
 type Address = { readonly host: string; readonly port: number };
-type Response = { readonly isCreated: boolean; readonly id: string; readonly response: string };
+type Response = { readonly status: number; readonly id: string; readonly response: string };
 type Target = {
   readonly name: string;
   /** Saves the address. */
@@ -49,7 +50,7 @@ async function post(
 ): Promise<Response> {
   const { status, body: made } = await call(token, 'POST', path, { body });
   const response = `${status} ${made?.code ?? 'saved'}`;
-  return { isCreated: status < 300, id: String(made?.[idName]), response };
+  return { status, id: String(made?.[idName]), response };
 }
 
 const linkTarget = (name: string, members: object): Target => ({
@@ -103,20 +104,20 @@ const targets: readonly Target[] = [
 ];
 
 async function saveEachForm(attempts: Attempts, production: Production): Promise<void> {
-  const { attacker, traps } = production;
+  const { attacker, privateServers } = production;
   for (const target of targets) {
     for (const host of privateHosts) {
-      const address = { host, port: attempts.chance.pick(traps).port };
-      const { isCreated, response } = await target.save(production, attacker, address);
+      const address = { host, port: attempts.chance.pick(privateServers).port };
+      const { status, response } = await target.save(production, attacker, address);
       const what = `${target.name} to ${host}:${address.port}`;
-      attempts.record({ what, response: `saving: ${response}`, isHeld: !isCreated });
+      attempts.record({ what, response: `saving: ${response}`, isHeld: isClientError(status) });
     }
   }
 }
 
 async function saveEachName(attempts: Attempts, production: Production): Promise<void> {
-  const { attacker, nameServer, traps } = production;
-  const [trap] = traps;
+  const { attacker, nameServer, privateServers } = production;
+  const [privateServer] = privateServers;
   const resolved = [
     ['127.0.0.1'],
     ['10.0.0.1'],
@@ -131,10 +132,14 @@ async function saveEachName(attempts: Attempts, production: Production): Promise
     for (const [index, addresses] of resolved.entries()) {
       const host = `private-${index}.attacker.example`;
       nameServer.setAddresses(host, addresses);
-      const address = { host, port: trap?.port ?? 0 };
-      const { isCreated, response } = await target.save(production, attacker, address);
+      const address = { host, port: privateServer?.port ?? 0 };
+      const { status, response } = await target.save(production, attacker, address);
       const what = `${target.name} to a name with ${addresses.join(' and ')}`;
-      attempts.record({ what, response: `saving a name: ${response}`, isHeld: !isCreated });
+      attempts.record({
+        what,
+        response: `saving a name: ${response}`,
+        isHeld: isClientError(status),
+      });
     }
   }
   attempts.requireControl(
@@ -145,20 +150,20 @@ async function saveEachName(attempts: Attempts, production: Production): Promise
 
 /** Saved while the name is public; then the name moves to loopback, and the platform connects. */
 async function rebindNames(attempts: Attempts, production: Production): Promise<void> {
-  const { attacker, nameServer, traps } = production;
-  const [trap] = traps;
-  if (trap === undefined) throw new Error('there is no trap');
+  const { attacker, nameServer, privateServers } = production;
+  const [privateServer] = privateServers;
+  if (privateServer === undefined) throw new Error('there is no private server');
   for (const [index, target] of targets.entries()) {
     const host = `rebind-${index}.attacker.example`;
     nameServer.setAddresses(host, [publicAddress]);
-    const { isCreated, id, response } = await target.save(production, attacker, {
+    const { status, id, response } = await target.save(production, attacker, {
       host,
-      port: trap.port,
+      port: privateServer.port,
     });
-    attempts.requireControl(`${target.name} to a public name is saved: ${response}`, isCreated);
+    attempts.requireControl(`${target.name} to a public name is saved: ${response}`, status < 300);
     nameServer.setAddresses(host, ['127.0.0.1']);
     const questions = nameServer.countQuestions(host);
-    const connections = trap.countConnections();
+    const connections = privateServer.countConnections();
     await target.connect?.(production, attacker, id);
     const endMs = Date.now() + connectLimitMs;
     while (nameServer.countQuestions(host) < questions + 2 && Date.now() < endMs) await pause(50);
@@ -167,7 +172,7 @@ async function rebindNames(attempts: Attempts, production: Production): Promise<
       nameServer.countQuestions(host) > questions,
     );
     await pause(500);
-    const isHeld = trap.countConnections() === connections;
+    const isHeld = privateServer.countConnections() === connections;
     const result = isHeld ? 'no connection' : 'the private service was connected';
     attempts.record({
       what: `DNS rebinding, ${target.name}`,
@@ -177,10 +182,13 @@ async function rebindNames(attempts: Attempts, production: Production): Promise<
   }
 }
 
+const countPrivateConnections = ({ privateServers }: Production) =>
+  privateServers.reduce((sum, server) => sum + server.countConnections(), 0);
+
 async function followRedirects(attempts: Attempts, production: Production): Promise<void> {
-  const { attacker, create, redirector, traps } = production;
-  const count = () => traps.reduce((sum, trap) => sum + trap.countConnections(), 0);
-  const [before, received] = [count(), redirector.countConnections()];
+  const { attacker, create, redirector } = production;
+  const before = countPrivateConnections(production);
+  const received = redirector.countConnections();
   const body = { url: `https://localhost:${redirector.port}/`, eventTypes: ['endpoint.test'] };
   const { endpointId } = await create(attacker.token, '/webhooks/v1/endpoints', body);
   for (let delivery = 0; delivery < 3; delivery += 1) {
@@ -190,13 +198,16 @@ async function followRedirects(attempts: Attempts, production: Production): Prom
     );
     const path = `/webhooks/v1/deliveries/${deliveryId}`;
     const endMs = Date.now() + connectLimitMs;
-    let attemptsMade = 0;
-    while (attemptsMade === 0 && Date.now() < endMs) {
-      const seen = await production.call(attacker.token, 'GET', path);
-      attemptsMade = seen.body?.attempts?.length ?? seen.body?.attempts ?? 0;
-      if (attemptsMade === 0) await pause(50);
+    let view = await production.call(attacker.token, 'GET', path);
+    while (view.body?.attempts === 0 && Date.now() < endMs) {
+      await pause(50);
+      view = await production.call(attacker.token, 'GET', path);
     }
-    const isHeld = count() === before;
+    attempts.requireControl(
+      `delivery ${delivery} was attempted`,
+      Number.isInteger(view.body?.attempts) && view.body.attempts > 0,
+    );
+    const isHeld = countPrivateConnections(production) === before;
     const response = `redirect: ${isHeld ? 'not followed' : 'followed to a private service'}`;
     attempts.record({ what: 'webhook that redirects', response, isHeld });
   }
@@ -225,7 +236,7 @@ async function connectWithoutApproval(attempts: Attempts, production: Production
   for (const [method, path, sent] of ways) {
     const headers = { 'if-match': '*' };
     const answer = await call(attacker.token, method, path, { body: sent, headers });
-    const isHeld = answer.body?.approval !== 'Approved';
+    const isHeld = answer.status < 500 && answer.body?.approval !== 'Approved';
     const response = `approving it: ${answer.status} ${answer.body?.code ?? answer.body?.approval}`;
     attempts.record({ what: `the tenant approves its own link (${method})`, response, isHeld });
   }
@@ -235,9 +246,9 @@ async function usePorts(attempts: Attempts, production: Production): Promise<voi
   for (const target of targets.slice(2)) {
     for (const port of [22, 25, 80, 2375, 5432, 6379, 8080, 9200]) {
       const address = { host: publicAddress, port };
-      const { isCreated, response } = await target.save(production, production.attacker, address);
+      const { status, response } = await target.save(production, production.attacker, address);
       const what = `${target.name} to port ${port} of a public address`;
-      attempts.record({ what, response: `port: ${response}`, isHeld: !isCreated });
+      attempts.record({ what, response: `port: ${response}`, isHeld: isClientError(status) });
     }
   }
 }
@@ -247,15 +258,15 @@ export const privateAddresses: Attack = {
   name: 'links, HTTP acquirers, webhooks and providers to private addresses',
   async run(attempts, platforms) {
     const production = await platforms.production();
-    const count = () => production.traps.reduce((sum, trap) => sum + trap.countConnections(), 0);
     await saveEachForm(attempts, production);
     await saveEachName(attempts, production);
     await usePorts(attempts, production);
     await connectWithoutApproval(attempts, production);
     await rebindNames(attempts, production);
     await followRedirects(attempts, production);
-    const response = `connections to private services: ${count()}`;
-    attempts.record({ what: 'all of the above', response, isHeld: count() === 0 });
+    const connections = countPrivateConnections(production);
+    const response = `connections to private services: ${connections}`;
+    attempts.record({ what: 'all of the above', response, isHeld: connections === 0 });
   },
 };
 
@@ -273,12 +284,19 @@ export const privateAddressesOfDemo: Attack = {
       const body = { name: nextName('link'), institutionId: '100001', host, port: 8583 };
       const answer = await client.call('POST', links, { token, body });
       const response = `saving: ${answer.status} ${answer.body?.code ?? 'saved'}`;
-      attempts.record({ what: `acquirer link to ${host}`, response, isHeld: answer.status >= 400 });
+      attempts.record({
+        what: `acquirer link to ${host}`,
+        response,
+        isHeld: isClientError(answer.status),
+      });
       const url = urlOf({ host, port: 8443 });
       const hook = { url, eventTypes: ['endpoint.test'] };
       const second = await client.call('POST', '/webhooks/v1/endpoints', { token, body: hook });
-      const told = `saving: ${second.status} ${second.body?.code ?? 'saved'}`;
-      attempts.record({ what: `webhook to ${url}`, response: told, isHeld: second.status >= 400 });
+      attempts.record({
+        what: `webhook to ${url}`,
+        response: `saving: ${second.status} ${second.body?.code ?? 'saved'}`,
+        isHeld: isClientError(second.status),
+      });
     }
   },
 };

@@ -7,10 +7,10 @@ import { closed } from '../../../packages/server/test/support/wait-for-socket-cl
 import type { Attack, Attempts } from '../attack.ts';
 import type { Production } from '../platforms.ts';
 
-/** Much less than a client sends on loopback in the time until the connection is closed. */
+/** More than the socket buffers of both ends hold, so that a server that reads on is noticed. */
 const acceptedBytesMax = 33_554_432;
 const halfSentLimitMs = 15_000;
-/** Of a machine that is busy, and of the look that comes once in a while. */
+/** For a busy machine, and for the interval at which the server checks its connections. */
 const slackMs = 6_000;
 const part = Buffer.alloc(65_536, 'x');
 
@@ -33,9 +33,9 @@ const waysOf = (realm: string): readonly Way[] => [
   { path: '/nothing', type: 'application/json', hasToken: false },
 ];
 
-async function dial({ on }: Production): Promise<TLSSocket> {
-  const ca = readFileSync(on.caFile, 'utf8');
-  const { hostname, port } = new URL(on.baseUrl);
+async function dial({ platform }: Production): Promise<TLSSocket> {
+  const ca = readFileSync(platform.caFile, 'utf8');
+  const { hostname, port } = new URL(platform.baseUrl);
   const socket = connect({ host: hostname, port: Number(port), ca, servername: 'localhost' });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
@@ -43,13 +43,13 @@ async function dial({ on }: Production): Promise<TLSSocket> {
 }
 
 function headOf(
-  { on, attacker }: Production,
+  { platform, attacker }: Production,
   { path, type, hasToken }: Way,
   length: string,
 ): string {
   const lines = [
     `POST ${path} HTTP/1.1`,
-    `Host: ${new URL(on.baseUrl).host}`,
+    `Host: ${new URL(platform.baseUrl).host}`,
     `Content-Type: ${type}`,
     length,
     ...(hasToken ? [`Authorization: Bearer ${attacker.token}`] : []),
@@ -79,14 +79,14 @@ async function floodAfterResponse(attempts: Attempts, production: Production): P
       const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 'no response';
       attempts.record({
         what: `${way.path} (${way.type}, ${length}): ${accepted} bytes`,
-        response: `endless body: ${status}, then closed`,
+        response: `endless body: ${status}, then ${isOpen ? 'still open' : 'closed'}`,
         isHeld: !isOpen && accepted < acceptedBytesMax,
       });
     }
   }
 }
 
-/** Each stops in the middle: of the TLS handshake, of the header, or of the body, or sends one byte each second. */
+/** Each client stops in the header, in the body or before the request, or sends one byte each second. */
 async function sendHalf(attempts: Attempts, production: Production): Promise<void> {
   const ways = waysOf(production.attacker.realm);
   const whole = ways.map((way) => headOf(production, way, 'Content-Length: 1000'));

@@ -3,8 +3,9 @@
 import { makeMaker } from '../../../packages/server/test/support/provisioning/test-device-maker.ts';
 import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { comparable, describeAnswer } from '../describe.ts';
+import { comparable, describeAnswer, isClientError } from '../describe.ts';
 import type { Organization, Production } from '../platforms.ts';
+import { newSerial } from '../requests.ts';
 
 const devices = '/provisioning/v2/physical-devices';
 const model = { make: 'AXIUM', model: 'DX8000', family: 'axium' };
@@ -24,8 +25,8 @@ const enterCode = ({ call }: Production, { token }: Organization, id: string, cl
   call(token, 'POST', `${devices}/${id}/claim`, { body: { claimCode } });
 
 /** What the terminal sends to claim itself: a code, or the user domain that it works for. */
-async function sendClaim({ on }: Production, shown: Shown, body: object) {
-  const { security, api } = on.asDevice(shown);
+async function sendClaim({ platform }: Production, shown: Shown, body: object) {
+  const { security, api } = platform.asDevice(shown);
   try {
     return await security.call('POST', '/oauth2-mtls/v1/claims', { body });
   } finally {
@@ -47,17 +48,13 @@ async function certify(
   return { cert, key };
 }
 
-function newSerial({ chance }: Attempts): string {
-  return String(60_000_000 + chance.below(30_000_000));
-}
-
 function guessedCode({ chance }: Attempts): string {
   const letters = Array.from({ length: 8 }, () => chance.pick([...codeAlphabet]));
   return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
 }
 
 /** The attacker creates consecutive serials before and after the victim, and compares the responses. */
-async function squat(attempts: Attempts, production: Production): Promise<void> {
+async function registerSerialsOfOthers(attempts: Attempts, production: Production): Promise<void> {
   const { attacker, victim } = production;
   const first = Number(newSerial(attempts));
   for (let index = 0; index < serialsOfRollOut; index += 1) {
@@ -124,7 +121,7 @@ async function importTaken(attempts: Attempts, production: Production): Promise<
 }
 
 /** The attacker guesses, copies the code from the display, and replays a certificate that it has seen. */
-async function claim(attempts: Attempts, production: Production): Promise<void> {
+async function claimForeignTerminal(attempts: Attempts, production: Production): Promise<void> {
   const { attacker, victim, call, create } = production;
   const serialNumber = newSerial(attempts);
   const { body: own } = await register(production, victim, serialNumber);
@@ -154,7 +151,7 @@ async function claim(attempts: Attempts, production: Production): Promise<void> 
       guessedCode(attempts),
     );
     const response = `guessed code: ${describeAnswer(answer)}`;
-    attempts.record({ what: `guess ${count}`, response, isHeld: answer.status >= 400 });
+    attempts.record({ what: `guess ${count}`, response, isHeld: isClientError(answer.status) });
   }
   const made = await call(
     attacker.token,
@@ -195,7 +192,7 @@ async function exhaustCode(attempts: Attempts, production: Production): Promise<
 }
 
 async function useCertificates(attempts: Attempts, production: Production): Promise<void> {
-  const { attacker, victim, create, maker } = production;
+  const { attacker, victim, create, manufacturer } = production;
   const serialNumber = newSerial(attempts);
   const subject = { serialNumber, tsn: tsnOf(serialNumber) };
   const { body: own } = await register(production, victim, serialNumber);
@@ -208,11 +205,11 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
     userDomain: attacker.realm,
   });
   attempts.record({
-    what: 'a certificate of an authority that only has the name of the maker',
-    response: `forged maker: ${describeAnswer(forged)}`,
+    what: 'a certificate of an authority that only has the name of the manufacturer',
+    response: `forged manufacturer: ${describeAnswer(forged)}`,
     isHeld: forged.status === 401,
   });
-  const terminal = await maker.terminal(subject);
+  const terminal = await manufacturer.terminal(subject);
   const copied = await production.call(
     attacker.token,
     'POST',
@@ -221,7 +218,7 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   );
   const real = await sendClaim(production, terminal, { userDomain: victim.realm });
   attempts.requireControl(
-    `the terminal proves itself by the certificate of its maker: ${describeAnswer(real)}`,
+    `the terminal proves itself by the certificate of its manufacturer: ${describeAnswer(real)}`,
     real.body?.claimStatus === 'Claimed',
   );
   const status = async ({ token }: Organization, id: string) =>
@@ -231,16 +228,16 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
     await status(attacker, copy.physicalDeviceId),
   ];
   attempts.record({
-    what: 'the certificate of the maker, registered by the attacker first',
-    response: `copied certificate of the maker: ${describeAnswer(copied)}, then ${after[1]}`,
+    what: 'the certificate of the manufacturer, registered by the attacker first',
+    response: `copied certificate of the manufacturer: ${describeAnswer(copied)}, then ${after[1]}`,
     isHeld: after[1] === 'Unclaimed',
   });
   attempts.record({
-    what: 'a claim by code of the attacker against the certificate of the maker',
+    what: 'a claim by code of the attacker against the certificate of the manufacturer',
     response: `victim ${after[0]}, attacker ${after[1]}`,
     isHeld: after[0] === 'Claimed' && after[1] === 'Unclaimed',
   });
-  const { security, api } = production.on.asDevice(imitation);
+  const { security, api } = production.platform.asDevice(imitation);
   const lookup = await security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
   security.close();
   api.close();
@@ -256,10 +253,10 @@ export const serialNumbers: Attack = {
   name: 'serial numbers and claim codes of other organisations',
   async run(attempts, platforms) {
     const production = await platforms.production();
-    await squat(attempts, production);
+    await registerSerialsOfOthers(attempts, production);
     await readTaken(attempts, production);
     await importTaken(attempts, production);
-    await claim(attempts, production);
+    await claimForeignTerminal(attempts, production);
     await exhaustCode(attempts, production);
     await useCertificates(attempts, production);
   },

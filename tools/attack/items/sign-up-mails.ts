@@ -1,5 +1,6 @@
 // Item 6: a sign-up puts no link into a mail of the platform, and cannot be used to send many mails.
 import { randomUUID } from 'node:crypto';
+import PostalMime from 'postal-mime';
 import { until } from '../../../packages/server/test/support/wait-for-result.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
@@ -29,7 +30,7 @@ const names = [
   '192.0.2.1',
   'x'.repeat(61),
 ];
-const linkOfAttacker = /evil\.example|http:\/\/|www\.|mailto:|javascript:|tel:|<a href="x"/i;
+const attackerLinkPattern = /evil\.example|http:\/\/|www\.|mailto:|javascript:|tel:|<a href="x"/i;
 /** By hour and address, and by day and recipient. */
 const limits = { address: 60, recipient: 3 };
 
@@ -43,10 +44,20 @@ const inputOf = (members: object) => ({
   ...members,
 });
 
+/** The headers and both parts of a mail, without its transfer encoding. */
+async function decodeMail(mail: string): Promise<string> {
+  const { headers, text = '', html = '' } = await PostalMime.parse(mail);
+  return [...headers.map(({ key, value }) => `${key}: ${value}`), text, html].join('\n');
+}
+
 async function sendLinks(
   attempts: Attempts,
-  { clientFrom, on, operatorToken, create }: Production,
+  { clientFrom, platform, operatorToken, create }: Production,
 ) {
+  const hasLink = (mail: string, name: string) => {
+    const text = mail.replaceAll(platform.baseUrl, '');
+    return text.includes(name) || attackerLinkPattern.test(text);
+  };
   for (const field of ['givenName', 'familyName', 'organizationName'] as const) {
     // One address may send 60 sign-ups in an hour.
     const client = clientFrom(field === 'organizationName' ? '127.0.0.11' : '127.0.0.12');
@@ -65,9 +76,9 @@ async function sendLinks(
         });
         continue;
       }
-      await on.mail.mailTo(email, /./);
-      const mails = on.mail.mailsTo(email);
-      const isLinked = mails.some((mail) => linkOfAttacker.test(mail.replaceAll(on.baseUrl, '')));
+      await platform.mail.mailTo(email, /./);
+      const mails = await Promise.all(platform.mail.mailsTo(email).map(decodeMail));
+      const isLinked = mails.some((mail) => hasLink(mail, name));
       const response = `link in ${field}: ${answer}, mail ${isLinked ? 'with' : 'without'} the link`;
       attempts.record({ what: `${field} ${name}`, response, isHeld: !isLinked });
     }
@@ -76,7 +87,10 @@ async function sendLinks(
   attempts.requireControl('some sign-ups were accepted', items.length > 0);
 }
 
-async function flood(attempts: Attempts, { clientFrom, on }: Production): Promise<void> {
+async function sendManySignUps(
+  attempts: Attempts,
+  { clientFrom, platform }: Production,
+): Promise<void> {
   const recipient = `often-${randomUUID()}@bank.example`;
   const [local = '', domain = ''] = recipient.split('@');
   const forms = [
@@ -85,10 +99,10 @@ async function flood(attempts: Attempts, { clientFrom, on }: Production): Promis
     `${local}+x@${domain}`,
     `${local}+y@${domain}`,
   ];
-  const [many, flooding] = [clientFrom('127.0.0.13'), clientFrom('127.0.0.14')];
+  const [oneRecipient, oneAddress] = [clientFrom('127.0.0.13'), clientFrom('127.0.0.14')];
   for (let count = 0; count < 12; count += 1) {
     const email = forms[count % forms.length];
-    const { status, body } = await many.call('POST', signUps, { body: inputOf({ email }) });
+    const { status, body } = await oneRecipient.call('POST', signUps, { body: inputOf({ email }) });
     const response = `one recipient: ${describeAnswer({ status, body })}`;
     attempts.record({
       what: `sign-up ${count}`,
@@ -97,12 +111,12 @@ async function flood(attempts: Attempts, { clientFrom, on }: Production): Promis
     });
   }
   const mailboxes = forms.filter((each) => each === each.toLowerCase());
-  const sent = () => mailboxes.flatMap((email) => on.mail.mailsTo(email)).length;
+  const sent = () => mailboxes.flatMap((email) => platform.mail.mailsTo(email)).length;
   await until(() => sent() >= limits.recipient || undefined, 'the mails that are allowed');
   let accepted = 0;
   for (let count = 0; count < limits.address * 2; count += 1) {
     const headers = { 'x-forwarded-for': `198.51.100.${count % 250}` };
-    const { status, body } = await flooding.call('POST', signUps, { headers, body: inputOf({}) });
+    const { status, body } = await oneAddress.call('POST', signUps, { headers, body: inputOf({}) });
     accepted += status === 202 ? 1 : 0;
     const response = `one address: ${describeAnswer({ status, body })}`;
     attempts.record({ what: `sign-up ${count}`, response, isHeld: accepted <= limits.address });
@@ -121,6 +135,6 @@ export const signUpMails: Attack = {
   async run(attempts, platforms) {
     const production = await platforms.production();
     await sendLinks(attempts, production);
-    await flood(attempts, production);
+    await sendManySignUps(attempts, production);
   },
 };

@@ -7,6 +7,7 @@ import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';
 import { recordRefusedStart } from '../refused-start.ts';
+import { newSerial } from '../requests.ts';
 
 const credentials = '/oauth2-mtls/v1/merchants-credentials';
 const proxy = '127.0.0.5';
@@ -60,12 +61,15 @@ function ask({ port, from, headers, path = credentials }: Ask) {
 }
 
 /** A certificate of a claimed terminal of the victim: it is public, its key is not. */
-async function victimCertificate({ create, on, victim }: Production): Promise<string> {
+async function victimCertificate(
+  attempts: Attempts,
+  { create, platform, victim }: Production,
+): Promise<string> {
   const devices = '/provisioning/v2/physical-devices';
   const merchant = { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
   const { token } = victim;
   const { merchantId } = await create(token, '/provisioning/v2/merchants', merchant);
-  const serialNumber = String(95_000_000 + (Date.now() % 1_000_000));
+  const serialNumber = newSerial(attempts);
   const hardware = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId };
   const { physicalDeviceId } = await create(token, devices, hardware);
   const { key, csr } = await makeRequest();
@@ -73,7 +77,7 @@ async function victimCertificate({ create, on, victim }: Production): Promise<st
   const { certificateChain: cert } = await create(token, `${path}/certificates`, {
     certificateRequest: csr,
   });
-  const { security, api } = on.asDevice({ cert, key });
+  const { security, api } = platform.asDevice({ cert, key });
   const claimCode = 'K7QM-2F9X';
   await security.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
   await create(token, `${path}/claim`, { claimCode });
@@ -85,14 +89,14 @@ async function victimCertificate({ create, on, victim }: Production): Promise<st
 async function forgeBehindEachForm(attempts: Attempts, production: Production, cert: string) {
   const forged = { 'client-cert': `:${cert}:` };
   for (const { form, trusts } of acceptedForms) {
-    const node = await production.on.startAnother({
+    const node = await production.platform.startAnother({
       SWITCHYARD_TLS: 'off',
       SWITCHYARD_TRUST_PROXY: form,
     });
     try {
       if (node.ended !== undefined) throw new Error(`${form}: ${node.ended.stderr}`);
       const port = node.devicePort;
-      for (const from of outsiders.filter((each) => !form.includes(each))) {
+      for (const from of outsiders) {
         const spoofed = [
           {},
           { 'x-forwarded-for': proxy },
@@ -121,8 +125,8 @@ async function forgeBehindEachForm(attempts: Attempts, production: Production, c
 }
 
 /** The listener with TLS and without a proxy. */
-async function forgeAtTls(attempts: Attempts, { on }: Production, cert: string) {
-  const { security, api } = on.asDevice({ cert: '', key: '' });
+async function forgeAtTls(attempts: Attempts, { platform }: Production, cert: string) {
+  const { security, api } = platform.asDevice({ cert: '', key: '' });
   for (const headers of [
     { 'client-cert': `:${cert}:` },
     { 'client-cert': `:${cert}:`, 'x-forwarded-for': '127.0.0.1' },
@@ -165,7 +169,7 @@ export const trustedProxies: Attack = {
         faults: [/SWITCHYARD_TRUST_PROXY/],
       });
     }
-    const cert = await victimCertificate(production);
+    const cert = await victimCertificate(attempts, production);
     await forgeAtTls(attempts, production, cert);
     await forgeBehindEachForm(attempts, production, cert);
     await evadeRateLimit(attempts, production);

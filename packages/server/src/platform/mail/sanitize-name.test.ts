@@ -41,6 +41,12 @@ test('a name with a link is refused, and is no link in a mail', () => {
   }
 });
 
+test('an IPv4 address in a name is no link in a mail', () => {
+  assert.equal(sanitizeMailName('192.0.2.1'), '192 0 2 1');
+  assert.equal(sanitizeMailName('Ann 192.0.2.1.'), 'Ann 192 0 2 1.');
+  assert.equal(sanitizeMailName('Web 2.0.'), 'Web 2.0.');
+});
+
 test('a long name is truncated in a mail', () => {
   assert.equal(sanitizeMailName('x'.repeat(100)).length, mailNameLengthMax);
 });
