@@ -145,7 +145,7 @@ export const accessCodes = {
   device_not_claimed: refused(
     403,
     'The terminal is not claimed',
-    'Show the certificate of the maker and name the user domain, or enter the claim code that the terminal shows; the terminal registers again every ten seconds until then.',
+    'Show the certificate of the maker and name the user domain, or enter the claim code that the terminal shows.',
   ),
   certificate_mismatch: refused(
     403,

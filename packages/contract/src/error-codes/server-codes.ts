@@ -58,7 +58,7 @@ export const serverCodes = {
   recovery_required: notKnown(
     503,
     'The database is being recovered',
-    'The database was restored and lacks payments. Send the request again only after the operator has compared the lost payments with the acquirer: a sale that the acquirer has would be charged twice.',
+    'The restored database lacks payments; repeat a request only after the operator has compared them with the acquirer.',
   ),
   overloaded: refusedForNow(
     503,
