@@ -65,10 +65,10 @@ function runBeside(node: string, args: readonly string[]): Promise<{ code: numbe
 type Packed = { files: string[]; sums: string[] };
 
 async function packInto(out: string): Promise<Packed> {
-  let told = '';
-  const stdout = { write: (text: string) => (told += text) };
-  assert.equal(await runPack(['--out', out], stdout, stdout), 0, told);
-  const lines = told.trim().split('\n');
+  let output = '';
+  const stdout = { write: (text: string) => (output += text) };
+  assert.equal(await runPack(['--out', out], stdout, stdout), 0, output);
+  const lines = output.trim().split('\n');
   return {
     files: lines.map((line) => line.slice(66)),
     sums: lines.map((line) => line.slice(0, 64)),
@@ -162,7 +162,7 @@ const text = providerCallText('GET', '/health');
 const headers = signCall({ id: 'msg-1', at: Date.now(), text, secrets });
 assert.equal(verifyCall({ headers, text, secrets }).isGenuine, true);
 assert.equal(verifyCall({ headers, text: text + ' ', secrets }).isGenuine, false);
-const none = () => { throw new Error('nobody asked'); };
+const none = () => { throw new Error('not called'); };
 const provider = { create: none, find: none, cancel: none, refund: none, findRefund: none };
 const server = createServer(createProviderHandler({ provider, secrets }));
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -363,7 +363,7 @@ describe('the packed packages', () => {
     assert.throws(() => tarballOf([{ path: 'g'.repeat(101), bytes }]), RangeError);
   });
 
-  test('a wrong option is told with the usage', async () => {
+  test('an unknown option ends with 2 and prints the usage', async () => {
     let said = '';
     const output = { write: (text: string) => (said += text) };
     assert.equal(await runPack(['--where', 'x'], output, output), 2);
@@ -388,7 +388,7 @@ function npm(cwd: string, ...args: string[]): SpawnSyncReturns<string> {
 function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly string[]): void {
   writeFileSync(join(cwd, 'package.json'), JSON.stringify({ private: true, type }));
   const flags = '--offline --no-audit --no-fund --ignore-scripts --loglevel=error'.split(' ');
-  // Nothing listens there: whoever asks a registry fails.
+  // No server listens there, so a request to a registry fails.
   const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
   const { status, stderr } = npm(cwd, 'install', ...flags, ...nowhere, ...files);
   assert.equal(status, 0, stderr);
@@ -427,9 +427,9 @@ describe('installed without a registry', withoutNpm, () => {
   for (const { node, version } of nodes()) {
     test(`the command and the kit run under Node ${version}`, async () => {
       const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
-      const told = run(node, [bin, '--version']);
-      assert.equal(told.status, 0, told.stderr);
-      assert.equal(told.stdout, '0.1.0\n');
+      const shown = run(node, [bin, '--version']);
+      assert.equal(shown.status, 0, shown.stderr);
+      assert.equal(shown.stdout, '0.1.0\n');
       const helped = run(node, [bin, '--help']);
       assert.match(helped.stdout, /acquirer/);
       const unsigned = run(node, [bin, '--json', 'audit', 'list']);

@@ -142,7 +142,7 @@ async function lockOutKnownUser(
   attempts: Attempts,
   production: Production,
   user: User,
-  [known, stranger]: readonly [Visitor, Visitor],
+  [known, unknownBrowser]: readonly [Visitor, Visitor],
 ): Promise<void> {
   const { call, victim } = production;
   const { realm } = victim;
@@ -175,7 +175,7 @@ async function lockOutKnownUser(
     response: `known browser: ${accepted.status}`,
     isHeld: accepted.status === 303,
   });
-  const locked = await enterPassword(stranger);
+  const locked = await enterPassword(unknownBrowser);
   attempts.record({
     what: 'the right password in an unknown browser after the lock',
     response: `unknown browser: ${locked.status}`,
@@ -194,11 +194,11 @@ export const hardening: Attack = {
       openVisitor(production),
       openVisitor(production),
     ] as const;
-    const [guesser, known, stranger] = visitors;
+    const [guesser, known, unknownBrowser] = visitors;
     try {
       await readHsts(attempts, production);
       await retryVerifier(attempts, production, user, guesser);
-      await lockOutKnownUser(attempts, production, user, [known, stranger]);
+      await lockOutKnownUser(attempts, production, user, [known, unknownBrowser]);
     } finally {
       for (const visitor of visitors) visitor.close();
     }

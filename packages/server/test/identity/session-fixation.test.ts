@@ -80,8 +80,8 @@ describe('a browser that an attacker has prepared', () => {
   }
 
   function assertOutside(seen: Seen): void {
-    const told = `${seen.url} ${seen.status} ${seen.location}`;
-    assert.equal(seen.location?.searchParams.get('code') ?? null, null, told);
+    const details = `${seen.url} ${seen.status} ${seen.location}`;
+    assert.equal(seen.location?.searchParams.get('code') ?? null, null, details);
   }
 
   test('does not sign the attacker in, before and after the victim goes on', async () => {

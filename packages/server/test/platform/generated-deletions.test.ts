@@ -141,11 +141,11 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     const url = query.length === 0 ? path : `${path}?${pairs}`;
     const call = { headers, ...defined({ token, raw }) };
     const answer = await ours.on.client.call(route.method, url, call);
-    const told = `${route.method} ${url} ${JSON.stringify(headers)} ${raw}: ${answer.status} ${answer.text}`;
+    const details = `${route.method} ${url} ${JSON.stringify(headers)} ${raw}: ${answer.status} ${answer.text}`;
     const isForeign = Object.values(values).some((value) => foreign.has(value));
-    assert.ok(!isForeign || answer.status >= 400, told);
+    assert.ok(!isForeign || answer.status >= 400, details);
     if (answer.status < 300) return;
-    assertAnyRefusal(answer, told);
+    assertAnyRefusal(answer, details);
     if (!codesOfUnwantedBodies.has(answer.body.code)) {
       documents.assertCode(route.method, path, answer);
     }

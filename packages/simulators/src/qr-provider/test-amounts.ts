@@ -79,9 +79,13 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
     next: ['Scanned', 'Cancelled'],
     atOnce: 'Cancelled',
   },
-  9008: { description: 'nobody scans: expires, with an event', next: [], atOnce: 'Pending' },
+  9008: {
+    description: 'the code is not scanned: expires, with an event',
+    next: [],
+    atOnce: 'Pending',
+  },
   9009: {
-    description: 'nobody scans, and nobody tells that it expired',
+    description: 'the code is not scanned, and no event reports the expiry',
     next: [],
     atOnce: 'Pending',
     staysOpen: true,
@@ -113,14 +117,14 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
     atOnce: 'Pending',
     delivery: 'after-event',
   },
-  9061: { description: 'each event is told twice', atOnce: 'Pending', eventDelivery: 'twice' },
+  9061: { description: 'each event is sent twice', atOnce: 'Pending', eventDelivery: 'twice' },
   9062: {
-    description: 'paid is told before scanned',
+    description: 'paid is sent before scanned',
     atOnce: 'Pending',
     eventDelivery: 'in-wrong-order',
   },
   9063: {
-    description: 'paid, and then told to be declined',
+    description: 'paid, and then sent as declined',
     atOnce: 'Pending',
     falseStatus: 'Declined',
   },
@@ -137,7 +141,7 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
     onCancel: 'paid-afterwards',
   },
   9067: {
-    description: 'paid after its time, whatever was said before',
+    description: 'paid after its expiry, after any earlier event',
     next: [],
     atOnce: 'Pending',
     isPaidLate: true,

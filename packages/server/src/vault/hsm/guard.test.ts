@@ -79,20 +79,20 @@ describe('the guard of the HSM', () => {
     await slow.answerAll(10);
     await Promise.all(asked);
     assert.equal(slow.most(), 2);
-    const told = await metrics.registry.metrics();
+    const metricsText = await metrics.registry.metrics();
     assert.match(
-      told,
+      metricsText,
       /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="Done"\} 10/,
     );
     assert.match(
-      told,
+      metricsText,
       /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/,
     );
-    assert.match(told, /switchyard_hsm_up 0\.5/);
-    assert.match(told, /switchyard_hsm_requests_waiting 0/);
+    assert.match(metricsText, /switchyard_hsm_up 0\.5/);
+    assert.match(metricsText, /switchyard_hsm_requests_waiting 0/);
   });
 
-  it('lets nobody wait longer than a request may take', async () => {
+  it('lets no request wait longer than a request may take', async () => {
     const metrics = createMetrics();
     const slow = slowModule();
     const hsm = guardHsm(slow.hsm, { metrics, inFlight: 1, timeoutMs: 400 });
@@ -227,7 +227,7 @@ describe('the HSM of the settings', () => {
     void created(payshield).close();
   });
 
-  it('speaks TLS with a payShield, and with none whose certificate nobody vouches for', async (t) => {
+  it('speaks TLS with a payShield, and refuses a certificate of an unknown authority', async (t) => {
     const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
     const { cert, key, caFile } = await ensureListenerCertificate({
       settings: place,
