@@ -1,6 +1,6 @@
 // `npm run operator`: makes the operator of an empty platform, who approves sign-ups; once, and anywhere.
 import { parseArgs } from 'node:util';
-import { Refusal } from '../packages/contract/src/index.ts';
+import { ProblemError } from '../packages/contract/src/index.ts';
 import type { Seat, Wanted } from './operator/seat.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
@@ -90,7 +90,7 @@ async function main(args: string[]): Promise<number> {
       return exitCodes.wrongUsage;
     }
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`operator: ${error instanceof Refusal ? error.detail : message}\n`);
+    process.stderr.write(`operator: ${error instanceof ProblemError ? error.detail : message}\n`);
     return exitCodes.failed;
   }
 }

@@ -1,6 +1,6 @@
 // `npm run realm`: looks at the signing keys of a user domain and replaces them, beside a running platform.
 import { parseArgs } from 'node:util';
-import { Refusal } from '../packages/contract/src/index.ts';
+import { ProblemError } from '../packages/contract/src/index.ts';
 import type { Wanted } from './realm/keys.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
@@ -64,7 +64,7 @@ async function main(args: string[]): Promise<number> {
       return exitCodes.wrongUsage;
     }
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`realm: ${error instanceof Refusal ? error.detail : message}\n`);
+    process.stderr.write(`realm: ${error instanceof ProblemError ? error.detail : message}\n`);
     return exitCodes.failed;
   }
 }

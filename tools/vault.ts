@@ -1,6 +1,6 @@
 // `npm run vault`: looks at the keys of stored cards, replaces them, and tells who had a card opened.
 import { parseArgs } from 'node:util';
-import { Refusal } from '../packages/contract/src/index.ts';
+import { ProblemError } from '../packages/contract/src/index.ts';
 import type { Wanted } from './vault/work.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
@@ -105,7 +105,7 @@ async function main(args: string[]): Promise<number> {
       return exitCodes.wrongUsage;
     }
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`vault: ${error instanceof Refusal ? error.detail : message}\n`);
+    process.stderr.write(`vault: ${error instanceof ProblemError ? error.detail : message}\n`);
     return exitCodes.failed;
   }
 }

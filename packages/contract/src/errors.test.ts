@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, errorCodes, isErrorCode, listErrorCodes, type Outcome } from './errors.ts';
-import { Refusal, refuse } from './refusal.ts';
+import { ProblemError, throwProblem } from './problem-error.ts';
 
 test('every code has its own title and its own sentence, in the agreed form', () => {
   const codes = listErrorCodes();
@@ -78,13 +78,13 @@ test('the codes that the contract names have the status that it gives', () => {
 });
 
 test('a refusal takes its facts from its code unless it says otherwise', () => {
-  const plain = new Refusal('acquirer_timeout', 'No answer came.');
+  const plain = new ProblemError('acquirer_timeout', 'No answer came.');
   assert.equal(plain.outcome, 'Unknown');
   assert.equal(plain.message, 'acquirer_timeout: No answer came.');
   assert.throws(
-    () => refuse('internal_error', 'A fault.', { outcome: 'NotProcessed', retryAfterMs: 5 }),
+    () => throwProblem('internal_error', 'A fault.', { outcome: 'NotProcessed', retryAfterMs: 5 }),
     (error) =>
-      error instanceof Refusal &&
+      error instanceof ProblemError &&
       error.outcome === 'NotProcessed' &&
       error.retryAfterMs === 5 &&
       error.errors === undefined,

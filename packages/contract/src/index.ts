@@ -9,6 +9,8 @@ export * from './defined.ts';
 export * from './errors.ts';
 export * from './events/index.ts';
 export * from './permissions.ts';
+export * from './problem-body.ts';
+export * from './problem-error.ts';
 export * from './provider-spi/display.ts';
 export * from './provider-spi/events.ts';
 export * from './provider-spi/messages.ts';
@@ -25,8 +27,6 @@ export {
   QrDisplay,
   qrDisplayMaxChars,
 } from './provider-spi/values.ts';
-export * from './refusal.ts';
-export * from './refusal-body.ts';
 export * from './response-codes.ts';
 export * from './schemas/acquirer-contracts.ts';
 export * from './schemas/applications.ts';

@@ -1,6 +1,6 @@
 /** Opens a WebSocket and converts failures to errors of this package. */
 import type { IncomingMessage } from 'node:http';
-import { readRefusalBody, refusalText } from '@switchyard/contract';
+import { problemText, readProblemBody } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import { aborted, DeviceError, textOf } from './errors.ts';
 import { textIn } from './http.ts';
@@ -39,10 +39,10 @@ const passing = new Set([404, 408, 410, 421, 425, 429]);
 async function refusalOf(response: IncomingMessage, timeoutMs: number): Promise<DeviceError> {
   const { statusCode: status = 0, headers } = response;
   const limit = setTimeout(() => response.destroy(), timeoutMs);
-  const refusal = readRefusalBody(await textIn(response, refusalBytesMax).catch(() => ''));
+  const refusal = readProblemBody(await textIn(response, refusalBytesMax).catch(() => ''));
   clearTimeout(limit);
   const after = headers['retry-after'];
-  const message = `the handshake was answered with ${refusalText(status, refusal)}`;
+  const message = `the handshake was answered with ${problemText(status, refusal)}`;
   return new DeviceError('Refused', message, {
     code: refusal.code ?? `http_${status}`,
     status,

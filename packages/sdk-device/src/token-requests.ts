@@ -1,5 +1,5 @@
 /** Sends the token requests and reads their answers, without retries. */
-import { type MerchantCredentials, readRefusalBody, refusalText } from '@switchyard/contract';
+import { type MerchantCredentials, problemText, readProblemBody } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 import type { Http, HttpAnswer } from './http.ts';
 
@@ -31,9 +31,9 @@ const statusFirstOfServer = 500;
 const tooMany = 429;
 
 export function refusalOf({ status, headers, body }: HttpAnswer): DeviceError {
-  const refusal = readRefusalBody(body);
+  const refusal = readProblemBody(body);
   const after = Number(headers['retry-after']);
-  return new DeviceError('Refused', `the request was refused: ${refusalText(status, refusal)}`, {
+  return new DeviceError('Refused', `the request was refused: ${problemText(status, refusal)}`, {
     code: refusal.code ?? `http_${status}`,
     status,
     retryable: status >= statusFirstOfServer || status === tooMany,

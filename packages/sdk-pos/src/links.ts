@@ -1,7 +1,7 @@
 /**
  * How messages reach a terminal: through the cloud, over the local network, or the one that works.
  */
-import { readRefusalBody, refusalText } from '@switchyard/contract';
+import { problemText, readProblemBody } from '@switchyard/contract';
 import { messageBytesMax } from '@switchyard/nexo';
 import { demandUrl } from './addresses.ts';
 import { type Clock, unlessAborted, within } from './clock.ts';
@@ -125,10 +125,10 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
     );
     const { status, body } = answer;
     if (status > lastGoodStatus) {
-      const refusal = readRefusalBody(body);
+      const refusal = readProblemBody(body);
       throw new PosError(
         'Transport',
-        `the terminal answered with ${refusalText(status, refusal)}`,
+        `the terminal answered with ${problemText(status, refusal)}`,
         {
           code: refusal.code ?? `http_${status}`,
           status,

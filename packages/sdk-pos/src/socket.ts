@@ -1,6 +1,6 @@
 /** Opens a WebSocket, sends heartbeats, and converts failures to errors of this package. */
 import type { IncomingMessage } from 'node:http';
-import { connectorLimits, readRefusalBody, refusalText } from '@switchyard/contract';
+import { connectorLimits, problemText, readProblemBody } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { aborted, late, PosError, unreachable } from './errors.ts';
@@ -41,10 +41,10 @@ const codeOfStatus = (status: number): string => {
  */
 async function refusalOf(response: IncomingMessage): Promise<PosError> {
   const { statusCode: status = 0, headers } = response;
-  const refusal = readRefusalBody(await textIn(response, refusalBytesMax).catch(() => ''));
+  const refusal = readProblemBody(await textIn(response, refusalBytesMax).catch(() => ''));
   return new PosError(
     'Transport',
-    `the handshake was answered with ${refusalText(status, refusal)}`,
+    `the handshake was answered with ${problemText(status, refusal)}`,
     {
       code: refusal.code ?? codeOfStatus(status),
       status,

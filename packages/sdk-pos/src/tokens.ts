@@ -1,5 +1,5 @@
 /** The access token of a point of sale: requested once and kept until shortly before it expires. */
-import { readRefusalBody, refusalText } from '@switchyard/contract';
+import { problemText, readProblemBody } from '@switchyard/contract';
 import { type Clock, within } from './clock.ts';
 import { late, PosError } from './errors.ts';
 import { type HttpAnswer, type PosTls, post } from './http.ts';
@@ -54,8 +54,8 @@ const tooManyRequests = 429;
 
 /** Converts a response without a token to an error, also if its status is a success. */
 function refusalOf({ status, body, retryAfterMs }: HttpAnswer): PosError {
-  const refusal = readRefusalBody(body);
-  return new PosError('Transport', `no token was given: status ${refusalText(status, refusal)}`, {
+  const refusal = readProblemBody(body);
+  return new PosError('Transport', `no token was given: status ${problemText(status, refusal)}`, {
     code: refusal.code ?? 'token_refused',
     status,
     retryable: status > lastStatusOfClient || status === tooManyRequests,

@@ -3,10 +3,10 @@
 import {
   defined,
   type ProviderEvent,
+  problemText,
   type QrEventResult,
   qrEventResults,
-  readRefusalBody,
-  refusalText,
+  readProblemBody,
 } from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
 import { createTokens, type Tokens } from './tokens.ts';
@@ -121,14 +121,14 @@ function resultOf({ status, body, retryAfterSeconds }: PlatformAnswer): SendResu
     const result = eventResultIn(body);
     return { outcome: 'Acknowledged', isDuplicate: status === 200, ...defined({ result }) };
   }
-  const refusal = readRefusalBody(body);
+  const refusal = readProblemBody(body);
   if (status >= 400 && status < 500 && !passing.has(status)) {
     return { outcome: 'Refused', status, ...refusal };
   }
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
   return {
     outcome: 'Unsent',
-    fault: `status ${refusalText(status, refusal)}`,
+    fault: `status ${problemText(status, refusal)}`,
     ...defined({ retryAfterMs }),
   };
 }

@@ -1,5 +1,5 @@
 /** The token of a provider: requested once and kept until shortly before it expires. */
-import { readRefusalBody, refusalText } from '@switchyard/contract';
+import { problemText, readProblemBody } from '@switchyard/contract';
 import type { Clock } from './clock.ts';
 import type { Transport } from './transport.ts';
 
@@ -52,7 +52,7 @@ export function createTokens({ tokenUrl, clientId, clientSecret, post, clock }: 
     });
     const answer = status === 200 ? read(body) : undefined;
     if (answer === undefined) {
-      const reason = refusalText(status, readRefusalBody(body));
+      const reason = problemText(status, readProblemBody(body));
       throw new Error(`no token was given: status ${reason}`);
     }
     known = {

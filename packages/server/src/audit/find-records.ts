@@ -1,5 +1,5 @@
 // Finds audit records: in pages by filters, one by its number, or all of a time range as an export.
-import { type AuditRecord, defined, refuse } from '@switchyard/contract';
+import { type AuditRecord, defined, throwProblem } from '@switchyard/contract';
 import {
   type Caller,
   type FoundPage,
@@ -56,7 +56,7 @@ export function createRecordFinder(database: Database) {
         ? await findRecord(database, visibleScope(caller), Number(sequence))
         : undefined;
       if (record !== undefined) return record;
-      return refuse('resource_not_found', 'No audit record in your scope has this sequence.');
+      return throwProblem('resource_not_found', 'No audit record in your scope has this sequence.');
     },
 
     /**

@@ -2,9 +2,9 @@
 import {
   type ActivationAnswer,
   defined,
-  refuse,
   type ServiceActivation,
   type ServiceActivationInput,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
@@ -68,11 +68,11 @@ type Parts = {
 };
 
 function refuseUnknown(): never {
-  return refuse('resource_not_found', 'No activation in your scope has this identifier.');
+  return throwProblem('resource_not_found', 'No activation in your scope has this identifier.');
 }
 
 function refuseState(detail: string): never {
-  return refuse('activation_state', detail);
+  return throwProblem('activation_state', detail);
 }
 
 /** @example const activations = createActivations(deps, parts); */
@@ -117,7 +117,7 @@ function createSwitches(
     const made = await database.transaction(async (trx) => {
       const run = runIn(trx);
       if (!(await holdSubscription(run, by.organizationId, service.service_id))) {
-        refuse('service_not_subscribed', 'No package of a subscription holds the service.');
+        throwProblem('service_not_subscribed', 'No package of a subscription holds the service.');
       }
       const row = await lock(run, by, service, place);
       const asked: ActivationRow = {
@@ -147,9 +147,12 @@ function createSwitches(
   const deactivate: Activations['deactivate'] = async (by, target) => {
     const service = await findService(runOn(database), by.organizationId, target.serviceId);
     if (service === undefined) {
-      return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+      return throwProblem(
+        'service_not_found',
+        'The catalogue shows you no service of this identifier.',
+      );
     }
-    if (service.release === 0) refuse('service_state', 'The service was never published.');
+    if (service.release === 0) throwProblem('service_state', 'The service was never published.');
     const place = await findPlace(provisioning, by, target);
     const after = await database.transaction(async (trx) => {
       const row = await lock(runIn(trx), by, service, place);

@@ -1,5 +1,5 @@
 // The dependencies of the catalogue, and the scope and author of a caller.
-import { defined, type ErrorCode, refuse } from '@switchyard/contract';
+import { defined, type ErrorCode, throwProblem } from '@switchyard/contract';
 import type { AuditRecorder, Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, OutgoingCalls } from '../platform/index.ts';
@@ -54,12 +54,12 @@ export function scopeOf(caller: Caller): Scope {
  */
 export function refuseDevices(scope: Scope): void {
   if (scope.deviceId === undefined) return;
-  refuse('permission_denied', 'A device reads its own services alone.');
+  throwProblem('permission_denied', 'A device reads its own services alone.');
 }
 
 export function demandOrganization(scope: Scope, what: string): void {
   if (scope.merchantId === undefined) return;
-  refuse('permission_denied', `Only the organisation ${what}.`);
+  throwProblem('permission_denied', `Only the organisation ${what}.`);
 }
 
 export function refuseField(
@@ -67,7 +67,9 @@ export function refuseField(
   detail: string,
   code: ErrorCode = 'field_invalid',
 ): never {
-  return refuse(code, `${pointer.slice(1)} ${detail}.`, { errors: [{ pointer, code, detail }] });
+  return throwProblem(code, `${pointer.slice(1)} ${detail}.`, {
+    errors: [{ pointer, code, detail }],
+  });
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

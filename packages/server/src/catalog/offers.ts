@@ -1,10 +1,10 @@
 // Manages the packages of an organisation, and its subscriptions to them.
 import {
   defined,
-  refuse,
   type ServicePackage,
   type ServicePackageInput,
   type Subscription,
+  throwProblem,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
@@ -77,12 +77,12 @@ const versioned = (row: PackageRow): Versioned => ({
 });
 
 function refuseUnknown(what: string): never {
-  return refuse('resource_not_found', `No ${what} of your organisation has this identifier.`);
+  return throwProblem('resource_not_found', `No ${what} of your organisation has this identifier.`);
 }
 
 function refuseDependants(type: string, found: readonly { id: string; name: string }[]): void {
   if (found.length === 0) return;
-  refuse('has_dependants', `Still depending on it: ${found.length} × ${type}.`, {
+  throwProblem('has_dependants', `Still depending on it: ${found.length} × ${type}.`, {
     extensions: { dependants: found.slice(0, 10).map((one) => ({ type, ...one })) },
   });
 }
@@ -155,7 +155,7 @@ function createPackages({
       const key = { organizationId, packageId };
       const now = isoTime(clock.now());
       const isNew = await insertPackage(run, { ...key, name: input.name, now });
-      if (!isNew) refuse('already_exists', 'The package exists already.');
+      if (!isNew) throwProblem('already_exists', 'The package exists already.');
       const row = await written(run, key, input);
       await audit.record(trx, {
         organizationId,
@@ -250,7 +250,7 @@ function createSubscriptions({
       const run = runIn(trx);
       const offer = await findPackage(run, organizationId, packageId, 'FOR SHARE OF p');
       if (offer === undefined) return refuseField('/packageId', 'is unknown', 'resource_not_found');
-      if (offer.status !== 'Enabled') refuse('service_state', 'The package is disabled.');
+      if (offer.status !== 'Enabled') throwProblem('service_state', 'The package is disabled.');
       const now = isoTime(clock.now());
       const made = { organizationId, subscriptionId, packageId, now };
       const row = await insertSubscription(run, made);

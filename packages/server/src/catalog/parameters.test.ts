@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { faultOfSchema, isHarmlessPattern } from './parameter-rules.ts';
 import { createParameters, type ParameterSchema } from './parameters.ts';
 
@@ -11,7 +11,7 @@ function codeOf(work: () => void): [string, string | undefined] | undefined {
     work();
     return undefined;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
     return [error.code, error.errors?.[0]?.pointer];
   }
 }

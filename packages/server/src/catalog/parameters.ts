@@ -1,5 +1,5 @@
 // Checks parameters against the schema that a provider declared for them.
-import { type ErrorCode, type FieldError, refuse } from '@switchyard/contract';
+import { type ErrorCode, type FieldError, throwProblem } from '@switchyard/contract';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
@@ -65,7 +65,7 @@ export function shownPointer(pointer: string): string {
 export function refuseFields(errors: readonly FieldError[]): never {
   const shown = errors.map((error) => ({ ...error, pointer: shownPointer(error.pointer) }));
   const sentences = shown.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`);
-  return refuse(shown[0]?.code as ErrorCode, sentences.join(' '), { errors: shown });
+  return throwProblem(shown[0]?.code as ErrorCode, sentences.join(' '), { errors: shown });
 }
 
 function refuseField(error: FieldError): never {

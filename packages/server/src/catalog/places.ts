@@ -1,5 +1,5 @@
 // Finds the entity of an activation or a configuration, within the scope of the caller.
-import { type ActivationLevel, refuse } from '@switchyard/contract';
+import { type ActivationLevel, throwProblem } from '@switchyard/contract';
 import type { Place } from './activation-store.ts';
 import { type CatalogDeps, demandOrganization, type Scope } from './deps.ts';
 
@@ -13,7 +13,10 @@ const finders: Readonly<Record<ActivationLevel, Finder>> = {
   async Organization(_provisioning, scope, entityId) {
     demandOrganization(scope, 'decides for itself');
     if (entityId === scope.organizationId) return { level: 'Organization', entityId };
-    return refuse('organization_not_found', 'No organisation in your scope has this identifier.');
+    return throwProblem(
+      'organization_not_found',
+      'No organisation in your scope has this identifier.',
+    );
   },
   async Merchant({ merchants }, scope, id) {
     const { merchantId } = (await merchants.get(scope, id)).view;

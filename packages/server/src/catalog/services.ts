@@ -1,5 +1,10 @@
 // Manages the services of providers: drafts, publication, retirement, and the keys of their calls.
-import { refuse, type Service, type ServiceInput, type ServiceRelease } from '@switchyard/contract';
+import {
+  type Service,
+  type ServiceInput,
+  type ServiceRelease,
+  throwProblem,
+} from '@switchyard/contract';
 import { type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import { isoTime, listOlderKeysAfterRotation } from '../platform/index.ts';
 import {
@@ -59,7 +64,10 @@ type Parts = {
 };
 
 function refuseUnknown(): never {
-  return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+  return throwProblem(
+    'service_not_found',
+    'The catalogue shows you no service of this identifier.',
+  );
 }
 
 /** @example const services = createServices(deps, parts); */
@@ -137,7 +145,7 @@ export function createServices(
         const now = isoTime(clock.now());
         const made = { serviceId, organizationId, declaration, sealed, now };
         const row = await insertService(runIn(trx), made);
-        if (row === undefined) refuse('already_exists', 'The service exists already.');
+        if (row === undefined) throwProblem('already_exists', 'The service exists already.');
         await audit.record(trx, {
           organizationId,
           ...by.author,
@@ -185,7 +193,8 @@ export function createServices(
           release,
           unpublishedChanges,
         });
-        if (row.status === 'Retired') refuse('service_state', 'A retired service stays as it is.');
+        if (row.status === 'Retired')
+          throwProblem('service_state', 'A retired service stays as it is.');
         return changeService(run, serviceId, { draft }, now);
       });
     },
@@ -193,7 +202,8 @@ export function createServices(
     async publish(by, serviceId, ifMatch) {
       const action = 'service.published';
       const after = await changing(by, serviceId, ifMatch, action, async (run, row, now) => {
-        if (row.status === 'Retired') refuse('service_state', 'A retired service stays retired.');
+        if (row.status === 'Retired')
+          throwProblem('service_state', 'A retired service stays retired.');
         // A repeated request creates no second release.
         if (serviceView(row, by.organizationId).unpublishedChanges !== true) return row;
         const change = { status: 'Published', publishes: true } as const;
@@ -207,7 +217,8 @@ export function createServices(
 
     retire: (by, serviceId, ifMatch) =>
       changing(by, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
-        if (row.status === 'Draft') refuse('service_state', 'A draft is published or deleted.');
+        if (row.status === 'Draft')
+          throwProblem('service_state', 'A draft is published or deleted.');
         if (row.status === 'Retired') return row;
         return changeService(run, serviceId, { status: 'Retired' }, now);
       }),
@@ -216,7 +227,7 @@ export function createServices(
       database.transaction(async (trx) => {
         const run = runIn(trx);
         const row = await owned(run, by, serviceId, ifMatch);
-        if (row.status !== 'Draft') refuse('service_state', 'What was published is retired.');
+        if (row.status !== 'Draft') throwProblem('service_state', 'What was published is retired.');
         await deleteService(run, serviceId);
         await audit.record(trx, {
           organizationId: by.organizationId,
@@ -269,7 +280,8 @@ export function createServices(
     async demandPublished(run, { organizationId }, serviceId) {
       const row = await findService(run, organizationId, serviceId);
       if (row === undefined) return refuseUnknown();
-      if (row.status !== 'Published') refuse('service_state', 'The service is not published.');
+      if (row.status !== 'Published')
+        throwProblem('service_state', 'The service is not published.');
       return row;
     },
   };

@@ -1,5 +1,10 @@
 // Lists the state of a service at merchants, stores or devices below an entity.
-import { defined, refuse, type ServicePlace, type ServiceStateList } from '@switchyard/contract';
+import {
+  defined,
+  type ServicePlace,
+  type ServiceStateList,
+  throwProblem,
+} from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from './deps.ts';
 import {
@@ -93,7 +98,10 @@ export function createStandingBelow({
       ? await findService(run, scope.organizationId, serviceId)
       : undefined;
     if (row !== undefined) return row.service_id;
-    return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+    return throwProblem(
+      'service_not_found',
+      'The catalogue shows you no service of this identifier.',
+    );
   }
 
   return async (scope, asked, under, page) => {

@@ -1,5 +1,5 @@
 // Determines whether a service is active at a device, with a bounded cache of a few seconds.
-import { type DeviceServiceList, defined, refuse } from '@switchyard/contract';
+import { type DeviceServiceList, defined, throwProblem } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../platform/index.ts';
 import {
@@ -144,7 +144,7 @@ export function createStanding(
     async explain(scope, logicalDeviceId) {
       const { deviceId = logicalDeviceId } = scope;
       if (!isUuid(logicalDeviceId) || deviceId !== logicalDeviceId) {
-        refuse('device_not_found', 'No device in your scope has this identifier.');
+        throwProblem('device_not_found', 'No device in your scope has this identifier.');
       }
       const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
       const { organizationId } = scope;

@@ -1,5 +1,5 @@
 // Shows a provider the activations of its services and the calls to its server.
-import { refuse, type ServiceCalls, type ServiceUse } from '@switchyard/contract';
+import { type ServiceCalls, type ServiceUse, throwProblem } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime } from '../platform/index.ts';
 import { callsOf } from './call-rules.ts';
@@ -56,7 +56,10 @@ export function createWatch({
       ? await findService(runOn(database), scope.organizationId, serviceId)
       : undefined;
     if (row?.organization_id === scope.organizationId) return row.service_id;
-    return refuse('service_not_found', 'Your organisation provides no service of this identifier.');
+    return throwProblem(
+      'service_not_found',
+      'Your organisation provides no service of this identifier.',
+    );
   }
 
   return {

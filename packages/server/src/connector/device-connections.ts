@@ -1,5 +1,5 @@
 // Accepts the second, permanent connection of a device, which carries the session data.
-import { connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
+import { connectorLimits, connectorPaths, throwProblem } from '@switchyard/contract';
 import { errors } from 'jose';
 import type { Handshake, WebSocketRoute } from '../http/index.ts';
 import type { ClientVerifier } from '../identity/index.ts';
@@ -28,9 +28,12 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
   async function checkApplication(organizationId: string, clientId: string): Promise<void> {
     const permissions = await clients.currentPermissions(organizationId, clientId);
     if (permissions === undefined) {
-      refuse('token_invalid', 'The application that the device registered by is disabled.');
+      throwProblem('token_invalid', 'The application that the device registered by is disabled.');
     } else if (!mayRegister(permissions)) {
-      refuse('role_missing', 'The application that the device registered by has lost its role.');
+      throwProblem(
+        'role_missing',
+        'The application that the device registered by has lost its role.',
+      );
     }
   }
 
@@ -43,14 +46,16 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
     try {
       facts = await deps.verify(token ?? '');
     } catch (error) {
-      if (error instanceof errors.JWTExpired) refuse('token_expired', 'The token has expired.');
-      if (error instanceof errors.JOSEError) refuse('token_invalid', 'The token is not valid.');
+      if (error instanceof errors.JWTExpired)
+        throwProblem('token_expired', 'The token has expired.');
+      if (error instanceof errors.JOSEError)
+        throwProblem('token_invalid', 'The token is not valid.');
       throw error;
     }
     const { connectionId, thumbprint, clientId, organizationId } = facts;
-    if (connectionId !== key) refuse('token_invalid', 'The token is for another connection.');
+    if (connectionId !== key) throwProblem('token_invalid', 'The token is for another connection.');
     if (thumbprint !== undefined && thumbprint !== (await presented.thumbprint())) {
-      refuse('token_invalid', 'The token is bound to another certificate.');
+      throwProblem('token_invalid', 'The token is bound to another certificate.');
     }
     if (clientId !== undefined) await checkApplication(organizationId, clientId);
     return facts;
@@ -66,10 +71,13 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
       device = await devices.demand(await devices.find(organizationId, physicalDeviceId));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      return refuse('device_not_active', 'The device may not use the connector any more.');
+      return throwProblem('device_not_active', 'The device may not use the connector any more.');
     }
     if (device.logicalDeviceId === logicalDeviceId) return device;
-    return refuse('session_gone', 'The device has moved to another place since it registered.');
+    return throwProblem(
+      'session_gone',
+      'The device has moved to another place since it registered.',
+    );
   }
 
   return {
@@ -82,7 +90,10 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
       const device = await deviceOf(facts);
       const { connectionId, order } = facts;
       if (!(await presence.connect(device, { connectionId, order }))) {
-        refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
+        throwProblem(
+          'session_gone',
+          'The connection was used, or a newer one of the device stands.',
+        );
       }
       const { id } = handshake;
       return {

@@ -3,7 +3,7 @@ import {
   closeCodes,
   connectorLimits,
   connectorPaths,
-  Refusal,
+  ProblemError,
   type RegisteredMessage,
 } from '@switchyard/contract';
 import {
@@ -101,7 +101,7 @@ export function createDeviceListener(deps: Deps) {
         peers.size() < settings.connectorConnections &&
         peers.countOf('registration') < strangersMax;
       if (!isRoom || !connects.take(addressKey(handshake.address), clock.now())) {
-        throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return welcomed(handshake);
     },

@@ -4,7 +4,7 @@ import {
   ConnectedDeviceList,
   connectedDeviceFilters,
   DeviceCounts,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -67,7 +67,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     errors: ['device_not_found', 'database_unavailable'],
     handler: async ({ caller, params }) =>
       (await fleet.find(scopeOf(caller), params.physicalDeviceId)) ??
-      refuse('device_not_found', 'No device in your scope has this identifier.'),
+      throwProblem('device_not_found', 'No device in your scope has this identifier.'),
   });
   route(app, {
     method: 'GET',

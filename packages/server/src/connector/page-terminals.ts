@@ -1,5 +1,5 @@
 // Connects terminals that run in a web page of this server, after the page has authorised them.
-import { connectorLimits, Refusal, refuse } from '@switchyard/contract';
+import { connectorLimits, ProblemError, throwProblem } from '@switchyard/contract';
 import type { AcceptedUpgrade } from '../http/index.ts';
 import type { Devices, PlacedTerminal } from './devices.ts';
 import type { Hub } from './hub.ts';
@@ -43,10 +43,13 @@ export function createPageTerminals(deps: Deps) {
     ): Promise<AcceptedUpgrade> {
       const { connectionId } = connection;
       if (peers.size() >= deps.connectionsMost) {
-        throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       if (!(await presence.connect(device, connection))) {
-        refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
+        throwProblem(
+          'session_gone',
+          'The connection was used, or a newer one of the device stands.',
+        );
       }
       return {
         onOpen(socket) {

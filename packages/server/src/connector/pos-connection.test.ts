@@ -1,7 +1,7 @@
 // Tests a control connection whose POS does not read its answers or has lost its rights.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { closeCodes, Refusal } from '@switchyard/contract';
+import { closeCodes, ProblemError } from '@switchyard/contract';
 import type { Message } from './backplane.ts';
 import type { Cut } from './cuts.ts';
 import type { HeldToken } from './held-tokens.ts';
@@ -107,7 +107,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
 describe('a point of sale that is looked at again', () => {
   const claim = { type: 'claim', requestId: '1', tsn };
   const refuses = (code: 'token_invalid' | 'token_expired' | 'database_unavailable') => () =>
-    Promise.reject(new Refusal(code, 'no'));
+    Promise.reject(new ProblemError(code, 'no'));
 
   it('loses its sessions with its token or its right, and not with a token that has run out', async () => {
     const rights = (names: readonly string[]) => async () => ({ permissions: new Set(names) });
@@ -166,7 +166,7 @@ describe('a point of sale that is being looked at', () => {
   function asked() {
     const { promise, reject } = Promise.withResolvers<never>();
     const pos = sample((token) => (token === 't' ? promise : Promise.resolve(caller)));
-    return { pos, revoke: () => reject(new Refusal('token_invalid', 'no')) };
+    return { pos, revoke: () => reject(new ProblemError('token_invalid', 'no')) };
   }
 
   it('is judged by the token that it shows then', async () => {

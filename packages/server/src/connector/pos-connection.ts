@@ -12,7 +12,12 @@ import {
   StatusMessage,
 } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
-import { type Caller, clientKeyOf, type PresentedCertificate, refusalOf } from '../http/index.ts';
+import {
+  type Caller,
+  clientKeyOf,
+  type PresentedCertificate,
+  toProblemError,
+} from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
@@ -81,7 +86,7 @@ const lookedAtMost = 4;
  * about the token.
  */
 function tokenFaultOf(error: unknown): 'unauthorized' | 'token_expired' | undefined {
-  const code = refusalOf(error)?.code;
+  const code = toProblemError(error)?.code;
   if (code === undefined || code === 'token_expired') return code;
   return errorCodes[code].status === unauthorizedStatus ? 'unauthorized' : undefined;
 }

@@ -1,7 +1,7 @@
 // Tests the connection limits of points of sale, and their sessions after a token is revoked.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { closeCodes, Refusal } from '@switchyard/contract';
+import { closeCodes, ProblemError } from '@switchyard/contract';
 import { eventually } from '../../test/support/wait-for-condition.ts';
 import type { AcceptedUpgrade } from '../http/index.ts';
 import { BackplaneFault, type Message } from './backplane.ts';
@@ -32,7 +32,8 @@ function sample() {
 
 it('clients of one name in two organisations have a rate each', async () => {
   const admit = sample();
-  const isLimited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited';
+  const isLimited = (error: unknown) =>
+    error instanceof ProblemError && error.code === 'rate_limited';
   for (let n = 0; n < 2000; n += 1) await admit('one');
   await assert.rejects(admit('one'), isLimited);
   assert.ok(await admit('other'));
@@ -111,7 +112,7 @@ function shop(connectorConnections = 100) {
   } as unknown as Deps);
   const { route } = listener;
   const settled = () => new Promise((resolve) => setImmediate(resolve));
-  const revoked = new Refusal('token_invalid', 'no');
+  const revoked = new ProblemError('token_invalid', 'no');
   return {
     listener,
     asked,
@@ -240,7 +241,7 @@ describe('a round over the points of sale', () => {
   it('looks at those behind one that cannot be looked at', async () => {
     const on = shop();
     for (const name of ['broken', 'revoked']) await on.open(name);
-    const away = new Refusal('database_unavailable', 'no');
+    const away = new ProblemError('database_unavailable', 'no');
     on.judge('broken', away);
     on.judge('revoked');
     await assert.rejects(on.listener.recheck(), ({ cause }: Error) => cause === away);

@@ -1,5 +1,5 @@
 // Accepts the control connections of points of sale, with an access token that allows claims.
-import { connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
+import { connectorLimits, connectorPaths, ProblemError, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import { clientKeyOf, type WebSocketRoute } from '../http/index.ts';
 import type { Claims } from './claims.ts';
@@ -52,14 +52,14 @@ export function createPosListener(deps: Deps) {
     isOnDeviceListener: false,
     async accept({ caller, token, presentedCertificate: presented, id }) {
       if (caller === undefined || token === undefined) {
-        return refuse('token_missing', 'A point of sale shows its access token.');
+        return throwProblem('token_missing', 'A point of sale shows its access token.');
       }
       if (!caller.permissions.has('cc.pos') || (await claims.roleFault(caller)) !== undefined) {
-        refuse('role_missing', 'The application has not the role Point-of-sale Terminal.');
+        throwProblem('role_missing', 'The application has not the role Point-of-sale Terminal.');
       }
       const isRoom = peers.size() < settings.connectorConnections;
       if (!isRoom || !connects.take(clientKeyOf(caller), clock.now())) {
-        throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return {
         onOpen(socket) {

@@ -3,7 +3,7 @@ import { defined, type Permission, RegisterMessage } from '@switchyard/contract'
 import { Check } from 'typebox/schema';
 import {
   type CertificateReader,
-  refusalOf,
+  toProblemError,
   type UnclaimedCertificate,
   type ValidCertificate,
 } from '../http/index.ts';
@@ -65,7 +65,7 @@ export async function certificateOf(
   try {
     return await certificates.requireKnownCertificate(request);
   } catch (error) {
-    const code = refusalOf(error)?.code;
+    const code = toProblemError(error)?.code;
     if (code === undefined) throw error;
     return code === 'certificate_required' ? undefined : fail('unauthorized');
   }

@@ -1,5 +1,11 @@
 // Accepts the connection of a point of sale to the device that it has claimed.
-import { closeCodes, connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
+import {
+  closeCodes,
+  connectorLimits,
+  connectorPaths,
+  ProblemError,
+  throwProblem,
+} from '@switchyard/contract';
 import type { WebSocketRoute } from '../http/index.ts';
 import type { JoinedEnd } from './addresses.ts';
 import { BackplaneFault } from './backplane.ts';
@@ -21,7 +27,7 @@ const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
 /** @example http.upgrades.add(createSessions({ settings, peers, hub, far })); */
 export function createSessions({ settings, peers, hub, far }: Deps): WebSocketRoute {
   const gone = (): never =>
-    refuse('session_gone', 'The session was used, has expired, or was never yours.');
+    throwProblem('session_gone', 'The session was used, has expired, or was never yours.');
 
   function wire(peer: Peer, joined: JoinedEnd | undefined): void {
     if (joined === undefined) {
@@ -39,7 +45,7 @@ export function createSessions({ settings, peers, hub, far }: Deps): WebSocketRo
       return (await far.use(key, caller)) ?? gone();
     } catch (error) {
       if (!(error instanceof BackplaneFault)) throw error;
-      throw new Refusal('node_unreachable', 'The node of the device cannot be reached now.', {
+      throw new ProblemError('node_unreachable', 'The node of the device cannot be reached now.', {
         retryAfterMs: 5000,
       });
     }

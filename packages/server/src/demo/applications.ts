@@ -1,5 +1,5 @@
 // Creates the applications of the demo once, each with a secret that demo.json stores.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
 import type { PointsOfSale } from '../provisioning/index.ts';
@@ -102,7 +102,7 @@ async function seedApplication(
     const clientSecret = known ?? ids.secret();
     return (await identity.createApplication({ ...wanted, clientSecret })).clientSecret;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+    if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
   }
   // The redirect URI follows the port in the settings, unless a user has changed the URI.
   const { organizationId: owner } = wanted;

@@ -2,7 +2,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
@@ -44,7 +44,7 @@ async function seedOne(deps: Deps, device: DemoDevice, files: DeviceFiles): Prom
     await writeWhole(files.certFile, certificateChain, 0o644);
   } catch (error) {
     // A user deleted the device, and it stays deleted.
-    if (!(error instanceof Refusal) || error.code !== 'device_not_found') throw error;
+    if (!(error instanceof ProblemError) || error.code !== 'device_not_found') throw error;
   }
 }
 
@@ -62,7 +62,7 @@ async function isCertified(
     return Date.parse(notAfter) - renewBeforeMs > clock.now();
   } catch (error) {
     // The database is another one, or the file is not a certificate of this platform.
-    if (!(error instanceof Refusal)) return false;
+    if (!(error instanceof ProblemError)) return false;
     if (error.code === 'resource_not_found') return false;
     throw error;
   }
@@ -78,7 +78,7 @@ async function enrol(
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'certificate_limit_reached') throw error;
+    if (!(error instanceof ProblemError) || error.code !== 'certificate_limit_reached') throw error;
   }
   const { items } = await certificates.list(scope, physicalDeviceId, { limit: 200 });
   const oldest = items.find(({ status }) => status === 'Active');

@@ -1,5 +1,5 @@
 // Seeds the services of the demo: declared, subscribed, and active for every device.
-import { Refusal, type ServiceInput } from '@switchyard/contract';
+import { ProblemError, type ServiceInput } from '@switchyard/contract';
 import { type By, byPlatform, type Catalog } from '../catalog/index.ts';
 import {
   demoPackageId,
@@ -20,7 +20,7 @@ async function once(make: () => Promise<unknown>): Promise<void> {
   try {
     await make();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+    if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
   }
 }
 

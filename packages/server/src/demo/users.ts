@@ -1,5 +1,5 @@
 // Creates the users of the demo once, with passwords that only demo.json contains.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Ids } from '../platform/index.ts';
@@ -121,7 +121,7 @@ async function seedUser(
     await identity.accounts.create(newUserOf(person, secrets));
     return secrets;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+    if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
   }
   // The database stores only a hash, so a lost demo.json requires a new password.
   return known ?? renewSecrets(deps, person, secrets.password);

@@ -1,5 +1,5 @@
 // The public interface of health: the state of the platform, and the waiting work of an organisation.
-import { PlatformHealth, refuse } from '@switchyard/contract';
+import { PlatformHealth, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
 import { createWaitingWorkCounter, type WaitingWorkDeps } from './count-waiting-work.ts';
@@ -39,7 +39,7 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
     priority: 'list',
     async handler({ caller }, reply) {
       if (caller.entityType !== 'tenant') {
-        refuse(
+        throwProblem(
           'permission_denied',
           'Only a token of the organisation can call the operation, not a token of a merchant.',
         );

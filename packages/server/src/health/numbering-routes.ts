@@ -1,5 +1,5 @@
 // Routes of the operator: the state of the numbering after a restored database, and its recovery.
-import { defined, PlatformNumbering, refuse } from '@switchyard/contract';
+import { defined, PlatformNumbering, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Audit, actorOf } from '../audit/index.ts';
 import { type Caller, route } from '../http/index.ts';
@@ -47,7 +47,7 @@ export function registerNumbering(app: FastifyInstance, ports: Ports): void {
 
   async function requireOperator({ organizationId, entityType }: Caller): Promise<void> {
     if (entityType === 'tenant' && (await ports.isOperator(organizationId))) return;
-    refuse('resource_not_found', 'Only the operator of the platform sees its numbering.');
+    throwProblem('resource_not_found', 'Only the operator of the platform sees its numbering.');
   }
 
   route(app, {

@@ -56,7 +56,7 @@ export {
   respondAcceptedAgain,
 } from './responses/accepted-response.ts';
 export { type Html, html, pageHeaders } from './responses/html.ts';
-export { refusalOf, retryAfterHeader } from './responses/problem-responses.ts';
+export { retryAfterHeader, toProblemError } from './responses/problem-responses.ts';
 export { createStaticAsset, type StaticAsset } from './responses/static-assets.ts';
 export type { FindOrganization } from './routes/act-on-behalf-of.ts';
 export { type Route, type RouteRequest, route } from './routes/declare-route.ts';

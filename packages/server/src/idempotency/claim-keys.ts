@@ -1,6 +1,6 @@
 // Claims idempotency keys, and stores responses encrypted so that only the same caller with the same key can read them.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import type {
   ClaimedKey,
@@ -107,7 +107,7 @@ export function createIdempotencyKeys({
     async claim(request) {
       const { organizationId, callerId, key } = request;
       if (holdsCardNumber(key)) {
-        refuse(
+        throwProblem(
           'client_id_invalid',
           'The Idempotency-Key contains digits that look like a card number; use a UUID.',
         );

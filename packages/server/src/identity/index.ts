@@ -1,5 +1,5 @@
 // The interface of the module identity: user domains, users, applications, devices, tokens.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
@@ -346,7 +346,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   async function requireUserDomain(userDomainId: string, organizationId: string): Promise<void> {
     const realm = await realms.find(userDomainId);
     if (realm?.organizationId !== organizationId) {
-      refuse('organization_not_found', 'The organization has no such user domain.');
+      throwProblem('organization_not_found', 'The organization has no such user domain.');
     }
   }
 

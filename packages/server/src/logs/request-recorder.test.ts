@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, before, describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { pino } from 'pino';
 import { testDatabase } from '../../test/support/database/test-database.ts';
 import { eventually } from '../../test/support/wait-for-condition.ts';
@@ -89,7 +89,7 @@ describe('the recorded requests', () => {
     let isAway = true;
     const kept: RequestLogLine[] = [];
     const { recorder, count, grown } = recorderOn(async (lines) => {
-      if (isAway) throw new Refusal('database_unavailable', 'Away.');
+      if (isAway) throw new ProblemError('database_unavailable', 'Away.');
       kept.push(...lines);
       return [{ organizationId: 'o', sequence: 1 }];
     });
@@ -123,7 +123,7 @@ describe('the recorded requests', () => {
 
   test('a shutdown with an unavailable database ends, and counts lost lines', async () => {
     const { recorder, count } = recorderOn(async () => {
-      throw new Refusal('database_unavailable', 'Away.');
+      throw new ProblemError('database_unavailable', 'Away.');
     });
     recorder.record(answered(randomUUID()));
     recorder.record(answered(randomUUID()));

@@ -1,5 +1,5 @@
 // Records responses in the request log: collects lines in memory and writes them in batches in the background.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { OnResponse, ResponseLogEntry } from '../http/index.ts';
 import { type Clock, createPoller, isoTime, type Log, type Metrics } from '../platform/index.ts';
 import { type RequestLogLine, requestLogLine } from './request-log-line.ts';
@@ -68,7 +68,7 @@ export function createRequestRecorder(deps: Deps): RequestRecorder {
       onAppended(heads);
     } catch (error) {
       // A Refusal means that the database is unavailable, so the batch is retried; any other error would repeat.
-      if (!(error instanceof Refusal)) {
+      if (!(error instanceof ProblemError)) {
         lost += batch.length;
         batch = [];
       }

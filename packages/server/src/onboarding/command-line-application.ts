@@ -1,5 +1,5 @@
 // The public application of the command line, with which the first users of an organisation sign in.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 
 /** The command line uses this client ID and listens on this address. */
@@ -32,6 +32,6 @@ export async function createCommandLineApplication(
       webOrigins: [loopbackOrigin],
     });
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+    if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
   }
 }

@@ -50,6 +50,6 @@ export function createConfirmationEmails({
         { organizationId, jobId: ids.uuid(), kind: confirmationJobKind, payload: {} },
         trx,
       ),
-    poke: jobs.wake,
+    wakeJobs: jobs.wake,
   };
 }

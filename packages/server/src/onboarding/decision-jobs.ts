@@ -120,6 +120,6 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
     /** Call in the transaction of the decision, and `poke` after the commit. */
     enqueueApproval: enqueueJob(approvalJobKind),
     enqueueRejection: enqueueJob(rejectionJobKind),
-    poke: jobs.wake,
+    wakeJobs: jobs.wake,
   };
 }

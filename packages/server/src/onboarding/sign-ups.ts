@@ -1,5 +1,5 @@
 // Accepts sign-ups from the public, and decisions on them from the operator of the platform only.
-import { defined, refuse, type SignUp, type SignUpInput } from '@switchyard/contract';
+import { defined, type SignUp, type SignUpInput, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import { isoTime, type Log } from '../platform/index.ts';
@@ -40,7 +40,7 @@ export function toSignUpView(record: SignUpRecord): SignUp {
 }
 
 function throwSignUpNotFound(): never {
-  return refuse('resource_not_found', 'No sign-up in your scope has this identifier.');
+  return throwProblem('resource_not_found', 'No sign-up in your scope has this identifier.');
 }
 
 export type SignUpsDependencies = DecisionJobDependencies & {
@@ -70,7 +70,7 @@ export function createSignUps(deps: SignUpsDependencies) {
     if (signUp.status === 'Pending') return false;
     const existingDecision = signUp.status === 'Rejected' ? 'reject' : 'approve';
     if (existingDecision === decision) return true;
-    return refuse(
+    return throwProblem(
       'concurrent_modification',
       'The sign-up already has the opposite decision. Get the sign-up to see its status.',
     );
@@ -87,7 +87,7 @@ export function createSignUps(deps: SignUpsDependencies) {
         await deletion.schedule(trx, organizationId);
         return true;
       });
-      if (isInserted) confirmationEmails.poke();
+      if (isInserted) confirmationEmails.wakeJobs();
       else if (await store.isPendingLimitReached(limits.maxPending)) {
         log.warn(
           { pending: limits.maxPending },
@@ -138,7 +138,7 @@ export function createSignUps(deps: SignUpsDependencies) {
         });
         return updated;
       });
-      decisionJobs.poke();
+      decisionJobs.wakeJobs();
       return after;
     },
   };

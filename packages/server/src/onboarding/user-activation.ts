@@ -1,5 +1,5 @@
 // Activation of a user by API with the link from the invitation: set the first password, then the second factor.
-import { Refusal, refuse, type UserActivation } from '@switchyard/contract';
+import { ProblemError, throwProblem, type UserActivation } from '@switchyard/contract';
 import type { Identity, User } from '../identity/index.ts';
 
 export type UserActivations = ReturnType<typeof createUserActivations>;
@@ -7,7 +7,7 @@ export type UserActivations = ReturnType<typeof createUserActivations>;
 type AttemptOrigin = Parameters<Identity['accounts']['confirmOtpEnrolment']>[2];
 
 function throwLinkNotFound(): never {
-  return refuse(
+  return throwProblem(
     'resource_not_found',
     'The activation link is unknown, used or expired. Ask your administrator for a new invitation.',
   );
@@ -15,9 +15,9 @@ function throwLinkNotFound(): never {
 
 /** Adds the pointer of the member `password` to an error of the password policy. */
 function rethrowWithPointer(error: unknown): never {
-  if (!(error instanceof Refusal) || error.code !== 'field_invalid') throw error;
+  if (!(error instanceof ProblemError) || error.code !== 'field_invalid') throw error;
   const { detail } = error;
-  throw new Refusal(error.code, detail, {
+  throw new ProblemError(error.code, detail, {
     errors: [{ pointer: '/password', code: error.code, detail }],
   });
 }
@@ -61,7 +61,7 @@ export function createUserActivations({
       if (confirmed !== undefined) return confirmed.recoveryCodes;
       const detail = 'is not the current one-time code';
       const codeError = { pointer: '/code', code: 'field_invalid', detail };
-      return refuse('field_invalid', `code ${detail}.`, { errors: [codeError] });
+      return throwProblem('field_invalid', `code ${detail}.`, { errors: [codeError] });
     },
   };
 }

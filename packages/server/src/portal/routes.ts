@@ -1,8 +1,14 @@
 // Registers the routes of the portal: pages for users, and two endpoints for the page scripts.
-import { defined, errorCodes, PortalSession, PortalSignedOut, Refusal } from '@switchyard/contract';
+import {
+  defined,
+  errorCodes,
+  PortalSession,
+  PortalSignedOut,
+  ProblemError,
+} from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, refusalOf, retryAfterHeader, route } from '../http/index.ts';
+import { type Caller, retryAfterHeader, route, toProblemError } from '../http/index.ts';
 import {
   type PortalSite,
   type PortalUrls,
@@ -67,7 +73,7 @@ function isNavigation({ headers }: FastifyRequest): boolean {
 }
 
 function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = refusalOf(error);
+  const refusal = toProblemError(error);
   if (refusal === undefined) {
     request.log.error({ err: error }, 'unexpected error');
     sendNotice(request, reply, 'broken');
@@ -184,7 +190,7 @@ async function demandSession({ callers }: Deps, request: FastifyRequest): Promis
   const caller = await callers.of(request);
   const session = callers.sessionOf(request);
   if (caller === undefined || session === undefined) {
-    throw new Refusal('token_missing', 'The request comes from no session of the portal.');
+    throw new ProblemError('token_missing', 'The request comes from no session of the portal.');
   }
   request.caller = caller;
   return { caller, session };
@@ -235,7 +241,7 @@ function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
     async handler(request, reply) {
       reply.headers(assetHeaders);
       if (await bundle.sendAsset(request.params.name, request, reply)) return reply;
-      throw new Refusal('resource_not_found', 'No file has this name.');
+      throw new ProblemError('resource_not_found', 'No file has this name.');
     },
   });
 }

@@ -1,6 +1,6 @@
 // Finds the caller of a portal page request by its cookie, which is valid for no other request.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type {
   Caller,
@@ -85,11 +85,11 @@ function isFromOrigin(headers: IncomingHttpHeaders, origin: string): boolean {
 async function deviceOf(findDevice: FindDevice, caller: Caller, named: string) {
   const { organizationId, merchantId } = caller;
   if (merchantId === undefined) {
-    return refuse('permission_denied', 'Only a user of a merchant can stand at a device.');
+    return throwProblem('permission_denied', 'Only a user of a merchant can stand at a device.');
   }
   const device = await findDevice(organizationId, merchantId, named);
   if (device === undefined) {
-    return refuse('device_not_found', 'The merchant has no such device in use.');
+    return throwProblem('device_not_found', 'The merchant has no such device in use.');
   }
   return device;
 }
@@ -108,7 +108,7 @@ async function atDevice(findDevice: FindDevice, caller: Caller, named: string): 
 /** The till of a store may talk to the terminals of that store, if the user may sell. */
 async function atTill(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
   if (!caller.permissions.has('pay.sale')) {
-    return refuse('permission_denied', 'Only who may sell can stand at a till.');
+    return throwProblem('permission_denied', 'Only who may sell can stand at a till.');
   }
   const { storeId } = await deviceOf(findDevice, caller, named);
   return { ...caller, storeId, permissions: new Set(['cc.pos']) };
@@ -137,7 +137,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
     const session = at && (await sessions.use(at, manner));
     // The cookie of one client's host is not valid on the host of another client.
     if (session?.origin === origin) return session;
-    throw new Refusal('token_expired', 'The session has ended: sign in again.');
+    throw new ProblemError('token_expired', 'The session has ended: sign in again.');
   }
 
   const callerIn = async ({ tokens }: PortalSession): Promise<Caller> =>
@@ -188,11 +188,11 @@ export function createSessionCaller(deps: Deps): SessionCaller {
       // A browser always sends the origin of a page that opens a WebSocket, so the server requires
       // it.
       if (place === undefined || headers.origin !== place.origin) {
-        return refuse('origin_not_allowed', 'The page is none of ours.');
+        return throwProblem('origin_not_allowed', 'The page is none of ours.');
       }
       const at = keyOf(readCookie(handshake, sessionCookie) ?? '');
       if (at === undefined || !isFromOrigin(headers, place.origin)) {
-        return refuse('origin_not_allowed', 'The page has no session.');
+        return throwProblem('origin_not_allowed', 'The page has no session.');
       }
       return { ...at, origin: place.origin };
     },
@@ -204,7 +204,8 @@ export function createSessionCaller(deps: Deps): SessionCaller {
 
     async standingAt({ origin, ...at }, device) {
       const caller = await callerIn(await sessionAt(at, origin, 'background'));
-      if (findDevice === undefined) return refuse('route_not_found', 'Nobody stands at devices.');
+      if (findDevice === undefined)
+        return throwProblem('route_not_found', 'Nobody stands at devices.');
       return atDevice(findDevice, caller, device);
     },
   };

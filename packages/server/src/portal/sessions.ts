@@ -1,6 +1,6 @@
 // Manages portal sessions: start by sign-in, renewal by user activity, and fixed end (ADR 0063).
 import { hash } from 'node:crypto';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import {
@@ -77,7 +77,8 @@ const nameOf = ({ organizationId, sessionHash }: SessionKey): string =>
 const placeOf = ({ organizationId, sessionHash }: SessionKey): string =>
   `portal_sessions ${nameOf({ organizationId, sessionHash })}`;
 
-const refuseEnded = (): never => refuse('token_expired', 'The session has ended: sign in again.');
+const refuseEnded = (): never =>
+  throwProblem('token_expired', 'The session has ended: sign in again.');
 
 export function createSessions({ database, clock, ids, masterKey, identity }: Deps) {
   const store = createSessionStore(database);

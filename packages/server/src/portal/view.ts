@@ -2,7 +2,7 @@
 import {
   type Permission,
   type PortalEntry,
-  refuse,
+  throwProblem,
   type PortalSession as View,
 } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
@@ -72,7 +72,8 @@ export function createView({ settings, identity, provisioning }: ViewDeps): Show
       merchantOf(caller),
       identity.isOperator(organizationId),
     ]);
-    if (user === undefined) return refuse('token_expired', 'The session has ended: sign in again.');
+    if (user === undefined)
+      return throwProblem('token_expired', 'The session has ended: sign in again.');
     return {
       user: userView(user),
       userDomainId: session.userDomainId,

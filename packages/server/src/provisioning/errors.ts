@@ -1,5 +1,5 @@
 // The errors of provisioning, with their codes and pointers.
-import { type ErrorCode, type FieldError, refuse } from '@switchyard/contract';
+import { type ErrorCode, type FieldError, throwProblem } from '@switchyard/contract';
 
 /** The dependants of one kind: their total, and the first of them by name. */
 export type Dependants = {
@@ -20,7 +20,7 @@ export const noun = {
 export type NotFoundCode = keyof typeof noun;
 
 export function refuseUnknown(code: NotFoundCode): never {
-  return refuse(code, `No ${noun[code]} in your scope has this identifier.`);
+  return throwProblem(code, `No ${noun[code]} in your scope has this identifier.`);
 }
 
 /** Refuses a member that fits the schema but is semantically wrong. */
@@ -30,14 +30,14 @@ export function refuseField(
   code: ErrorCode = 'field_invalid',
 ): never {
   const error: FieldError = { pointer, code, detail };
-  return refuse(code, `${pointer.slice(1)} ${detail}.`, { errors: [error] });
+  return throwProblem(code, `${pointer.slice(1)} ${detail}.`, { errors: [error] });
 }
 
 /** Refuses several members at once, each with its pointer. */
 export function refuseFields(faults: readonly { pointer: string; detail: string }[]): never {
   const errors = faults.map((fault): FieldError => ({ ...fault, code: 'field_invalid' }));
   const told = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');
-  return refuse('field_invalid', told, { errors });
+  return throwProblem('field_invalid', told, { errors });
 }
 
 export function refuseTaken(member: string): never {
@@ -47,11 +47,11 @@ export function refuseTaken(member: string): never {
 export function refuseDependants(dependants: readonly Dependants[]): never {
   const counted = dependants.map(({ type, total }) => `${total} × ${type}`).join(', ');
   const named = dependants.flatMap(({ type, first }) => first.map((one) => ({ type, ...one })));
-  return refuse('has_dependants', `Still depending on it: ${counted}.`, {
+  return throwProblem('has_dependants', `Still depending on it: ${counted}.`, {
     extensions: { dependants: named },
   });
 }
 
 export function refuseMerchantCaller(what: string): never {
-  return refuse('permission_denied', `Only the organisation ${what}.`);
+  return throwProblem('permission_denied', `Only the organisation ${what}.`);
 }

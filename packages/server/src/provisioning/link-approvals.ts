@@ -1,5 +1,5 @@
 // Approvals of acquirer links: the operator decides to which hosts the links of tenants connect.
-import { type AcquirerLinkApproval, refuse } from '@switchyard/contract';
+import { type AcquirerLinkApproval, throwProblem } from '@switchyard/contract';
 import { actorOf, platformAuthor } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
@@ -13,7 +13,7 @@ type PageRequest = { readonly limit: number; readonly after?: string };
 const records = createRecords(acquirerLinks);
 
 const refuseLink = () =>
-  refuse('resource_not_found', 'No acquirer link that you can approve has this identifier.');
+  throwProblem('resource_not_found', 'No acquirer link that you can approve has this identifier.');
 
 const approvalView = (row: Row): AcquirerLinkApproval => ({
   acquirerLinkId: String(row['acquirer_link_id']),
@@ -71,7 +71,7 @@ export function createLinkApprovals(
       const after = await database.transaction(async (trx) => {
         const before = await lockLink(runIn(trx), acquirerLinkId);
         if (before['host'] !== host || before['port'] !== port) {
-          refuse(
+          throwProblem(
             'concurrent_modification',
             `The link leads to ${String(before['host'])}:${String(before['port'])}, not to ${host}:${port}: read it again.`,
           );

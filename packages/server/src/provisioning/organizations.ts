@@ -1,5 +1,5 @@
 // Organisations: each is a tenant, and an organisation manages those below it.
-import { type Organization, refuse } from '@switchyard/contract';
+import { type Organization, throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { platformAuthor } from '../audit/index.ts';
 import { withUnknownOutcome } from '../platform/index.ts';
@@ -204,7 +204,7 @@ export function createOrganizationsBelow(
     },
     async remove(scope, id, ifMatch) {
       if (id.toLowerCase() === scope.organizationId) {
-        refuse('permission_denied', 'An organisation is removed by one above it alone.');
+        throwProblem('permission_denied', 'An organisation is removed by one above it alone.');
       }
       await own.remove(scope, id, ifMatch);
       await userDomains.changed(id.toLowerCase());

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { type ErrorCode, ProblemError } from '@switchyard/contract';
 import { judge, type Names, type Within } from './resolution.ts';
 import type { Row } from './store.ts';
 
@@ -48,7 +48,7 @@ function refusalOf(changed: Row, names: Names, within: Within = {}): [ErrorCode,
   try {
     judge([{ ...row, ...changed }], names, within);
   } catch (error) {
-    assert.ok(error instanceof Refusal);
+    assert.ok(error instanceof ProblemError);
     const pointer = error.errors?.[0]?.pointer;
     return pointer === undefined ? [error.code] : [error.code, pointer];
   }

@@ -1,5 +1,5 @@
 // Resolves the identifiers of a sale to a merchant, its store, device and acquirer contracts.
-import { type ErrorCode, refuse } from '@switchyard/contract';
+import { type ErrorCode, throwProblem } from '@switchyard/contract';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Row } from './store.ts';
 
@@ -140,7 +140,7 @@ function refuseDisabled(row: Row): void {
     ['device_status', 'device_not_active', 'The device is disabled.'],
   ];
   for (const [column, code, detail] of levels) {
-    if (row[column] === 'Disabled') refuse(code, detail);
+    if (row[column] === 'Disabled') throwProblem(code, detail);
   }
 }
 
@@ -241,12 +241,12 @@ export function judgePlace(rows: readonly Row[], names: Names, within: Within): 
 export function judge(rows: readonly Row[], names: Names, within: Within): Resolved {
   const row = standing(rows, names, within);
   if (isNull(row, 'contract_id')) {
-    refuse('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
+    throwProblem('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
   }
   const contracts = openContracts(rows);
   const [contract] = contracts;
   if (contract === undefined) {
-    return refuse(
+    return throwProblem(
       'no_acquirer_for_merchant',
       'The acquirer link of the contract is disabled, or the operator of the platform has not approved it.',
     );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { type ErrorCode, ProblemError } from '@switchyard/contract';
 import {
   contractBody,
   openProvisioning,
@@ -49,7 +49,7 @@ describe('resolving the names of a sale', () => {
   async function assertCode(code: ErrorCode, names: Names, within?: Within): Promise<void> {
     await assert.rejects(
       async () => resolve(names, within),
-      (error) => error instanceof Refusal && error.code === code,
+      (error) => error instanceof ProblemError && error.code === code,
       `${code} ${JSON.stringify(names)}`,
     );
   }
@@ -97,7 +97,7 @@ describe('resolving the names of a sale', () => {
     await assertCode('store_not_found', { ...within, storeId: other.storeId }, within);
     await assertCode('device_not_found', { ...within, deviceId: other.deviceId }, within);
     const elsewhere = scene.provisioning.resolve(systemIds.uuid(), { deviceId });
-    await assert.rejects(elsewhere, Refusal);
+    await assert.rejects(elsewhere, ProblemError);
   });
 
   test('a change of this process is seen at once', async () => {
@@ -170,10 +170,10 @@ describe('resolving the names of a sale', () => {
   test('a refusal is not remembered', async () => {
     const resolver = counted();
     const ask = () => resolver.resolve(scene.organizationId, { deviceId: systemIds.uuid() });
-    await assert.rejects(ask, Refusal);
+    await assert.rejects(ask, ProblemError);
     const same = { deviceId: systemIds.uuid() };
-    await assert.rejects(async () => resolver.resolve(scene.organizationId, same), Refusal);
-    await assert.rejects(async () => resolver.resolve(scene.organizationId, same), Refusal);
+    await assert.rejects(async () => resolver.resolve(scene.organizationId, same), ProblemError);
+    await assert.rejects(async () => resolver.resolve(scene.organizationId, same), ProblemError);
     assert.equal(resolver.statements(), 3);
   });
 

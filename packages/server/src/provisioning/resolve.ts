@@ -1,5 +1,5 @@
 // Finds the merchant, store, device and contracts of a sale, with a cache of a few seconds.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Clock, Database } from '../platform/index.ts';
 import { refuseUnknown } from './errors.ts';
 import { createMemory } from './memory.ts';
@@ -58,7 +58,7 @@ export function createResolver({
   ): Promise<Found> {
     const { merchantId, storeId, deviceId } = names;
     if ((merchantId ?? storeId ?? deviceId) === undefined) {
-      refuse('field_required', 'A merchant, a store or a device must be named.', {
+      throwProblem('field_required', 'A merchant, a store or a device must be named.', {
         errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'is required' }],
       });
     }
@@ -78,7 +78,8 @@ export function createResolver({
     const above = (row?.['ancestor_ids'] ?? []) as string[];
     if (above.length === 0) return;
     const disabled = await database.query<Row>(findDisabled, [uuidsText(above)]);
-    if (disabled.length > 0) refuse('merchant_not_active', 'An organisation above is disabled.');
+    if (disabled.length > 0)
+      throwProblem('merchant_not_active', 'An organisation above is disabled.');
   }
 
   async function loadContract(organizationId: string, contractId: string) {

@@ -4,7 +4,7 @@ import {
   type FoundType,
   foundTypes,
   type ProvisioningCriteria,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import type { Database } from '../platform/index.ts';
@@ -69,7 +69,7 @@ function searchOf(criteria: ProvisioningCriteria, scope: Scope): Search {
 function demandCriterion(criteria: ProvisioningCriteria): void {
   if (narrowing.some((name) => criteria[name] !== undefined)) return;
   const detail = `At least one of ${narrowing.join(', ')} is needed.`;
-  refuse('field_required', detail, {
+  throwProblem('field_required', detail, {
     errors: [{ pointer: '?q', code: 'field_required', detail: 'or another criterion is needed' }],
   });
 }

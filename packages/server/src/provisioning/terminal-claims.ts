@@ -7,7 +7,7 @@ import {
   type ClaimSettlement,
   defined,
   type PhysicalDevice,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type AuditEntry, type Author, actorOf, platformAuthor } from '../audit/index.ts';
@@ -137,7 +137,7 @@ function conflictOf(row: Row): ClaimConflict {
 }
 
 const refuseConflict = () =>
-  refuse('resource_not_found', 'No conflict in your scope has this identifier.');
+  throwProblem('resource_not_found', 'No conflict in your scope has this identifier.');
 
 /** The audit of an organisation does not name the other organisation. */
 function entryOfMove(
@@ -298,7 +298,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         if (row === undefined) return refuseUnknown('device_not_found');
         if (row['claim'] !== null) return { row, proof: { isClaimed: true } };
         if (openConflicts >= openConflictsMax) {
-          refuse(
+          throwProblem(
             'rate_limited',
             `${openConflictsMax} terminals of your organisation wait for a decision of the operator; ask the operator before you enter more claim codes.`,
             { retryAfterMs },
@@ -316,7 +316,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       });
       // The same text for each reason, so that it reveals nothing about other organisations.
       if (done === undefined) {
-        return refuse(
+        return throwProblem(
           'claim_code_invalid',
           'The claim code is not accepted. Have the terminal show a new code; if that one is not accepted either, ask the operator of the platform.',
           {
@@ -369,7 +369,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
             (await findConflict(run, conflictId, 'FOR UPDATE OF c')) ?? refuseConflict();
           if (before['decision'] === decision) return { after: before, changed: [] };
           if (before['status'] !== 'Open') {
-            refuse(
+            throwProblem(
               'concurrent_modification',
               `The conflict is ${String(before['status'])} already: read it.`,
             );

@@ -1,5 +1,5 @@
 // The interface to identity for the user domains of organisations.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { refuseTaken } from './errors.ts';
 
@@ -39,7 +39,8 @@ export async function openDomain(
   try {
     await userDomains.open(organizationId, userDomainId, trx);
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'already_exists') refuseTaken('userDomainId');
+    if (error instanceof ProblemError && error.code === 'already_exists')
+      refuseTaken('userDomainId');
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 // Asks the provider for the status of refunds that it has not answered, and stores the answer.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { refOf } from './ask.ts';
 import type { QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
@@ -56,7 +56,10 @@ export async function askHeldRefunds(
   const asked = unansweredRefunds(found).slice(0, askedMax);
   const heard = await Promise.all(asked.map((each) => askOne(deps, found, each, actor)));
   if (!heard.includes(true)) {
-    refuse('provider_timeout', 'The provider does not say how the refund stands; it stays held.');
+    throwProblem(
+      'provider_timeout',
+      'The provider does not say how the refund stands; it stays held.',
+    );
   }
   const standing = await deps.store.find(found.row);
   if (standing === undefined) throw new Error('a QR payment has vanished');

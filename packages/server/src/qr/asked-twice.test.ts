@@ -1,7 +1,7 @@
 // Tests replays when the database fails after the intent, and while the first call still runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type QrRequest, Refusal } from '@switchyard/contract';
+import { ProblemError, type QrRequest } from '@switchyard/contract';
 import { dueClockOf } from '../../test/support/movable-clock.ts';
 import { eventually } from '../../test/support/wait-for-condition.ts';
 import type { Caller } from '../http/index.ts';
@@ -28,7 +28,7 @@ const request: QrRequest = {
 
 /** The error of a missing database connection: the statement had no effect. */
 const lost = () =>
-  new Refusal('database_unavailable', 'The database is unavailable.', {
+  new ProblemError('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
   });
 
@@ -124,7 +124,9 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
 const completed = { type: 'qr.completed', data: { status: 'Completed', changes: {} } } as const;
 
 const isUnknown = (error: unknown): boolean =>
-  error instanceof Refusal && error.code === 'database_unavailable' && error.outcome === 'Unknown';
+  error instanceof ProblemError &&
+  error.code === 'database_unavailable' &&
+  error.outcome === 'Unknown';
 
 test('a payment that was asked for is not told to be none where its answer cannot be kept', async () => {
   const { deps, asked } = world(0);

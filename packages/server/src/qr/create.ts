@@ -1,5 +1,5 @@
 // Creates a QR payment: stores the intent, calls the provider and stores its answer.
-import { defined, type QrRequest, Refusal, refuse } from '@switchyard/contract';
+import { defined, ProblemError, type QrRequest, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime, withUnknownOutcome } from '../platform/index.ts';
 import { toldBy } from './ask.ts';
@@ -27,7 +27,7 @@ const nobodysStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
 /** @throws Refusal permission_denied */
 function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal {
   if (deviceId === undefined || merchantId === undefined) {
-    return refuse('permission_denied', 'A QR payment needs the token of a device.');
+    return throwProblem('permission_denied', 'A QR payment needs the token of a device.');
   }
   return { organizationId, merchantId, deviceId };
 }
@@ -76,7 +76,8 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     checkCurrency(wanted.request, deps.clock.now());
     at = await whereTo(deps, terminal, wanted.request, facts);
   } catch (error) {
-    const known = error instanceof Refusal ? await replay(deps, key, facts.request) : undefined;
+    const known =
+      error instanceof ProblemError ? await replay(deps, key, facts.request) : undefined;
     if (known === undefined) throw error;
     return known;
   }
@@ -92,7 +93,7 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     const known = await replay(deps, key, facts.request);
     return (
       known ??
-      refuse(
+      throwProblem(
         'concurrent_modification',
         'Another request changed this transaction at the same time. Retry the request.',
       )
@@ -114,7 +115,7 @@ async function refuseServerId(deps: QrDeps, key: Key): Promise<void> {
   if (!maybeServerId(clientTransactionId)) return;
   const transactionId = clientTransactionId.toLowerCase();
   if ((await deps.store.find({ organizationId, transactionId })) === undefined) return;
-  refuse(
+  throwProblem(
     'client_id_invalid',
     'This clientTransactionId equals a server transaction identifier. Send another identifier.',
     {
@@ -141,7 +142,7 @@ async function whereTo(
     providers.pick(organizationId, { deviceId, paymentType, scenario }),
   ]);
   if (service === undefined) {
-    return refuse('payment_type_not_enabled', 'No active service takes this payment here.', {
+    return throwProblem('payment_type_not_enabled', 'No active service takes this payment here.', {
       errors: [
         {
           pointer: '/paymentType',

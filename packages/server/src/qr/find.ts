@@ -1,5 +1,5 @@
 // Finds a payment in the caller's scope by the server's or the client's identifier.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import type { LoadedQr } from './model.ts';
@@ -13,13 +13,13 @@ export const maybeServerId = (name: string): boolean => serverForm.test(name);
 export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
   if (caller.merchantId === undefined) return asked?.toLowerCase();
   if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
-    refuse('entity_out_of_scope', 'The token belongs to another merchant.');
+    throwProblem('entity_out_of_scope', 'The token belongs to another merchant.');
   }
   return caller.merchantId;
 }
 
 function refuseUnknown(): never {
-  return refuse('transaction_not_found', 'There is no QR payment with this identifier.');
+  return throwProblem('transaction_not_found', 'There is no QR payment with this identifier.');
 }
 
 /**
@@ -52,7 +52,7 @@ export async function findPayment(
     return refuseUnknown();
   }
   if (another !== undefined) {
-    refuse(
+    throwProblem(
       'transaction_ambiguous',
       'Several merchants use this identifier. Send merchantId to select one.',
       {

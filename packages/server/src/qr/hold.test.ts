@@ -1,7 +1,7 @@
 // Tests holds against a model with random events, answers, refunds and decisions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
 import { systemIds } from '../platform/index.ts';
 import { type Resolution, resolutionsOf, resolutionTable } from './hold.ts';
@@ -201,7 +201,7 @@ function play(played: Played, one: Act): Played {
     default: {
       if (!resolutionsOf(position).includes(one.resolution)) {
         const refused = () => resolveStep(loaded, one, { at, newId, actor: 'somebody' });
-        assert.throws(refused, Refusal);
+        assert.throws(refused, ProblemError);
         return played;
       }
       const step = resolveStep(loaded, one, { at, newId, actor: 'somebody' });

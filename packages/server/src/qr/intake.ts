@@ -6,7 +6,7 @@ import {
   type ProviderEvent,
   providerEventStatuses,
   type QrEventReceipt,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
 import { type Caller, parseTimestamp } from '../http/index.ts';
@@ -37,7 +37,7 @@ const eventMembers = [
 const rivalsMax = 50;
 
 function refuseField(pointer: string, detail: string): never {
-  return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+  return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
@@ -53,7 +53,7 @@ function checkEvent({ row }: LoadedQr, event: ProviderEvent): void {
   const fault = display === undefined ? undefined : displayFault(display);
   if (fault !== undefined) refuseField('/display/data', fault);
   if (type.startsWith('refund.') && isProviderEventType(type) && refundId === undefined) {
-    refuse('field_required', 'A refund is told of by its refundId.', {
+    throwProblem('field_required', 'A refund is told of by its refundId.', {
       errors: [{ pointer: '/refundId', code: 'field_required', detail: 'is required' }],
     });
   }
@@ -168,7 +168,10 @@ export function takeEvent(
 ): Promise<QrEventReceipt> {
   const { organizationId, merchantId } = caller;
   if (merchantId !== undefined) {
-    refuse('permission_denied', 'Only the organisation that provides the service tells events.');
+    throwProblem(
+      'permission_denied',
+      'Only the organisation that provides the service tells events.',
+    );
   }
   // Handles the events of one payment in sequence, so that their commits do not conflict.
   return deps.running.inTurn({ organizationId, transactionId }, () =>
@@ -187,7 +190,7 @@ async function takeInTurn(
     if (found.isKnown) return receipt(found, event, 'Duplicate');
     checkEvent(found, event);
     if (found.row.providerEvents >= providerEventsMax) {
-      refuse('event_limit_reached', `More than ${providerEventsMax} events are not kept.`);
+      throwProblem('event_limit_reached', `More than ${providerEventsMax} events are not kept.`);
     }
     const of = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
     const { step, alarm } = eventStep(found, event, of);
@@ -195,7 +198,7 @@ async function takeInTurn(
     if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
     return receipt(found, event, resultOf(found, { step, alarm }));
   }
-  return refuse('concurrent_modification', 'Too many work on this payment; try again.');
+  return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
 }
 
 async function isCommitted(deps: QrDeps, found: LoadedQr, step: Reported['step']) {
@@ -217,5 +220,7 @@ async function findMine(
   const found = maybeServerId(transactionId)
     ? await deps.store.findForProvider(organizationId, transactionId.toLowerCase(), eventId)
     : undefined;
-  return found ?? refuse('transaction_not_found', 'There is no QR payment with this identifier.');
+  return (
+    found ?? throwProblem('transaction_not_found', 'There is no QR payment with this identifier.')
+  );
 }

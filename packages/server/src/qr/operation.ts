@@ -1,5 +1,5 @@
 // Cancels and refunds a payment: reserves by one guarded statement, then calls the provider.
-import { defined, refuse } from '@switchyard/contract';
+import { defined, throwProblem } from '@switchyard/contract';
 import { withUnknownOutcome } from '../platform/index.ts';
 import { askCancel, askRefund } from './ask.ts';
 import { conflictOf } from './conflict.ts';
@@ -88,7 +88,7 @@ async function replay(
 function refuseTooMany(loaded: LoadedQr): void {
   if (loaded.row.operationCount < operationsMax) return;
   const detail = `More than ${operationsMax} operations are not taken.`;
-  refuse('event_limit_reached', detail, { extensions: conflictOf(loaded) });
+  throwProblem('event_limit_reached', detail, { extensions: conflictOf(loaded) });
 }
 
 /** The amount of a refund. @throws Refusal of the amount */
@@ -98,15 +98,15 @@ function amountOf(loaded: LoadedQr, { amount, currency }: OperationCall, maxAmou
   if (currency !== undefined && currency !== position.currency) {
     const detail = 'A refund is in the currency of the payment.';
     const error = { pointer: '/currency', code: 'currency_mismatch', detail };
-    refuse('currency_mismatch', detail, { extensions, errors: [error] });
+    throwProblem('currency_mismatch', detail, { extensions, errors: [error] });
   }
   const wanted = amount ?? maxAmount;
   if (wanted === 0) {
-    refuse('already_refunded', 'All of it is refunded, or about to be.', { extensions });
+    throwProblem('already_refunded', 'All of it is refunded, or about to be.', { extensions });
   }
   if (wanted > maxAmount) {
     const detail = `${maxAmount} ${position.currency} minor units are left to refund.`;
-    refuse('refund_amount_exceeded', detail, {
+    throwProblem('refund_amount_exceeded', detail, {
       extensions: { ...extensions, maxAmount },
       errors: [{ pointer: '/amount', code: 'too_large', detail }],
     });
@@ -166,7 +166,7 @@ function reserve(
       demandNewIdentifier(loaded, verb, call);
       const verdict = judgeVerb(loaded.row.position, verb);
       if (!verdict.allowed) {
-        return refuse(verdict.reason, 'The payment does not allow it stands.', {
+        return throwProblem(verdict.reason, 'The payment does not allow it stands.', {
           extensions: conflictOf(loaded),
         });
       }
@@ -183,7 +183,7 @@ function reserve(
       const operation = withNumber(standing, step.operations?.[0]?.number);
       return { done: { loaded: standing, operation, replayed: false }, send: true };
     }
-    return refuse('concurrent_modification', 'Too many work on this payment; try again.');
+    return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
   });
 }
 
@@ -255,7 +255,7 @@ export async function operate(
     const answer = await replay(deps, found, verb, call);
     return (
       answer ??
-      refuse(
+      throwProblem(
         'concurrent_modification',
         'Another request changed this transaction at the same time. Retry the request.',
       )

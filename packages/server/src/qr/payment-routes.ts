@@ -1,5 +1,5 @@
 // Registers the route with which a terminal creates a QR payment.
-import { defined, QrRequest, QrTransaction, refuse } from '@switchyard/contract';
+import { defined, QrRequest, QrTransaction, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import {
   acceptedHeaders,
@@ -86,10 +86,14 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       const { status, failure, answeredStatus } = view;
       // The provider did not begin the payment: the till may retry under another identifier.
       if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
-        refuse('provider_unavailable', 'Nothing was sent: begin again under a new identifier.', {
-          extensions: { transaction: transactionOf(loaded) },
-          ...defined({ logDetail: failure?.code }),
-        });
+        throwProblem(
+          'provider_unavailable',
+          'Nothing was sent: begin again under a new identifier.',
+          {
+            extensions: { transaction: transactionOf(loaded) },
+            ...defined({ logDetail: failure?.code }),
+          },
+        );
       }
       if (status === 'Created') respondAccepted(reply, locationOf(loaded));
       else if (isAnswered(events) && answeredStatus === 'Created')

@@ -1,5 +1,5 @@
 // Lists the QR payments of a provider's own services with their status.
-import { type ProviderQrPayment, ProviderQrPaymentList, refuse } from '@switchyard/contract';
+import { type ProviderQrPayment, ProviderQrPaymentList, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
@@ -68,7 +68,7 @@ export function registerProviderList(app: FastifyInstance, database: Database): 
     priority: 'list',
     async handler({ caller, query }) {
       if (caller.entityType !== 'tenant') {
-        refuse('permission_denied', 'Only the organisation watches its services.');
+        throwProblem('permission_denied', 'Only the organisation watches its services.');
       }
       const { limit, after } = readPageRequest(query, list);
       const values = [caller.organizationId, after ?? null, limit + 1];

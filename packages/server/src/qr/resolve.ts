@@ -1,5 +1,5 @@
 // Ends the hold of a payment by the decision of an operator.
-import { defined, refuse } from '@switchyard/contract';
+import { defined, throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { askHeldRefunds } from './ask-held.ts';
 import { conflictOf } from './conflict.ts';
@@ -30,12 +30,12 @@ type Of = { at: number; newId: () => string; actor: string };
 function checkNote({ resolution, note }: Decision): void {
   if (note === undefined) {
     if (resolution !== 'Settle') return;
-    refuse('field_required', 'How it was settled is missing.', {
+    throwProblem('field_required', 'How it was settled is missing.', {
       errors: [{ pointer: '/note', code: 'field_required', detail: 'Is needed with Settle.' }],
     });
   }
   if (!holdsCardNumber(note)) return;
-  refuse('field_invalid', 'The note contains text that looks like a card number.', {
+  throwProblem('field_invalid', 'The note contains text that looks like a card number.', {
     errors: [{ pointer: '/note', code: 'field_invalid', detail: 'Looks like a card number.' }],
   });
 }
@@ -45,16 +45,16 @@ function demandPossible(standing: LoadedQr, resolution: Resolution): void {
   const conflict = conflictOf(standing);
   const possible = resolutionsOf(standing.row.position);
   if (possible.length === 0) {
-    refuse('payment_not_held', 'Nothing waits for a decision.', { extensions: conflict });
+    throwProblem('payment_not_held', 'Nothing waits for a decision.', { extensions: conflict });
   }
   if (possible.includes(resolution)) return;
-  refuse('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
+  throwProblem('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
     extensions: { ...conflict, allowedResolutions: [...possible] },
   });
 }
 
 function refuseUnseen(standing: LoadedQr): never {
-  return refuse('concurrent_modification', 'It is not what was looked at any more.', {
+  return throwProblem('concurrent_modification', 'It is not what was looked at any more.', {
     extensions: conflictOf(standing),
   });
 }
@@ -84,7 +84,7 @@ function outcomeOf(
   if (amount === 0) return { changes, operations: [] };
   if (operationCount >= operationsMax) {
     const detail = `More than ${operationsMax} operations are not taken: Settle.`;
-    refuse('event_limit_reached', detail, { extensions: conflictOf(standing) });
+    throwProblem('event_limit_reached', detail, { extensions: conflictOf(standing) });
   }
   const cause = 'Resolution' as const;
   const refund = newOperation(standing, 'Refund', { at, newId, amount, actor, cause });

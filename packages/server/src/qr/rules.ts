@@ -1,5 +1,5 @@
 // Validates a request before it has an effect, and compares it with the first one. Pure.
-import { defined, type ErrorCode, type QrRequest, refuse } from '@switchyard/contract';
+import { defined, type ErrorCode, type QrRequest, throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { Scenario } from './model.ts';
@@ -19,7 +19,7 @@ export function scenarioOf({
 }: Pick<QrRequest, 'paymentScenario' | 'scannedPaymentId'>): Scenario {
   if (scannedPaymentId !== undefined) return 'merchantscan';
   if (paymentScenario.toLowerCase() === 'consumerscan') return 'consumerscan';
-  return refuse('field_required', 'What the terminal has scanned is missing.', {
+  return throwProblem('field_required', 'What the terminal has scanned is missing.', {
     ...at('/scannedPaymentId', 'field_required', 'Is needed with merchantscan.'),
   });
 }
@@ -31,7 +31,7 @@ export function scenarioOf({
  */
 export function checkCurrency({ paymentAmount }: QrRequest, time: number): void {
   if (isActiveCurrency(paymentAmount.currency, time)) return;
-  refuse('currency_unknown', 'The currency is not active.', {
+  throwProblem('currency_unknown', 'The currency is not active.', {
     ...at('/paymentAmount/currency', 'currency_unknown', 'Is no active ISO 4217 code.'),
   });
 }
@@ -43,7 +43,7 @@ export function checkRequest(request: QrRequest): void {
   checkCurrency(request, 0);
   checkIdentifier(clientTransactionId, '/clientTransactionId');
   if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
-  refuse('field_invalid', 'A member contains text that looks like a card number.', {
+  throwProblem('field_invalid', 'A member contains text that looks like a card number.', {
     ...at('/order', 'field_invalid', 'Looks like a card number.'),
   });
 }
@@ -51,7 +51,7 @@ export function checkRequest(request: QrRequest): void {
 /** The server stores and shows the identifier unchanged. @throws Refusal client_id_invalid */
 export function checkIdentifier(id: string | undefined, pointer: string): void {
   if (id === undefined || !holdsCardNumber(id)) return;
-  refuse('client_id_invalid', 'The identifier contains text that looks like a card number.', {
+  throwProblem('client_id_invalid', 'The identifier contains text that looks like a card number.', {
     ...at(pointer, 'client_id_invalid', 'Looks like a card number.'),
   });
 }
@@ -91,7 +91,7 @@ export function refuseReuse(
     (name) => first[name] !== second[name],
   );
   if (names.length === 0) return;
-  refuse('client_id_reused', `This ${what} was used for a different request.`, {
+  throwProblem('client_id_reused', `This ${what} was used for a different request.`, {
     errors: names.sort().map((name) => ({
       pointer: pointers[name] ?? `/${name}`,
       code: 'client_id_reused',

@@ -1,5 +1,5 @@
 // Commits a step despite concurrent changes of the payment, and notifies subscribers.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type QrDeps, rivalsMax } from './deps.ts';
 import type { Change, LoadedQr } from './model.ts';
@@ -57,7 +57,7 @@ export async function settle(
     if (read === undefined) throw new Error('a QR payment has vanished');
     standing = read;
   }
-  return refuse('concurrent_modification', 'Too many work on this payment; try again.');
+  return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
 }
 
 /** Applies a provider's report on a payment. */

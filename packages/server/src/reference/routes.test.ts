@@ -6,7 +6,7 @@ import {
   errorCodes,
   groupPermissions,
   listErrorCodes,
-  Refusal,
+  ProblemError,
   type RoleList,
   rolePermissions,
 } from '@switchyard/contract';
@@ -39,7 +39,7 @@ before(async () => {
     loadLimits: patientLimits,
     verifyToken: async (token) => {
       if (token === 'good') return caller;
-      throw new Refusal('token_invalid', 'The token is not valid.');
+      throw new ProblemError('token_invalid', 'The token is not valid.');
     },
     eagerSchemas: true,
   });

@@ -1,5 +1,5 @@
 // Runs report queries: few at once and with a timeout, so that payments keep the database.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { Database } from '../platform/index.ts';
 import { type RunQuery, runIn } from './run.ts';
@@ -26,7 +26,7 @@ export function createQueries(database: Pick<Database, 'transaction'>): Queries 
       return;
     }
     if (waiting.length >= waitingMax) {
-      throw new Refusal('overloaded', 'Too many reports are asked for at the moment.', {
+      throw new ProblemError('overloaded', 'Too many reports are asked for at the moment.', {
         retryAfterMs,
       });
     }

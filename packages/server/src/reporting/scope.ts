@@ -1,5 +1,5 @@
 // Defines which payments a caller may see: those of the organisation, a merchant or a store.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 
 export type Scope = {
@@ -35,7 +35,7 @@ function bound(name: string, own: string | undefined, asked: string | undefined)
   const named = asked?.toLowerCase();
   if (own === undefined) return named;
   if (named !== undefined && named !== own.toLowerCase()) {
-    refuse('entity_out_of_scope', `The token is good for another ${name}.`);
+    throwProblem('entity_out_of_scope', `The token is good for another ${name}.`);
   }
   return own.toLowerCase();
 }

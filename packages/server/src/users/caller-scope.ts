@@ -1,5 +1,5 @@
 // The scope of a caller of user management: its user domain, and in it one merchant or all.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { Type } from 'typebox';
 import type { Caller } from '../http/index.ts';
 
@@ -16,7 +16,7 @@ export function requireOwnUserDomain(
   { userDomainId: requested }: { userDomainId: string },
 ) {
   if (requested === caller.realm) return;
-  refuse('resource_not_found', 'No user domain in your scope has this identifier.');
+  throwProblem('resource_not_found', 'No user domain in your scope has this identifier.');
 }
 
 /** Also for tokens of an application that belongs to a merchant. */

@@ -5,7 +5,7 @@ import {
   groupLevels,
   groupPermissions,
   groupRights,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import { merchantIdOf } from './caller-scope.ts';
@@ -36,7 +36,7 @@ export function createPredefinedGroups({ requireMerchant }: PredefinedGroupsDepe
     const { organizationId } = caller;
     const merchantId = merchantIdOf(caller);
     if (merchantId !== undefined && entityId !== merchantId) {
-      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
     if (entityId === organizationId) return 'organization';
     await requireMerchant(organizationId, entityId);

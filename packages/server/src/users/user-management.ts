@@ -1,5 +1,5 @@
 // Creates, lists, updates, activates and deactivates users within the scope and permissions of the caller.
-import { defined, refuse, type UserInput, type UserReplacement } from '@switchyard/contract';
+import { defined, throwProblem, type UserInput, type UserReplacement } from '@switchyard/contract';
 import { type AuditRecorder, actorOf } from '../audit/index.ts';
 import { type Caller, type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import type {
@@ -52,12 +52,12 @@ function canSee(caller: Caller, user: User): boolean {
 }
 
 function throwUserNotFound(): never {
-  return refuse('resource_not_found', 'No user in your scope has this identifier.');
+  return throwProblem('resource_not_found', 'No user in your scope has this identifier.');
 }
 
 function requireManageableGroups({ permissions }: Caller, groups: readonly string[]): void {
   if (findForbiddenGroup(groups, permissions) === undefined) return;
-  refuse(
+  throwProblem(
     'permission_denied',
     'You may not assign or change a group of this user, because it has permissions that you do not have.',
   );
@@ -69,7 +69,7 @@ function throwFieldError(
   detail: string,
 ) {
   const error = { pointer: `/${member}`, code, detail };
-  return refuse(code, `${member} ${detail}.`, { errors: [error] });
+  return throwProblem(code, `${member} ${detail}.`, { errors: [error] });
 }
 
 /** Throws for the first read-only member whose value differs from the current one. */
@@ -141,7 +141,7 @@ export function createUserManagement({
     const merchantId = merchantIdOf(caller);
     const levelOf = (id: string) => (id === organizationId ? 'tenant' : 'merchant');
     if (merchantId !== undefined && entityId !== merchantId) {
-      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
     const entityType = levelOf(entityId);
     const scopeEntityType = levelOf(scope);
@@ -245,7 +245,7 @@ export function createUserManagement({
     /** Only for other users: after the loss of the phone, another administrator resets the second factor. */
     resetSecondFactor(request: UserRequest, userId: string): Promise<User> {
       if (request.caller.userId === userId) {
-        refuse(
+        throwProblem(
           'permission_denied',
           'You cannot reset your own second factor here. Change it on your account page.',
         );

@@ -1,5 +1,5 @@
 // Lists and ends the sessions of a user for user managers.
-import { refuse, type UserSession } from '@switchyard/contract';
+import { throwProblem, type UserSession } from '@switchyard/contract';
 import { type AuditRecorder, actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import type { Identity, User } from '../identity/index.ts';
@@ -72,7 +72,7 @@ export function createUserSessions({ users, sessions, audit, database }: UserSes
         return;
       }
       if (!(await listSessions(user)).some((session) => session.sessionId === sessionId)) {
-        refuse('resource_not_found', 'The user has no session with this identifier.');
+        throwProblem('resource_not_found', 'The user has no session with this identifier.');
       }
       await auditSessionEnd(request, user, { sessionId });
       await sessions.end(organizationId, userId, sessionId);

@@ -1,6 +1,6 @@
 // Opens the key provider, loads the index key and prepares the data keys of organisations.
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { type Clock, deriveKey, type Ids, type Log, type Metrics } from '../platform/index.ts';
 import { createDataKeys, type DataKeys, newKey, unwrapped } from './data-keys.ts';
 import { type KeyProvider, KeyProviderFault } from './key-providers/index.ts';
@@ -90,9 +90,13 @@ export async function orUnavailable<Result>(work: Promise<Result>): Promise<Resu
     return await work;
   } catch (error) {
     if (!(error instanceof KeyProviderFault)) throw error;
-    return refuse('card_keys_unavailable', 'The keys of stored cards are not to be had just now.', {
-      retryAfterMs: unavailableRetryMs,
-      logDetail: error.message,
-    });
+    return throwProblem(
+      'card_keys_unavailable',
+      'The keys of stored cards are not to be had just now.',
+      {
+        retryAfterMs: unavailableRetryMs,
+        logDetail: error.message,
+      },
+    );
   }
 }

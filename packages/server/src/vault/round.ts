@@ -1,5 +1,5 @@
 // Deletes unused cards of an organisation, and encrypts cards under an old key again.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../platform/index.ts';
 import { type createCardStore, deleteCards, resealCards, type SealedCard } from './card-store.ts';
@@ -67,7 +67,7 @@ export function createRounds(deps: RoundDeps) {
         done.push({ token: card.token, before: card.sealed, ...made });
       } catch (error) {
         // The card is not at fault: the job retries the round when the keys are available.
-        if (error instanceof Refusal || error instanceof KeyProviderFault) throw error;
+        if (error instanceof ProblemError || error instanceof KeyProviderFault) throw error;
         round.tally.broken += 1;
         log.error(
           { err: error, organizationId, token: card.token },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { type VaultRoom, vaultDatabase, vaultRoom } from '../../test/support/hsm/test-vault.ts';
 import { movableClock } from '../../test/support/movable-clock.ts';
 import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
@@ -162,7 +162,7 @@ describe('the vault', () => {
       const fresh = await open();
       await assert.rejects(
         fresh.vault.reveal(mine, token, access),
-        (error) => error instanceof Refusal && error.code === 'card_keys_unavailable',
+        (error) => error instanceof ProblemError && error.code === 'card_keys_unavailable',
       );
     };
     await exchange('wrapped', foreign?.wrapped);
@@ -215,7 +215,7 @@ describe('the vault', () => {
     assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(1));
     clock.advance(100_000);
     const isUnavailable = (error: unknown) =>
-      error instanceof Refusal && error.code === 'card_keys_unavailable';
+      error instanceof ProblemError && error.code === 'card_keys_unavailable';
     await assert.rejects(vault.reveal(organizationId, token, access), isUnavailable);
     const stranger = systemIds.uuid();
     const mark = vault.mark(stranger, cardOf(1));

@@ -3,7 +3,7 @@ import {
   BegunWebhookReplay,
   CreatedWebhookEndpoint,
   pageOf,
-  refuse,
+  throwProblem,
   WebhookDelivery,
   WebhookDeliveryDetail,
   WebhookEndpoint,
@@ -44,7 +44,7 @@ const ofDelivery = Type.Object({
 /** An organisation manages all endpoints; a merchant manages those that it created. */
 function scopeOf(caller: Caller): Omit<By, 'author'> {
   if (caller.storeId !== undefined) {
-    refuse(
+    throwProblem(
       'permission_denied',
       'Webhooks belong to an organisation or a merchant, not to a store.',
     );

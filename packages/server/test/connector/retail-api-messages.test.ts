@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { closeCodes, Refusal } from '@switchyard/contract';
+import { closeCodes, ProblemError } from '@switchyard/contract';
 import { createLocalBackplane } from '../../src/connector/backplane.ts';
 import type { Wanted } from '../../src/connector/claims.ts';
 import { Fault } from '../../src/connector/faults.ts';
@@ -274,7 +274,7 @@ describe('messages to terminals', () => {
       asked.then(
         () => assert.fail('it was answered'),
         (error: unknown) => {
-          assert.ok(error instanceof Refusal, String(error));
+          assert.ok(error instanceof ProblemError, String(error));
           return error;
         },
       );

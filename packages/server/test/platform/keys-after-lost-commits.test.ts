@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { AuditRecorder } from '../../src/audit/index.ts';
 import {
@@ -26,7 +26,7 @@ import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
 
 /** The error of a missing database connection. */
 async function lost(): Promise<never> {
-  throw new Refusal('database_unavailable', 'The database is unavailable.', {
+  throw new ProblemError('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
   });
 }

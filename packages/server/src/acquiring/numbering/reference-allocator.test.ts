@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Numbering, systemClock, unguardedNumbering } from '../../platform/index.ts';
 import { createReferenceAllocator } from './reference-allocator.ts';
@@ -89,7 +89,7 @@ describe('reference allocator', () => {
     assert.equal(refused.length, 1, 'the last claim fails');
     await assert.rejects(
       next(refused[0] ?? ''),
-      (error) => error instanceof Refusal && error.code === 'terminal_range_exhausted',
+      (error) => error instanceof ProblemError && error.code === 'terminal_range_exhausted',
     );
     await next(holders.find((holder) => holder !== refused[0]) ?? '');
   });
@@ -117,7 +117,7 @@ describe('reference allocator', () => {
   test('while the recovery is required no reference is allocated, not even of a reserved block', async () => {
     let isRequired = false;
     const requireAvailable = () => {
-      if (isRequired) throw new Refusal('recovery_required', 'The database lacks payments.');
+      if (isRequired) throw new ProblemError('recovery_required', 'The database lacks payments.');
     };
     const { next } = await setUp({ numbering: { ...unguardedNumbering, requireAvailable } });
     const holderId = randomUUID();
@@ -125,7 +125,7 @@ describe('reference allocator', () => {
     isRequired = true;
     await assert.rejects(
       next(holderId),
-      (error) => error instanceof Refusal && error.code === 'recovery_required',
+      (error) => error instanceof ProblemError && error.code === 'recovery_required',
     );
   });
 });

@@ -1,5 +1,5 @@
 // Numbers each message: terminal ids from the contract's range, and trace numbers that survive a crash.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import {
   type Clock,
   createKeyedTasks,
@@ -124,7 +124,7 @@ export function createReferenceAllocator({
       const terminalId = terminalIdAt(range, row?.taken ?? 0);
       if (terminalId === undefined) {
         const detail = 'All terminal ids in the range of the acquirer contract are in use.';
-        refuse('terminal_range_exhausted', `${detail} Extend the range.`);
+        throwProblem('terminal_range_exhausted', `${detail} Extend the range.`);
       }
       const values = [...key, terminalId, terminalOwnerId, isoTime(clock.now())];
       await database.hot(claimTerminalSql, values);
@@ -132,7 +132,10 @@ export function createReferenceAllocator({
       if (claimed !== undefined) return claimed;
       await pause(withJitter(Math.min(attempt, maxClaimPauseMs)));
     }
-    return refuse('overloaded', 'Too many concurrent terminal id allocations. Retry the request.');
+    return throwProblem(
+      'overloaded',
+      'Too many concurrent terminal id allocations. Retry the request.',
+    );
   }
 
   async function fetchBlock(key: string, owner: TerminalOwner): Promise<void> {

@@ -1,5 +1,5 @@
 // Finds the entity to configure in the caller's scope, and the release in force there.
-import { type ActivationLevel, refuse } from '@switchyard/contract';
+import { type ActivationLevel, throwProblem } from '@switchyard/contract';
 import type { Place } from '../activation-store.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from '../deps.ts';
 import { findPlace } from '../places.ts';
@@ -20,11 +20,14 @@ export type Finder = {
 };
 
 function refuseUnknown(): never {
-  return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+  return throwProblem(
+    'service_not_found',
+    'The catalogue shows you no service of this identifier.',
+  );
 }
 
 export function refuseUnsubscribed(): never {
-  return refuse('service_not_subscribed', 'No package of a subscription holds the service.');
+  return throwProblem('service_not_subscribed', 'No package of a subscription holds the service.');
 }
 
 /** @example const { place, release } = await createFinder(provisioning, run, releases).find(scope, target); */
@@ -47,7 +50,7 @@ export function createFinder(
         known ? findInForce(run, organizationId, target.serviceId) : undefined,
       ]);
       if (service === undefined) return refuseUnknown();
-      if (service.release === 0) refuse('service_state', 'The service is not published.');
+      if (service.release === 0) throwProblem('service_state', 'The service is not published.');
       if (!service.is_subscribed) refuseUnsubscribed();
       const { service_id: serviceId, release } = service;
       const [inForce] = await releases([{ serviceId, release }]);

@@ -1,6 +1,6 @@
 // Splits the submitted values of a level into values and secrets, and refuses forbidden ones.
 import { isDeepStrictEqual } from 'node:util';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { parametersLimitBytes as activationLimitBytes, refuseFields } from '../parameters.ts';
 import type { Effective } from './effective.ts';
 import { isObject, valueAt, without } from './merge.ts';
@@ -84,5 +84,5 @@ export function demandFit(
 }
 
 export function refuseVersion(): never {
-  return refuse('resource_not_found', 'The configuration has no version of this number.');
+  return throwProblem('resource_not_found', 'The configuration has no version of this number.');
 }

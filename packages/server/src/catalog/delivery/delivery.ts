@@ -7,7 +7,7 @@ import {
   type DeviceDelivery,
   defined,
   type FleetDelivery,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
@@ -123,7 +123,7 @@ function createDeviceSide(
       ? await provisioning.findDevice(organizationId, merchantId, deviceId)
       : undefined;
     if (device !== undefined) return device;
-    return refuse('device_not_found', 'The token belongs to no device that is enabled.');
+    return throwProblem('device_not_found', 'The token belongs to no device that is enabled.');
   }
 
   async function note(organizationId: string, device: FoundDevice, found: Known): Promise<void> {
@@ -189,7 +189,8 @@ function createFleetSide(deps: DeliveryDeps, wanted: WantedFinder): Pick<Deliver
   return {
     async get(scope, id) {
       refuseDevices(scope);
-      if (!isUuid(id)) refuse('device_not_found', 'No device in your scope has this identifier.');
+      if (!isUuid(id))
+        throwProblem('device_not_found', 'No device in your scope has this identifier.');
       const { view } = await provisioning.logicalDevices.get(scope, id);
       const { logicalDeviceId } = view;
       const found = await wanted.find(scope.organizationId, view);

@@ -1,7 +1,7 @@
 // Tests how many messages may wait for an answer, with a separate limit for each client.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
 import { exampleMessage } from './example.ts';
 import { type Call, createExchange } from './exchange.ts';
@@ -28,12 +28,12 @@ function sample() {
   const outcome = (asked: Promise<unknown>) =>
     asked.then(
       () => 'answered',
-      (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+      (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
     );
   return {
     sync: (organizationId: string) => outcome(exchange.sync(callOf(organizationId))),
     async: (organizationId: string) => outcome(exchange.async(callOf(organizationId))),
-    stop: () => looking.reject(new Refusal('device_unknown', 'It is not there.')),
+    stop: () => looking.reject(new ProblemError('device_unknown', 'It is not there.')),
   };
 }
 

@@ -1,5 +1,10 @@
 // Sends a message to a terminal, and stores it before the request and after the answer.
-import { type ErrorCode, Refusal, type RetailAccepted, refuse } from '@switchyard/contract';
+import {
+  type ErrorCode,
+  ProblemError,
+  type RetailAccepted,
+  throwProblem,
+} from '@switchyard/contract';
 import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
@@ -66,7 +71,7 @@ function wordsOf(reading: Reading): { result?: string; errorCondition?: string }
 function placeFor(places: Places, caller: Caller): () => void {
   const taken = places.take(clientKeyOf(caller));
   if (typeof taken === 'function') return taken;
-  return refuse(
+  return throwProblem(
     taken === 'OwnFull' ? 'rate_limited' : 'overloaded',
     'Too many messages wait for their answers.',
     { retryAfterMs: 1000 },
@@ -140,7 +145,7 @@ export function createExchange(deps: Deps) {
     if (first !== undefined) refuseReused(first);
     const lease = await lines.take(asking, terminal, { tsn, posId, waitSeconds }, signal);
     try {
-      if (signal.aborted) refuse('device_offline', 'Whoever asked has gone.');
+      if (signal.aborted) throwProblem('device_offline', 'Whoever asked has gone.');
       const placed = terminals.placed(terminal);
       const kept = await note(asked, placed, { caller: asking.caller, dueAt, isPublished });
       return { asked, terminal: placed, kept, dueAt, until, lease };
@@ -158,7 +163,7 @@ export function createExchange(deps: Deps) {
         void track(settle(kept, { text: answer.text, ...wordsOf(answer.reading) }));
       return answer;
     } catch (error) {
-      const fault: ErrorCode = error instanceof Refusal ? error.code : 'internal_error';
+      const fault: ErrorCode = error instanceof ProblemError ? error.code : 'internal_error';
       if (kept !== undefined) void track(settle(kept, { fault }));
       throw error;
     } finally {
@@ -239,7 +244,7 @@ export function createExchange(deps: Deps) {
       const asked = readAsked(call.body);
       const { service } = asked;
       if (service === undefined || !asked.isAnswered) {
-        return refuse('nexo_invalid', 'Requests of services alone are answered later.');
+        return throwProblem('nexo_invalid', 'Requests of services alone are answered later.');
       }
       lines.demandGoing();
       return track(acceptanceOf(call, asked, service));

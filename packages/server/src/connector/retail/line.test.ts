@@ -1,7 +1,7 @@
 // Tests a terminal that does not answer, a terminal that sends other messages, and a stop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { answerTo, requestOf, writeMessage } from '@switchyard/nexo';
 import type { End } from '../relay.ts';
 import { type Line, openLine } from './line.ts';
@@ -30,7 +30,7 @@ const codeOf = (asked: Promise<unknown>) =>
   asked.then(
     () => assert.fail('it was answered'),
     (error: unknown) => {
-      assert.ok(error instanceof Refusal);
+      assert.ok(error instanceof ProblemError);
       return [error.code, error.outcome, error.extensions?.['reason']];
     },
   );

@@ -1,5 +1,5 @@
 // Handles one session with a terminal: sends requests, and finds the answer of each.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { isMessage, type Reading, readMessage } from '@switchyard/nexo';
 import type { JoinedEnd } from '../addresses.ts';
 import type { End } from '../relay.ts';
@@ -19,7 +19,7 @@ export type Line = {
   end(word: 'done' | 'restarting'): void;
 };
 
-type Waiting = { answer(answer: Answer): void; fail(error: Refusal): void };
+type Waiting = { answer(answer: Answer): void; fail(error: ProblemError): void };
 
 /** The server ends the session of a terminal that sends more other messages than this. */
 const besideMax = 2000;
@@ -40,11 +40,11 @@ export async function openLine(
   join: (end: End) => JoinedEnd | undefined | Promise<JoinedEnd | undefined>,
 ): Promise<Line | undefined> {
   const waiting = new Map<string, Waiting>();
-  let ended: Refusal | undefined;
+  let ended: ProblemError | undefined;
   let joined: JoinedEnd | undefined;
   let beside = 0;
 
-  function finish(error: Refusal): void {
+  function finish(error: ProblemError): void {
     ended ??= error;
     for (const { fail } of [...waiting.values()]) fail(error);
   }
@@ -52,7 +52,7 @@ export async function openLine(
   function reject(key: string | true): void {
     const [only] = waiting.size === 1 ? [...waiting.values()] : [];
     const meant = key === true ? only : waiting.get(key);
-    meant?.fail(new Refusal('message_rejected', 'The terminal told that it did not take it.'));
+    meant?.fail(new ProblemError('message_rejected', 'The terminal told that it did not take it.'));
   }
 
   function hear(data: Buffer | string): void {
@@ -98,18 +98,19 @@ export async function openLine(
           // Only a device message, such as display text, can repeat here: the store rejects a
           // repeated service.
           const outcome = 'NotProcessed';
-          reject(new Refusal('service_id_reused', 'The same message waits.', { outcome }));
+          reject(new ProblemError('service_id_reused', 'The same message waits.', { outcome }));
           return;
         }
         const over = () => {
           clearTimeout(timer);
           waiting.delete(key);
         };
-        const fail = (error: Refusal) => {
+        const fail = (error: ProblemError) => {
           over();
           reject(error);
         };
-        const late = () => fail(new Refusal('timeout', 'The terminal did not answer in time.'));
+        const late = () =>
+          fail(new ProblemError('timeout', 'The terminal did not answer in time.'));
         const timer = setTimeout(late, waitMs);
         waiting.set(key, {
           answer(answer) {
@@ -130,6 +131,6 @@ export async function openLine(
 }
 
 const stopping = () =>
-  new Refusal('session_lost', 'The service restarts, and the terminal has not answered.', {
+  new ProblemError('session_lost', 'The service restarts, and the terminal has not answered.', {
     extensions: { reason: 'restarting' },
   });

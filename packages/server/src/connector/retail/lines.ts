@@ -1,6 +1,6 @@
 // Shares one session among parallel messages of a point of sale, such as a payment and its abort.
 import { hash } from 'node:crypto';
-import { Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 import { type Asking, ownerOf, type Wanted } from '../claims.ts';
@@ -43,7 +43,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
 
   function demandGoing(): void {
     if (!isStopping) return;
-    refuse('shutting_down', 'The process sends no more messages.', { retryAfterMs: 1000 });
+    throwProblem('shutting_down', 'The process sends no more messages.', { retryAfterMs: 1000 });
   }
 
   async function open(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Line> {
@@ -58,7 +58,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
     line?.end('done');
     await translated(() => relay.claims.release(got, got.sessionId));
     demandGoing();
-    throw new Refusal('device_offline', 'The terminal could not be reached.', {
+    throw new ProblemError('device_offline', 'The terminal could not be reached.', {
       retryAfterMs: 1000,
     });
   }
@@ -126,7 +126,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
         const line = await opened(entry, signal);
         return { entry, line, isJoined: known !== undefined };
       } catch (error) {
-        const mayWait = error instanceof Refusal && passing.has(error.code);
+        const mayWait = error instanceof ProblemError && passing.has(error.code);
         const isOver = signal.aborted || clock.now() >= until;
         if (known === undefined || !mayWait || isOver) throw error;
       }
@@ -160,7 +160,9 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
       if (isJoined && !line.isOpen()) {
         release(key, entry, line);
         const retryAfterMs = 1000;
-        throw new Refusal('device_claimed', 'A session with it ends just now.', { retryAfterMs });
+        throw new ProblemError('device_claimed', 'A session with it ends just now.', {
+          retryAfterMs,
+        });
       }
       let isFree = false;
       return {

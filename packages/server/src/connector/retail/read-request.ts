@@ -1,5 +1,5 @@
 // Reads the header of a message from a point of sale; the terminal checks the body.
-import { type FieldError, refuse } from '@switchyard/contract';
+import { type FieldError, throwProblem } from '@switchyard/contract';
 import { categoryRules, type Header, type Reading, readMessage } from '@switchyard/nexo';
 
 export type Asked = {
@@ -40,7 +40,7 @@ function refuseRead(
     .map(
       ({ pointer, problem }): FieldError => ({ pointer, code: 'nexo_invalid', detail: problem }),
     );
-  return refuse('nexo_invalid', 'The message has no header that can be read.', { errors });
+  return throwProblem('nexo_invalid', 'The message has no header that can be read.', { errors });
 }
 
 /** @throws nexo_invalid */
@@ -50,7 +50,10 @@ export function readAsked(body: Buffer): Asked {
   if (header === undefined) return refuseRead('faults' in reading ? reading.faults : []);
   const { MessageClass, MessageCategory, MessageType, ServiceID, DeviceID, SaleID } = header;
   if (MessageType === 'Response') {
-    return refuse('nexo_invalid', 'Requests are sent to a terminal, and answers come from it.');
+    return throwProblem(
+      'nexo_invalid',
+      'Requests are sent to a terminal, and answers come from it.',
+    );
   }
   if ((ServiceID ?? DeviceID) === undefined || (MessageClass === 'Service' && !ServiceID)) {
     return refuseRead([

@@ -3,9 +3,9 @@ import {
   connectorFaults,
   defined,
   isErrorCode,
-  Refusal,
+  ProblemError,
   type RetailMessage,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import { Fault } from '../faults.ts';
 import { messagePath } from './addresses.ts';
@@ -15,13 +15,13 @@ const usualRetryMs = 5000;
 /**
  * Keeps the code if HTTP has it; a fault that only a connection can have becomes `shutting_down`.
  */
-export function refusalFrom({ code, extra }: Fault): Refusal {
+export function refusalFrom({ code, extra }: Fault): ProblemError {
   const { summary, retryable } = connectorFaults[code];
   const { retryAfterSeconds, level } = extra;
   const retryAfterMs = retryAfterSeconds === undefined ? usualRetryMs : retryAfterSeconds * 1000;
   // The application of the token was disabled a moment ago.
-  if (code === 'unauthorized') return new Refusal('token_invalid', summary);
-  return new Refusal(isErrorCode(code) ? code : 'shutting_down', summary, {
+  if (code === 'unauthorized') return new ProblemError('token_invalid', summary);
+  return new ProblemError(isErrorCode(code) ? code : 'shutting_down', summary, {
     ...(retryable ? { retryAfterMs } : {}),
     ...defined({ extensions: level === undefined ? undefined : { level } }),
   });
@@ -37,11 +37,11 @@ export async function translated<Result>(work: () => Promise<Result>): Promise<R
 }
 
 /** For a session that ended before the answer: the outcome at the terminal is unknown. */
-export function refusalOfEnd(word: string): Refusal {
+export function refusalOfEnd(word: string): ProblemError {
   if (word === 'device_disconnected') {
-    return new Refusal(word, 'The connection of the terminal broke before its answer.');
+    return new ProblemError(word, 'The connection of the terminal broke before its answer.');
   }
-  return new Refusal('session_lost', 'The session ended before the answer of the terminal.', {
+  return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
     extensions: { reason: word },
   });
 }
@@ -49,14 +49,14 @@ export function refusalOfEnd(word: string): Refusal {
 /** For a ServiceID that was used before: the first message shows if money has moved. */
 export function refuseReused(first: RetailMessage | undefined): never {
   if (first === undefined) {
-    return refuse('service_id_reused', 'The terminal was sent this ServiceID before.');
+    return throwProblem('service_id_reused', 'The terminal was sent this ServiceID before.');
   }
   const { messageId, saleId, serviceId, status } = first;
   const message = { messageId, saleId, serviceId, status, address: messagePath(first) };
-  return refuse('service_id_reused', 'This was sent before: read what became of it.', {
+  return throwProblem('service_id_reused', 'This was sent before: read what became of it.', {
     extensions: { message },
   });
 }
 
 export const refuseUnknownDevice = (): never =>
-  refuse('device_unknown', connectorFaults.device_unknown.summary);
+  throwProblem('device_unknown', connectorFaults.device_unknown.summary);

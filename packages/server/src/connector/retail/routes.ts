@@ -8,7 +8,7 @@ import {
   RetailDeviceList,
   RetailDeviceStatus,
   RetailMessage,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
@@ -118,7 +118,7 @@ type Sent = {
 function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply): Call {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  if (!Buffer.isBuffer(body)) refuse('request_malformed', 'The body is missing.');
+  if (!Buffer.isBuffer(body)) throwProblem('request_malformed', 'The body is missing.');
   return {
     asking: askingOf(caller, id),
     tsn: params.tsn,
@@ -280,7 +280,7 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: EventStream
       const terminal = await terminals.find(caller, params.tsn);
       const look = async () =>
         (await exchange.find(terminal, { serviceId, saleId }, sightOf(caller))) ??
-        refuse('message_not_found', 'No such message was sent to the terminal.');
+        throwProblem('message_not_found', 'No such message was sent to the terminal.');
       let message = await look();
       if (waitSeconds === 0 || message.status !== 'Waiting') return message;
       const topic = retailTopic({

@@ -1,5 +1,11 @@
 // Finds the terminals that a caller may see, and the status of the terminals of a store.
-import { connectorFaults, defined, Refusal, type RetailDevice, refuse } from '@switchyard/contract';
+import {
+  connectorFaults,
+  defined,
+  ProblemError,
+  type RetailDevice,
+  throwProblem,
+} from '@switchyard/contract';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
@@ -33,7 +39,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       return contracts.length > 0;
     } catch (error) {
       // A store that is disabled or has no contract accepts no cards.
-      if (error instanceof Refusal) return false;
+      if (error instanceof ProblemError) return false;
       throw error;
     }
   }
@@ -91,7 +97,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       const isIn = merchantId === undefined || merchantId === found?.merchantId;
       if (found === undefined || !isIn) return refuseUnknownDevice();
       if (caller.storeId !== undefined && caller.storeId !== found.storeId) {
-        refuse('wrong_store', connectorFaults.wrong_store.summary);
+        throwProblem('wrong_store', connectorFaults.wrong_store.summary);
       }
       return found;
     },
@@ -108,7 +114,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       const { organizationId } = caller;
       const merchantId = merchantOf(caller);
       const isOther = caller.storeId !== undefined && caller.storeId !== storeId.toLowerCase();
-      if (isOther) refuse('store_not_found', 'No store in your scope has this identifier.');
+      if (isOther) throwProblem('store_not_found', 'No store in your scope has this identifier.');
       const scope = { organizationId, ...defined({ merchantId }) };
       const { view } = await provisioning.stores.get(scope, storeId);
       const page = { limit: limit + 1, ...defined({ after }) };

@@ -1,5 +1,5 @@
 // Authenticates the caller by bearer token or session, and checks the permission.
-import { type Permission, Refusal } from '@switchyard/contract';
+import { type Permission, ProblemError } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, PresentedCertificate, VerifyToken } from './caller.ts';
 
@@ -16,14 +16,14 @@ export const maxTokenLength = 8192;
 
 export function readBearerToken(authorization: string | undefined): string {
   if (authorization === undefined) {
-    throw new Refusal(
+    throw new ProblemError(
       'token_missing',
       'The request has no access token; send Authorization: Bearer.',
     );
   }
   const token = bearerPattern.exec(authorization)?.[1];
   if (token === undefined || token.length > maxTokenLength) {
-    throw new Refusal('token_invalid', 'The Authorization header has no valid bearer token.');
+    throw new ProblemError('token_invalid', 'The Authorization header has no valid bearer token.');
   }
   return token;
 }
@@ -81,7 +81,7 @@ export function createPermissionCheck(access: Access): (caller: Caller) => void 
   const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;
   return (caller) => {
     if (needed.some((permission) => caller.permissions.has(permission))) return;
-    throw new Refusal(
+    throw new ProblemError(
       'permission_denied',
       `The operation needs the permission ${needed.join(' or ')}.`,
     );

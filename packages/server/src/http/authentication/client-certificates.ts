@@ -2,7 +2,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { type ErrorCode, refuse } from '@switchyard/contract';
+import { type ErrorCode, throwProblem } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type Clock, lruCacheOptions, systemClock } from '../../platform/index.ts';
 import { createAddressMatcher } from '../requests/client-address.ts';
@@ -163,11 +163,11 @@ export function createCertificateReader<Holder = unknown>({
   async function requireKnownCertificate(request: RawRequest) {
     const status = await statusOf(request);
     if (status === undefined) {
-      return refuse('certificate_required', 'The connection has no client certificate.');
+      return throwProblem('certificate_required', 'The connection has no client certificate.');
     }
     if ('holder' in status) return status;
     const [code, detail] = certificateErrors[status.status];
-    return refuse(code, detail);
+    return throwProblem(code, detail);
   }
 
   return {
@@ -179,13 +179,17 @@ export function createCertificateReader<Holder = unknown>({
     async requireCertificate(request) {
       const status = await requireKnownCertificate(request);
       if (status.status === 'valid') return status;
-      return refuse('device_not_claimed', 'The terminal of the client certificate is not claimed.');
+      return throwProblem(
+        'device_not_claimed',
+        'The terminal of the client certificate is not claimed.',
+      );
     },
     requireKnownCertificate,
     requirePresentedCertificate({ raw }) {
       const certificate = presentedIn(raw);
       return (
-        certificate ?? refuse('certificate_required', 'The connection has no client certificate.')
+        certificate ??
+        throwProblem('certificate_required', 'The connection has no client certificate.')
       );
     },
     presentedCertificate: (request) => ({
@@ -202,7 +206,7 @@ function presentedIn({ socket, headers }: IncomingMessage): X509Certificate | un
   if (socket instanceof TLSSocket) {
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined || socket.authorized) return certificate;
-    return refuse(...certificateErrors.invalid);
+    return throwProblem(...certificateErrors.invalid);
   }
   const encoded = headers[clientCertHeader];
   return typeof encoded === 'string' ? parseHeader(encoded) : undefined;

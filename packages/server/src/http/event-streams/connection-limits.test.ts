@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Caller } from '../authentication/caller.ts';
 import { callerWith } from '../server/sample-server.fixture.ts';
 import { createConnectionSlots } from './connection-limits.ts';
@@ -11,7 +11,7 @@ const device: Caller = { ...client, deviceId: 'device-1' };
 const other = (name: string): Caller => ({ ...client, clientId: name });
 
 function refusedWith(code: string) {
-  return (error: unknown) => error instanceof Refusal && error.code === code;
+  return (error: unknown) => error instanceof ProblemError && error.code === code;
 }
 
 describe('the limits of waiting connections', () => {

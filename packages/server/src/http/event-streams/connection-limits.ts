@@ -1,5 +1,5 @@
 // Limits waiting connections (event streams and long polls) per client, device and organisation, and in total.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Caller } from '../authentication/caller.ts';
 import { connectionLimit } from '../limits/new-connection-limits.ts';
 
@@ -76,18 +76,18 @@ export function createConnectionSlots(
       const isFull = slots.size >= (isDevice ? limits.perDevice : limits.perClient);
       if (isFull && !isDevice) {
         const detail = `The client has ${limits.perClient} waiting connections already; close one or retry later.`;
-        throw new Refusal('rate_limited', detail, { retryAfterMs });
+        throw new ProblemError('rate_limited', detail, { retryAfterMs });
       }
       if (
         !isDevice &&
         (countByOrganization.get(homeOrganization(caller)) ?? 0) >= limits.perOrganization
       ) {
         const detail = `The organisation has ${limits.perOrganization} waiting connections already; close one or retry later.`;
-        throw new Refusal('rate_limited', detail, { retryAfterMs });
+        throw new ProblemError('rate_limited', detail, { retryAfterMs });
       }
       if (!isFull && count >= limits.total) {
         const detail = 'The process has reached its limit of waiting connections; retry later.';
-        throw new Refusal('overloaded', detail, { retryAfterMs });
+        throw new ProblemError('overloaded', detail, { retryAfterMs });
       }
       const [oldest] = slots;
       if (isFull && oldest !== undefined) {

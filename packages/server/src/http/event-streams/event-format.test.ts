@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import {
   formatEvent,
   formatStreamEnd,
@@ -45,7 +45,7 @@ describe('the cursor of a client', () => {
     for (const given of ['-1', '1.0', '01', '1e3', ' 1', 'a', '9007199254740992', '1, 2']) {
       assert.throws(
         () => of(given),
-        (error) => error instanceof Refusal && error.code === 'header_invalid',
+        (error) => error instanceof ProblemError && error.code === 'header_invalid',
         given,
       );
     }

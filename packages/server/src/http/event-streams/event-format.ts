@@ -1,5 +1,5 @@
 // Formats Server-Sent Events (WHATWG HTML, 9.2) and reads the headers of their clients.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import { prefersMediaType } from '../requests/media-types.ts';
 
@@ -51,7 +51,7 @@ export function readStreamCursor(request: Pick<FastifyRequest, 'headers'>, after
   const cursor =
     typeof header === 'string' && cursorPattern.test(header) ? Number(header) : Number.NaN;
   if (Number.isSafeInteger(cursor)) return cursor;
-  throw new Refusal(
+  throw new ProblemError(
     'header_invalid',
     'Last-Event-ID is not the id of an event; send the last id that you received.',
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { listenTo } from '../../../test/support/event-stream-client.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { makeCertificate } from '../authentication/certificate.fixture.ts';
@@ -68,7 +68,7 @@ describe('an event stream', () => {
     assert.deepEqual(await problem(garbage), [400, 'header_invalid']);
     const otherSample = await listenTo(sample.url, { token: 'none' });
     assert.deepEqual(await problem(otherSample), [401, 'token_invalid']);
-    sample.list.fault = new Refusal('route_not_found', 'No such list.');
+    sample.list.fault = new ProblemError('route_not_found', 'No such list.');
     assert.deepEqual(await problem(await listenTo(sample.url, { token })), [
       404,
       'route_not_found',
@@ -224,7 +224,7 @@ describe('the end of a stream', () => {
     sample.judge(() => callerWith());
     const again = await listenTo(sample.url, { token });
     sample.judge(() => {
-      throw new Refusal('token_invalid', 'Revoked.');
+      throw new ProblemError('token_invalid', 'Revoked.');
     });
     assert.equal(await again.ended(), 'token_invalid');
   });
@@ -235,7 +235,9 @@ describe('the end of a stream', () => {
     let checks = 0;
     sample.judge(() => {
       checks += 1;
-      throw checks % 2 === 0 ? new Error('a fault') : new Refusal('overloaded', 'No database.');
+      throw checks % 2 === 0
+        ? new Error('a fault')
+        : new ProblemError('overloaded', 'No database.');
     });
     await eventually('asked', () => checks >= 4);
     assert.equal(stream.ending(), undefined);
@@ -265,7 +267,7 @@ describe('the end of a stream', () => {
     assert.ok(sample.lines.some(({ msg }) => String(msg).includes('could not be read')));
     sample.list.fault = undefined;
     const again = await listenTo(sample.url, { token, lastEventId: 1 });
-    sample.list.fault = new Refusal('route_not_found', 'No such list.');
+    sample.list.fault = new ProblemError('route_not_found', 'No such list.');
     sample.happen({ n: 2 });
     assert.equal(await again.ended(), 'route_not_found');
   });

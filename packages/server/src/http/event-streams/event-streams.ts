@@ -1,5 +1,5 @@
 // Server-Sent Events and long polls, with limits for both.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type ChangeNotifier,
@@ -94,7 +94,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   ): Subscription {
     const subscription = live.subscribe(topic, after, onChange);
     if (subscription !== undefined) return subscription;
-    throw new Refusal(
+    throw new ProblemError(
       'overloaded',
       'The process has reached its limit of waiting clients; retry later.',
       { retryAfterMs },
@@ -145,7 +145,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
         return undefined;
       }
       if (isStopping)
-        throw new Refusal('shutting_down', 'The process is shutting down; retry the request.');
+        throw new ProblemError('shutting_down', 'The process is shutting down; retry the request.');
       onEnd(slots.acquire(caller, stream.end));
     } catch (error) {
       subscription.end();
@@ -206,7 +206,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
     try {
       return slots.acquire(caller, end);
     } catch (error) {
-      if (error instanceof Refusal) return undefined;
+      if (error instanceof ProblemError) return undefined;
       throw error;
     }
   }

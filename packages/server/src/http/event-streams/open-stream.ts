@@ -1,5 +1,5 @@
 // One open event stream: writes events at the speed of the client until the stream ends with a reason.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import { type Log, type Subscription, withJitter } from '../../platform/index.ts';
 import { formatEvent, formatStreamEnd, type StreamEvent } from './event-format.ts';
 import type { StreamConnection } from './stream-connection.ts';
@@ -79,7 +79,7 @@ export type OpenStream = {
 
 /** A lost permission ends a stream; an unavailable database does not. */
 function endReasonOf(error: unknown): string | undefined {
-  if (!(error instanceof Refusal)) return undefined;
+  if (!(error instanceof ProblemError)) return undefined;
   const { status } = errorCodes[error.code];
   return status >= 500 || status === 429 ? undefined : error.code;
 }

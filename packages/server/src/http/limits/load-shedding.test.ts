@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Priority } from '../routes/route-declaration.ts';
 import { createSample } from '../server/sample-server.fixture.ts';
 import { createLoadShedding, pressureLimits, sampleEveryMs } from './load-shedding.ts';
@@ -23,7 +23,7 @@ function createWatched() {
         shedding.check(priority);
         return false;
       } catch (error) {
-        assert.ok(error instanceof Refusal && error.code === 'overloaded');
+        assert.ok(error instanceof ProblemError && error.code === 'overloaded');
         assert.equal(error.outcome, 'NotProcessed');
         return true;
       }

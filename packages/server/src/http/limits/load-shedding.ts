@@ -1,5 +1,5 @@
 // Rejects requests under overload: reports first, operations that complete a payment last.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { Priority } from '../routes/route-declaration.ts';
 import { connectionLimit } from './new-connection-limits.ts';
 
@@ -73,7 +73,7 @@ export function createLoadShedding(deps: {
   return {
     check(priority) {
       if (pressure() < pressureLimits[priority]) return;
-      throw new Refusal(
+      throw new ProblemError(
         'overloaded',
         'The platform is overloaded; retry after the time in Retry-After.',
         {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerWith, createSample } from '../server/sample-server.fixture.ts';
 import { addressKey, createRateLimits, defaultRatePolicies } from './rate-limits.ts';
@@ -17,7 +17,8 @@ function createReply() {
   return { headers, reply: reply as unknown as FastifyReply };
 }
 
-const isLimited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited';
+const isLimited = (error: unknown) =>
+  error instanceof ProblemError && error.code === 'rate_limited';
 
 describe('rate limits', () => {
   it('sends each client its remaining requests and rejects it at its limit', async () => {
@@ -160,7 +161,7 @@ describe('rate limits', () => {
 
   it('still accepts sessions that were verified before', async () => {
     const bySession = async ({ headers }: FastifyRequest) => {
-      if (headers.cookie === 'ended') throw new Refusal('token_expired', 'It has ended.');
+      if (headers.cookie === 'ended') throw new ProblemError('token_expired', 'It has ended.');
       return callerWith();
     };
     const sample = await createSample({

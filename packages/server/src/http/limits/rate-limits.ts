@@ -1,6 +1,6 @@
 // Rate limits per client, store, device or IP address, with the RateLimit headers.
 import { isIPv6 } from 'node:net';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
 import { clientKeyOf } from '../authentication/caller.ts';
 
@@ -148,7 +148,7 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRate
       `"${name}";r=${Math.max(0, remaining)};t=${Math.ceil(remainingMs / 1000)}`,
     );
     if (remaining >= 0) return;
-    throw new Refusal(
+    throw new ProblemError(
       'rate_limited',
       `The rate limit "${name}" is reached; retry after the time in Retry-After.`,
       {

@@ -1,5 +1,5 @@
 // The documentation pages: API reference and error codes, without requests to other hosts.
-import { asyncApiDocument, isErrorCode, Refusal } from '@switchyard/contract';
+import { asyncApiDocument, isErrorCode, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { html, sendPage } from '../responses/html.ts';
@@ -148,7 +148,7 @@ function registerAssets(app: FastifyInstance): void {
       const { name } = request.params;
       const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
       if (asset !== undefined) return asset.send(request, reply);
-      throw new Refusal('resource_not_found', 'No file has this name.');
+      throw new ProblemError('resource_not_found', 'No file has this name.');
     },
   });
 }

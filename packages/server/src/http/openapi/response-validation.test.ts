@@ -1,7 +1,7 @@
 // What tests hold answers to: the document that clients read is true of everything that they get.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type ProblemExtensions, Refusal } from '@switchyard/contract';
+import { ProblemError, type ProblemExtensions } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { route } from '../routes/declare-route.ts';
 import { createSample, type Sample } from '../server/sample-server.fixture.ts';
@@ -25,7 +25,7 @@ describe('an undeclared response is an error in tests', () => {
       response: { 204: null },
       async handler() {
         const extensions = { colour: 'red' } as ProblemExtensions;
-        throw new Refusal('has_dependants', 'Still used.', { extensions });
+        throw new ProblemError('has_dependants', 'Still used.', { extensions });
       },
     });
     route(sample.app, {

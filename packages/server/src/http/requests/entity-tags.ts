@@ -1,5 +1,5 @@
 // ETag, If-Match and If-None-Match (RFC 9110, 8.8.3 and 13.1) from the version number of a resource.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 
 export function entityTag(version: number): string {
   return `"${version}"`;
@@ -26,7 +26,7 @@ export function ifMatchAllows(header: string, version: number): boolean {
 /** Without If-Match every version is accepted. @throws Refusal precondition_failed */
 export function requireVersion(ifMatch: string | undefined, version: number): void {
   if (ifMatch === undefined || ifMatchAllows(ifMatch, version)) return;
-  refuse(
+  throwProblem(
     'precondition_failed',
     'If-Match does not name the current version; read the resource again and send its ETag.',
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { parseForm } from './form-body.ts';
 
 const parse = (text: string) => ({ ...parseForm(Buffer.from(text, 'latin1')) });
@@ -35,7 +35,9 @@ describe('the body of an HTML form', () => {
       assert.throws(
         () => parse(text),
         (error) =>
-          error instanceof Refusal && error.code === 'request_malformed' && says.test(error.detail),
+          error instanceof ProblemError &&
+          error.code === 'request_malformed' &&
+          says.test(error.detail),
       );
     });
   }

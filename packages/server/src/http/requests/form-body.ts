@@ -1,5 +1,5 @@
 // Parses bodies of HTML forms: UTF-8 names and values, each name once.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 
 /** A form holds a password or a passkey response; both are far shorter. */
@@ -9,7 +9,7 @@ const maxFields = 32;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 function malformed(detail: string): never {
-  throw new Refusal('request_malformed', detail);
+  throw new ProblemError('request_malformed', detail);
 }
 
 function decodeFormText(text: string): string {
@@ -54,7 +54,7 @@ export function acceptFormBodies(scope: FastifyInstance): void {
       try {
         done(null, parseForm(body as Buffer));
       } catch (error) {
-        done(error as Refusal);
+        done(error as ProblemError);
       }
     },
   );

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
 import { pageResponse, readPageRequest } from './pagination.ts';
 
 const key = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
-const isRefused = (error: unknown) => error instanceof Refusal && error.code === 'cursor_invalid';
+const isRefused = (error: unknown) =>
+  error instanceof ProblemError && error.code === 'cursor_invalid';
 
 function cursorOf(query: Record<string, unknown>, list = 'stores', next = key): string {
   const { nextCursor } = pageResponse({ items: [1], next }, query, list);

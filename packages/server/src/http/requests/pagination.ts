@@ -1,6 +1,6 @@
 // Pages of lists: the query parameters limit and cursor, and the opaque cursor of the next page.
 import { createHash } from 'node:crypto';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { Type } from 'typebox';
 
 export const pageLimitDefault = 50;
@@ -79,7 +79,7 @@ export function readPageRequest(
     !keyPattern.test(key) ||
     digest !== cursorDigest(key, query, list)
   ) {
-    return refuse(
+    return throwProblem(
       'cursor_invalid',
       'The cursor does not belong to this list with these filters; send the nextCursor of the previous page.',
       {

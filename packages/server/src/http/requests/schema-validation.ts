@@ -1,5 +1,5 @@
 // Validates bodies, queries and path parameters against the schemas of the routes.
-import { isErrorCode, Refusal } from '@switchyard/contract';
+import { isErrorCode, ProblemError } from '@switchyard/contract';
 import { Ajv2020, type Options } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { createCardNumberCheck } from './card-numbers.ts';
@@ -27,7 +27,7 @@ const textOptions: Options = {
   strictNumbers: false,
 };
 
-type Check = (value: unknown) => true | { error: Refusal };
+type Check = (value: unknown) => true | { error: ProblemError };
 
 export type SchemaValidation = {
   /** Has the signature of Fastify's validator compiler. */
@@ -58,11 +58,11 @@ export function createSchemaValidation({
       return (value) => {
         if (isValid()(value)) {
           const fault = findCardNumber()(value);
-          return fault === undefined ? true : { error: fieldRefusal([fault]) };
+          return fault === undefined ? true : { error: fieldProblem([fault]) };
         }
         const validate = hasAtMostValues(value, diagnosisLimit) ? diagnose() : isValid();
         validate(value);
-        return { error: fieldRefusal(fieldErrorsOf(validate.errors ?? [], part)) };
+        return { error: fieldProblem(fieldErrorsOf(validate.errors ?? [], part)) };
       };
     },
   };
@@ -102,11 +102,11 @@ function fieldErrorText({ pointer, detail }: FieldFault): string {
   return name === '' ? detail : `${name}: ${detail}`;
 }
 
-function fieldRefusal(faults: readonly FieldFault[]): Refusal {
+function fieldProblem(faults: readonly FieldFault[]): ProblemError {
   const [first] = faults;
   const code = first !== undefined && isErrorCode(first.code) ? first.code : 'field_invalid';
   const detail = faults.map(fieldErrorText).join(' ');
-  return new Refusal(code, detail, { errors: faults });
+  return new ProblemError(code, detail, { errors: faults });
 }
 
 /** Whether a value has at most `limit` members and items; counting stops there. */

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
 import { maxDepth, parseStrictJson } from './strict-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 
-function refusalOf(body: Buffer): Refusal | undefined {
+function refusalOf(body: Buffer): ProblemError | undefined {
   try {
     parseStrictJson(body);
     return undefined;
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof ProblemError) return error;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // Parses JSON bodies and rejects what JSON.parse accepts but would lose: duplicate members, fractions, invalid Unicode.
 import { isUtf8 } from 'node:buffer';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 
 export const maxDepth = 32;
 
@@ -16,7 +16,7 @@ const reasons = {
 } as const;
 
 const failMalformed = (reason: keyof typeof reasons): never =>
-  refuse('malformed_json', reasons[reason]);
+  throwProblem('malformed_json', reasons[reason]);
 
 const quote = 0x22;
 const minus = 0x2d;
@@ -102,7 +102,7 @@ function findInvalidNumberMember(text: string): string | undefined {
 function failInvalidNumber(body: Buffer): never {
   const member = findInvalidNumberMember(body.toString('utf8'));
   if (member === undefined) return failMalformed('number');
-  return refuse(
+  return throwProblem(
     'malformed_json',
     `The number ${member} has a fraction or an exponent, or is a negative zero; send amounts as integers in minor units.`,
   );

@@ -1,5 +1,5 @@
 // Parses the query parameters from and to of lists and exports.
-import { defined, refuse } from '@switchyard/contract';
+import { defined, throwProblem } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 
 export type TimeRange = { readonly from?: string; readonly to?: string };
@@ -18,7 +18,7 @@ export function parseTimestamp(text: string, pointer: string): string {
   const ms = Date.parse(text.replace(leapSecond, ':59'));
   if (Number.isFinite(ms)) return isoTime(Math.min(lastMs, Math.max(0, ms)));
   const detail = 'Must be a time in RFC 3339 format, for example 2026-03-01T12:30:00Z.';
-  return refuse('field_invalid', `${pointer.slice(1)} is not a time in RFC 3339 format.`, {
+  return throwProblem('field_invalid', `${pointer.slice(1)} is not a time in RFC 3339 format.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }

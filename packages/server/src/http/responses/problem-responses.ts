@@ -1,5 +1,11 @@
 // Turns every error of a request into application/problem+json (RFC 9457).
-import { defined, errorCodes, type Outcome, type Problem, Refusal } from '@switchyard/contract';
+import {
+  defined,
+  errorCodes,
+  type Outcome,
+  type Problem,
+  ProblemError,
+} from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemMediaType = 'application/problem+json';
@@ -16,35 +22,41 @@ const challenges: Record<string, string> = {
   certificate_revoked: 'Bearer realm="switchyard", error="invalid_token"',
 };
 
-export function challengeOf({ code }: Refusal): string | undefined {
+export function challengeOf({ code }: ProblemError): string | undefined {
   return errorCodes[code].status === 401 ? challenges[code] : undefined;
 }
 
 /** Error codes of Fastify and Node, and the problem that each becomes. */
-const transportErrors: Record<string, () => Refusal> = {
+const transportErrors: Record<string, () => ProblemError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    new Refusal('unsupported_media_type', 'The media type of the body is not supported.'),
+    new ProblemError('unsupported_media_type', 'The media type of the body is not supported.'),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new Refusal('payload_too_large', 'The body is longer than the limit of the operation.'),
+    new ProblemError('payload_too_large', 'The body is longer than the limit of the operation.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new Refusal('request_malformed', 'The length of the body differs from Content-Length.'),
-  FST_ERR_BAD_URL: () => new Refusal('request_malformed', 'The URL is not well-formed.'),
+    new ProblemError('request_malformed', 'The length of the body differs from Content-Length.'),
+  FST_ERR_BAD_URL: () => new ProblemError('request_malformed', 'The URL is not well-formed.'),
   FST_ERR_MAX_PARAM_LENGTH: () =>
-    new Refusal('uri_too_long', 'A segment of the path is longer than the limit.'),
+    new ProblemError('uri_too_long', 'A segment of the path is longer than the limit.'),
   ECONNRESET: () =>
-    new Refusal('request_malformed', 'The connection closed before the whole body was received.'),
+    new ProblemError(
+      'request_malformed',
+      'The connection closed before the whole body was received.',
+    ),
   ERR_STREAM_PREMATURE_CLOSE: () =>
-    new Refusal('request_malformed', 'The connection closed before the whole response was sent.'),
+    new ProblemError(
+      'request_malformed',
+      'The connection closed before the whole response was sent.',
+    ),
 };
 
 /** Undefined for an unexpected error, whose details the client must not see. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error;
+export function toProblemError(error: unknown): ProblemError | undefined {
+  if (error instanceof ProblemError) return error;
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return transportErrors[String(error.code)]?.();
 }
 
-export function problemOf(refusal: Refusal, requestId: string, baseUrl: string): Problem {
+export function problemOf(refusal: ProblemError, requestId: string, baseUrl: string): Problem {
   const { code } = refusal;
   const facts = errorCodes[code];
   return {
@@ -66,7 +78,7 @@ export function problemOf(refusal: Refusal, requestId: string, baseUrl: string):
 }
 
 /** Whole seconds, rounded up, so that a client does not retry too early. */
-export function retryAfterHeader(refusal: Refusal): string | undefined {
+export function retryAfterHeader(refusal: ProblemError): string | undefined {
   if (refusal.retryAfterMs !== undefined) {
     return String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
   }
@@ -75,7 +87,7 @@ export function retryAfterHeader(refusal: Refusal): string | undefined {
 }
 
 export type ProblemSender = (
-  refusal: Refusal,
+  refusal: ProblemError,
   request: FastifyRequest,
   reply: FastifyReply,
 ) => void;
@@ -109,13 +121,13 @@ function faultOutcome(request: FastifyRequest): Outcome {
 
 export function createErrorHandler(sendProblem: ProblemSender) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const refusal = refusalOf(error);
+    const refusal = toProblemError(error);
     if (refusal !== undefined) {
       sendProblem(refusal, request, reply);
       return;
     }
     request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected error');
-    const internalError = new Refusal(
+    const internalError = new ProblemError(
       'internal_error',
       'An unexpected error happened in the platform; quote the requestId to its operator.',
       {

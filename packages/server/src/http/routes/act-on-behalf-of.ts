@@ -1,5 +1,5 @@
 // Lets an organisation act on behalf of an organisation below it: the query parameter organizationId of administrative routes.
-import { type Permission, Refusal } from '@switchyard/contract';
+import { type Permission, ProblemError } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
@@ -69,7 +69,10 @@ export function withOrganizationParameter(facts: RouteDeclaration): RouteDeclara
 }
 
 function throwOrganizationNotFound(): never {
-  throw new Refusal('organization_not_found', 'No organisation in your scope has this identifier.');
+  throw new ProblemError(
+    'organization_not_found',
+    'No organisation in your scope has this identifier.',
+  );
 }
 
 /** A token of one merchant, store or device cannot act elsewhere. */

@@ -1,7 +1,7 @@
 // Computes the SHA-256 digest of a streamed body while it is read.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 
 export type BodyDigestStream = {
   readonly body: Readable;
@@ -22,7 +22,7 @@ export function createBodyDigestStream(
     for await (const chunk of source as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > limitBytes) {
-        refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
+        throwProblem('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
       }
       sha256.update(chunk);
       yield chunk;

@@ -1,5 +1,5 @@
 // Declares a route: one object for routing, validation, permissions and the OpenAPI document.
-import { defined, type Refusal } from '@switchyard/contract';
+import { defined, type ProblemError } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
@@ -39,7 +39,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | undefined;
     /** The problem that the response reports, for the log. */
-    refusal: Refusal | undefined;
+    refusal: ProblemError | undefined;
     /** Whether the handler has started, so that the request may have had an effect. */
     isHandled: boolean;
     /** Whether the response lasts as long as the connection of the client. */

@@ -1,7 +1,7 @@
 // What becomes of a key: kept with its answer, let go of by a refusal, and left in doubt by a fault.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { Caller } from '../authentication/caller.ts';
 import { callerWith } from '../server/sample-server.fixture.ts';
@@ -74,7 +74,7 @@ describe('a request with an idempotency key', () => {
 
   test('releases the key when nothing was processed', async () => {
     const { steps } = await sendWithKey(async () => {
-      throw new Refusal('already_exists', 'There is one.');
+      throw new ProblemError('already_exists', 'There is one.');
     });
     assert.deepEqual(steps, ['release']);
   });
@@ -82,7 +82,7 @@ describe('a request with an idempotency key', () => {
   test('keeps the key claimed when the outcome is unknown', async () => {
     for (const fault of [
       new Error('the disk is full'),
-      new Refusal('internal_error', 'A fault.', { outcome: 'Unknown' }),
+      new ProblemError('internal_error', 'A fault.', { outcome: 'Unknown' }),
     ]) {
       const { steps } = await sendWithKey(async () => {
         throw fault;

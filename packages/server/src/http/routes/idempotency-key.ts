@@ -4,13 +4,13 @@ import {
   ClientIdentifier,
   canonicalJson,
   type ErrorCode,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { Check } from 'typebox/schema';
 import type { Caller } from '../authentication/caller.ts';
-import { refusalOf } from '../responses/problem-responses.ts';
+import { toProblemError } from '../responses/problem-responses.ts';
 import { createBodyDigestStream } from './body-digest-stream.ts';
 import type { RouteDeclaration } from './route-declaration.ts';
 
@@ -105,7 +105,7 @@ export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclarat
 export function readIdempotencyKey(header: unknown): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && keyPattern.test(header)) return header;
-  return refuse(
+  return throwProblem(
     'header_invalid',
     'Idempotency-Key must be 1 to 64 characters of A-Z a-z 0-9 . _ : -',
   );
@@ -125,7 +125,7 @@ export function resolveClientIdentifier(
 ): string | undefined {
   const key = readIdempotencyKey(headers[idempotencyKeyHeader]);
   if (key !== undefined && member !== undefined && key !== member) {
-    refuse(
+    throwProblem(
       'idempotency_key_mismatch',
       `Idempotency-Key and ${memberName} differ; send one of them or equal values.`,
     );
@@ -145,20 +145,20 @@ export function withClientTransactionId<Body extends { clientTransactionId?: str
   const member = body.clientTransactionId;
   const clientTransactionId = resolveClientIdentifier(headers, 'clientTransactionId', member);
   if (clientTransactionId === undefined) {
-    return refuseField(
+    return throwFieldProblem(
       'field_required',
       '/clientTransactionId',
       'A payment needs an identifier: send clientTransactionId or the header Idempotency-Key.',
     );
   }
   if (member === undefined && !Check(ClientIdentifier, clientTransactionId)) {
-    refuse('client_id_invalid', 'Idempotency-Key cannot be used as clientTransactionId.');
+    throwProblem('client_id_invalid', 'Idempotency-Key cannot be used as clientTransactionId.');
   }
   return { ...body, clientTransactionId };
 }
 
 function throwKeyReused(): never {
-  return refuse(
+  return throwProblem(
     'client_id_reused',
     'An earlier request with this Idempotency-Key had other content or other permissions; check its result and use a new key for a new request.',
   );
@@ -182,9 +182,9 @@ function throwWithoutResponse(state: 'Running' | 'Interrupted' | 'Reused'): neve
   if (state === 'Reused') return throwKeyReused();
   if (state === 'Running') {
     const detail = 'The first request with this Idempotency-Key is still running; retry later.';
-    return refuse('request_in_progress', detail, { retryAfterMs: retryAfterMs });
+    return throwProblem('request_in_progress', detail, { retryAfterMs: retryAfterMs });
   }
-  return refuse(
+  return throwProblem(
     'request_interrupted',
     'The first request with this Idempotency-Key was interrupted and may have taken effect; check its result before you send a new key.',
   );
@@ -222,7 +222,7 @@ async function handleClaimed(
   try {
     body = await handle(request, reply);
   } catch (error) {
-    const isUndone = refusalOf(error)?.outcome === 'NotProcessed';
+    const isUndone = toProblemError(error)?.outcome === 'NotProcessed';
     await finishKey(request, isUndone ? key.release : key.abandon);
     throw error;
   }

@@ -1,7 +1,7 @@
 // Writes the response to data that is not a valid request: malformed HTTP, oversized headers, a request timeout.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
+import { type ErrorCode, errorCodes, ProblemError } from '@switchyard/contract';
 import { problemMediaType, problemOf } from '../responses/problem-responses.ts';
 import { hstsHeaderLines } from './strict-transport-security.ts';
 
@@ -30,7 +30,7 @@ export function createClientErrorHandler(
     ];
     const id = requestId();
     const { status } = errorCodes[code];
-    const body = JSON.stringify(problemOf(new Refusal(code, detail), id, baseUrl));
+    const body = JSON.stringify(problemOf(new ProblemError(code, detail), id, baseUrl));
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
       `Content-Type: ${problemMediaType}`,

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type { NewConnectionLimits } from '../limits/new-connection-limits.ts';
 import { createListener, type ListenerTls } from './listener.ts';
@@ -75,7 +75,10 @@ export function createDeviceListener(deps: Deps): DeviceListener {
         ? path.startsWith(prefix)
         : !exclusiveRoutes.includes(path);
       if (!isServed)
-        refuse('route_not_found', 'No operation has this path; check the path of the request.');
+        throwProblem(
+          'route_not_found',
+          'No operation has this path; check the path of the request.',
+        );
     },
 
     async listen() {

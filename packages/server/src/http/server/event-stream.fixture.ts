@@ -1,6 +1,6 @@
 // A server with one list that grows and clients that wait for it, for the tests of streams.
 import type { TestContext } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { pino } from 'pino';
 import { Type } from 'typebox';
 import { type ChangeNotifier, createChangeNotifier, createMetrics } from '../../platform/index.ts';
@@ -121,7 +121,7 @@ export async function createStreamSample(
   });
   let verdict = (token: string): Caller => {
     if (token === 'all') return callerWith();
-    throw new Refusal('token_invalid', 'The token is not known.');
+    throw new ProblemError('token_invalid', 'The token is not known.');
   };
   const sample = await createSample({
     live,

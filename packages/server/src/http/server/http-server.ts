@@ -1,6 +1,6 @@
 // The HTTP server: one Fastify instance over TLS with the checks that apply to every route.
 import type { AddressInfo } from 'node:net';
-import { defined, Refusal } from '@switchyard/contract';
+import { defined, ProblemError } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../../package.json' with { type: 'json' };
 import {
@@ -282,7 +282,7 @@ function addUpgrade(
   upgrades.add(added);
   app.get(added.path, (_request, reply) => {
     reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
-    throw new Refusal(
+    throw new ProblemError(
       'upgrade_required',
       'The path is a WebSocket; connect with a WebSocket client.',
     );
@@ -375,11 +375,14 @@ function addCommonHooks(
       drain.rejectWhileDraining(reply.raw);
       deviceListener?.check(request);
       if (request.url.length > urlLimitChars) {
-        throw new Refusal('uri_too_long', `The URL is longer than ${urlLimitChars} characters.`);
+        throw new ProblemError(
+          'uri_too_long',
+          `The URL is longer than ${urlLimitChars} characters.`,
+        );
       }
       done();
     } catch (error) {
-      done(error as Refusal);
+      done(error as ProblemError);
     }
   });
   app.setErrorHandler(createErrorHandler(sendProblem));
@@ -390,7 +393,7 @@ function addCommonHooks(
     try {
       done(null, isOmitted ? undefined : parseStrictJson(body as Buffer));
     } catch (error) {
-      done(error as Refusal);
+      done(error as ProblemError);
     }
   });
 }

@@ -1,5 +1,5 @@
 // Answers 404 for an unknown path, 405 for an unknown method of a path, and OPTIONS.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ProblemSender } from '../responses/problem-responses.ts';
 
@@ -45,7 +45,7 @@ export function createNotFoundHandler(routes: RouteMap, sendProblem: ProblemSend
     const methods = routes.methodsOf(request.url.split('?', 1)[0] ?? '');
     if (methods === undefined) {
       sendProblem(
-        new Refusal(
+        new ProblemError(
           'route_not_found',
           'No operation has this path; check the path of the request.',
         ),
@@ -61,6 +61,6 @@ export function createNotFoundHandler(routes: RouteMap, sendProblem: ProblemSend
       return;
     }
     const detail = `The path supports ${allow}.`;
-    sendProblem(new Refusal('method_not_allowed', detail), request, reply);
+    sendProblem(new ProblemError('method_not_allowed', detail), request, reply);
   };
 }

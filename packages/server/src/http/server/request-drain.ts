@@ -1,6 +1,6 @@
 // Counts running requests, so that a shutdown can wait for them and reject new ones.
 import type { RequestListener, ServerResponse } from 'node:http';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 
 const pollMs = 20;
 
@@ -30,7 +30,7 @@ export function createRequestDrain(): RequestDrain {
     rejectWhileDraining(response) {
       if (!isDraining) return;
       response.setHeader('connection', 'close');
-      throw new Refusal('shutting_down', 'The process is shutting down; retry the request.', {
+      throw new ProblemError('shutting_down', 'The process is shutting down; retry the request.', {
         retryAfterMs: 1000,
       });
     },

@@ -1,5 +1,5 @@
 // The checks of every declared route before its body is read, in the published order.
-import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
+import { type ErrorCode, errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type Authenticate, createPermissionCheck } from '../authentication/authenticate.ts';
 import type { Caller } from '../authentication/caller.ts';
@@ -67,7 +67,7 @@ export function createRequestChecks(
     applyRateLimit(caller, reply);
     checkPermission(caller);
     if (facts.requiresDeviceToken === true && caller.deviceId === undefined) {
-      refuse(
+      throwRequestProblem(
         'permission_denied',
         'The operation needs the token of a device; this token belongs to an application or a user.',
       );
@@ -80,7 +80,7 @@ export function createRequestChecks(
       loadShedding.check(priority);
       checkTransport(request);
     } catch (error) {
-      done(error as Refusal);
+      done(error as ProblemError);
       return;
     }
     checkCaller(request, reply).then(() => done(), done);
@@ -89,7 +89,7 @@ export function createRequestChecks(
 
 /** Whether authentication failed; a missing token does not count, since it costs no check. */
 export const isUnauthenticated = (error: unknown) =>
-  error instanceof Refusal &&
+  error instanceof ProblemError &&
   error.code !== 'token_missing' &&
   errorCodes[error.code].status === 401;
 
@@ -106,7 +106,7 @@ function createFindCaller({
   return async (request) => {
     const retryAfterMs = unauthenticatedByAddress.waitMs(request.ip);
     if (retryAfterMs !== undefined && !authenticate.isVerified(request)) {
-      throw new Refusal(
+      throw new ProblemError(
         'rate_limited',
         'Too many invalid tokens were sent from this IP address; retry after the time in Retry-After.',
         {
@@ -184,7 +184,7 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
   const needsBody = readsBody && takesBody && facts.bodyOptional !== true;
   return ({ headers }) => {
     if (!acceptsMediaType(headers.accept, produces)) {
-      refuse(
+      throwRequestProblem(
         'not_acceptable',
         `The operation returns ${produces.join(' or ')}; change the Accept header.`,
       );
@@ -194,17 +194,17 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
     const hasBody =
       headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
     if (Number(length) > limitBytes) {
-      refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
+      throwRequestProblem('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
     }
     const type = headers['content-type'];
     if ((hasBody || needsBody) && !isOwnType(type) && !isMediaType(type, consumes)) {
-      refuse(
+      throwRequestProblem(
         'unsupported_media_type',
         `The operation accepts ${readable} in UTF-8; change the Content-Type header.`,
       );
     }
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-      refuse(
+      throwRequestProblem(
         'unsupported_media_type',
         'The operation does not accept Content-Encoding; send the body uncompressed.',
       );
@@ -212,6 +212,6 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
   };
 }
 
-function refuse(code: ErrorCode, detail: string): never {
-  throw new Refusal(code, detail);
+function throwRequestProblem(code: ErrorCode, detail: string): never {
+  throw new ProblemError(code, detail);
 }

@@ -1,6 +1,6 @@
 // The log entry of a response to an authenticated request, for the request log.
 
-import type { Refusal } from '@switchyard/contract';
+import type { ProblemError } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../authentication/caller.ts';
 
@@ -14,7 +14,7 @@ export type ResponseLogEntry = {
   readonly params: Readonly<Record<string, string>>;
   readonly operationId: string;
   readonly status: number;
-  readonly refusal: Refusal | undefined;
+  readonly refusal: ProblemError | undefined;
   readonly durationMs: number;
 };
 

@@ -1,6 +1,6 @@
 // A server with a handful of routes, for the tests of the house rules.
 
-import { Amount, type Permission, permissions, Refusal } from '@switchyard/contract';
+import { Amount, type Permission, ProblemError, permissions } from '@switchyard/contract';
 import { pino } from 'pino';
 import { Type } from 'typebox';
 import { patientLimits } from '../../../test/support/high-load-limits.ts';
@@ -30,9 +30,9 @@ export function callerWith(granted: readonly Permission[] = permissions): Caller
 async function verify(token: string): Promise<Caller> {
   if (token === 'all' || token === 'known') return callerWith();
   if (token === 'reader') return callerWith(['pay.read']);
-  if (token === 'expired') throw new Refusal('token_expired', 'The token has expired.');
+  if (token === 'expired') throw new ProblemError('token_expired', 'The token has expired.');
   if (token === 'fault') throw new Error('the key store is not there');
-  throw new Refusal('token_invalid', 'The token is not known.');
+  throw new ProblemError('token_invalid', 'The token is not known.');
 }
 
 const verifyToken = Object.assign(verify, { isVerified: (token: string) => token === 'known' });
@@ -183,7 +183,7 @@ function registerFaults(http: Http): void {
     permission: 'token',
     response: { 204: null },
     handler: async () => {
-      throw new Refusal('transaction_in_progress', 'Not yet.', {
+      throw new ProblemError('transaction_in_progress', 'Not yet.', {
         retryAfterMs: 1200,
         outcome: 'Unknown',
         extensions: { transaction, ...({ code: 'never' } as object) },

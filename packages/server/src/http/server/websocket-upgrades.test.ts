@@ -1,7 +1,7 @@
 // The limit of failed WebSocket handshakes of an address, shared with its requests.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import type { HttpDeps } from './http-server.ts';
 import { createSample } from './sample-server.fixture.ts';
@@ -23,8 +23,8 @@ async function openSample(trustProxy?: readonly string[]) {
       isVerified: ({ key }) => key === 'live',
       async accept({ key, address }) {
         seen.push(address);
-        if (key === 'gone') throw new Refusal('session_gone', 'It is gone.');
-        if (key === 'bad') throw new Refusal('token_invalid', 'No.');
+        if (key === 'gone') throw new ProblemError('session_gone', 'It is gone.');
+        if (key === 'bad') throw new ProblemError('token_invalid', 'No.');
         return { onOpen: (socket) => socket.close(1000) };
       },
     });

@@ -1,7 +1,7 @@
 // WebSocket handshakes on the sockets of the server; a rejected handshake gets a problem response.
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorCodes, Refusal, refuse } from '@switchyard/contract';
+import { errorCodes, ProblemError, throwProblem } from '@switchyard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Ids, Log } from '../../platform/index.ts';
 import { bearerPattern, readBearerToken } from '../authentication/authenticate.ts';
@@ -13,8 +13,8 @@ import {
   challengeOf,
   problemMediaType,
   problemOf,
-  refusalOf,
   retryAfterHeader,
+  toProblemError,
 } from '../responses/problem-responses.ts';
 import { isUnauthenticated } from './request-pipeline.ts';
 import { hstsHeaderLines } from './strict-transport-security.ts';
@@ -137,12 +137,12 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
 
   function checkForm({ method, headers }: IncomingMessage): void {
     if (method !== 'GET')
-      refuse('method_not_allowed', 'A WebSocket handshake must be a GET request.');
+      throwProblem('method_not_allowed', 'A WebSocket handshake must be a GET request.');
     if (headers['sec-websocket-version'] !== webSocketVersion) {
-      refuse('upgrade_required', 'Sec-WebSocket-Version must be 13.');
+      throwProblem('upgrade_required', 'Sec-WebSocket-Version must be 13.');
     }
     if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) {
-      refuse('header_invalid', 'Sec-WebSocket-Key is missing or malformed.');
+      throwProblem('header_invalid', 'Sec-WebSocket-Key is missing or malformed.');
     }
   }
 
@@ -155,7 +155,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     const { origin, authorization } = request.headers;
     if (bearer === 'page') return { caller: undefined, token: undefined };
     if (origin !== undefined && authorization === undefined) {
-      refuse('origin_not_allowed', 'A page in a browser cannot open this WebSocket.');
+      throwProblem('origin_not_allowed', 'A page in a browser cannot open this WebSocket.');
     }
     if (bearer === 'optional' && authorization === undefined) {
       return { caller: undefined, token: undefined };
@@ -183,7 +183,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
       addressOf(request),
     );
     if (retryAfterMs === undefined) return;
-    throw new Refusal(
+    throw new ProblemError(
       'rate_limited',
       'Too many invalid tokens or sessions were sent from this IP address; retry after the time in Retry-After.',
       {
@@ -194,7 +194,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
 
   /** Failures are counted together with those of HTTP requests. */
   function recordFailure(error: unknown, request: IncomingMessage): void {
-    const isUnknownSession = error instanceof Refusal && error.code === 'session_gone';
+    const isUnknownSession = error instanceof ProblemError && error.code === 'session_gone';
     if (isUnauthenticated(error)) unauthenticatedByAddress.recordFailure(addressOf(request));
     else if (isUnknownSession && request.headers.authorization === undefined) {
       unknownSessionsByAddress.recordFailure(addressOf(request));
@@ -220,12 +220,12 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   async function acceptUpgrade(upgrade: IncomingUpgrade, id: string): Promise<void> {
     const { request, socket, head, isDeviceListener } = upgrade;
     if (isDraining) {
-      throw new Refusal('shutting_down', 'The process is shutting down; connect again.', {
+      throw new ProblemError('shutting_down', 'The process is shutting down; connect again.', {
         retryAfterMs: 1000,
       });
     }
     if (pending >= maxPendingHandshakes) {
-      throw new Refusal(
+      throw new ProblemError(
         'rate_limited',
         'Too many WebSocket handshakes at the same time; retry later.',
         { retryAfterMs: 1000 },
@@ -233,7 +233,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     }
     const match = find(request);
     if (match === undefined || (isDeviceListener && !match.opened.route.isOnDeviceListener)) {
-      return refuse(
+      return throwProblem(
         'route_not_found',
         'No WebSocket has this path; check the path of the request.',
       );
@@ -267,8 +267,8 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
 
   function rejectUpgrade({ request, socket }: IncomingUpgrade, id: string, error: unknown): void {
     const refusal =
-      refusalOf(error) ??
-      new Refusal(
+      toProblemError(error) ??
+      new ProblemError(
         'internal_error',
         'An unexpected error happened in the platform; quote the requestId to its operator.',
       );
@@ -276,7 +276,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
       log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
     const isPage = request.headers.origin !== undefined && errorCodes[refusal.code].status === 401;
     const reportedRefusal = isPage
-      ? new Refusal('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
+      ? new ProblemError('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
       : refusal;
     const { code } = reportedRefusal;
     log.info(
@@ -337,7 +337,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
 
 function writeProblem(
   socket: Duplex,
-  refusal: Refusal,
+  refusal: ProblemError,
   id: string,
   { baseUrl, sendsHsts }: Pick<Deps, 'baseUrl' | 'sendsHsts'>,
 ): void {

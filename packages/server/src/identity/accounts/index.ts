@@ -1,5 +1,5 @@
 // The interface of accounts: the users of a user domain, their passwords, second factors, email links and sign-ins.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
@@ -48,7 +48,7 @@ import { buildUser } from './users/validate-user.ts';
 export type { SignInRecord } from './sign-in-attempts/sign-in-history.ts';
 export type {
   AttemptOrigin,
-  Method,
+  AuthenticationMethod,
   NewUser,
   NotSignedIn,
   SignedIn,
@@ -194,7 +194,7 @@ export function createAccounts(deps: AccountsDependencies): Accounts {
         await emailLinks.sendInTransaction(trx, change.after, 'activate');
         await inTransaction?.(trx, change);
       });
-      outbox.poke();
+      outbox.wakeJobs();
       return user;
     },
 
@@ -214,7 +214,7 @@ export function createAccounts(deps: AccountsDependencies): Accounts {
         await invalidateLinksOfUser(trx, user, now);
         await outbox.enqueueNotice(trx, user, 'password-changed');
       });
-      outbox.poke();
+      outbox.wakeJobs();
       await endAllSessions(user);
     },
 
@@ -253,7 +253,7 @@ function createUserCreator(deps: UserCreatorDependencies): Accounts['create'] {
   return async (newUser: NewUser, inTransaction?: TransactionHook): Promise<User> => {
     const { user, usernameKey: key } = buildUser(newUser, environment, ids, clock.now());
     if ((await users.findUserDomainId(user.organizationId)) !== newUser.userDomainId) {
-      refuse('organization_not_found', 'The organization has no such user domain.');
+      throwProblem('organization_not_found', 'The organization has no such user domain.');
     }
     const { password, passwordIsRandom, otpSecret } = newUser;
     const secret = otpSecret === undefined ? undefined : requireOtpSecret(otpSecret);
@@ -269,7 +269,7 @@ function createUserCreator(deps: UserCreatorDependencies): Accounts['create'] {
     );
     if (!isInserted) {
       const usernameError = { pointer: '/username', code: 'already_exists', detail: 'is taken' };
-      refuse('already_exists', 'This user name is taken.', { errors: [usernameError] });
+      throwProblem('already_exists', 'This user name is taken.', { errors: [usernameError] });
     }
     deps.invalidateUser(user.organizationId, user.userId);
     return user;
@@ -291,9 +291,11 @@ function createUserCache(
 }
 
 function requireOtpSecret(text: string): Buffer {
-  return parseOtpSecret(text) ?? refuse('field_invalid', 'The secret is not base32 of 20 bytes.');
+  return (
+    parseOtpSecret(text) ?? throwProblem('field_invalid', 'The secret is not base32 of 20 bytes.')
+  );
 }
 
 function throwUserNotFound(): never {
-  refuse('resource_not_found', 'There is no such user.');
+  throwProblem('resource_not_found', 'There is no such user.');
 }

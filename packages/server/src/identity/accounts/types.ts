@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type { EntityType, Status } from '../realms-and-keys/realm.ts';
 
 /** How a user authenticated: values of RFC 8176, and `rc` for a recovery code. */
-export type Method = 'pwd' | 'otp' | 'hwk' | 'rc';
+export type AuthenticationMethod = 'pwd' | 'otp' | 'hwk' | 'rc';
 
 /** `Off`: a password is enough. `Required`: the user sets one up at the next sign-in. `On`: set up. */
 export type SecondFactorStatus = 'Off' | 'Required' | 'On';
@@ -151,7 +151,7 @@ export type SignInAttempt = {
 export type SignedIn = {
   readonly ok: true;
   readonly user: User;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   /** Epoch milliseconds: before the user was last read. */
   readonly provenAt: number;
   /**

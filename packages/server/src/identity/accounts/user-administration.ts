@@ -1,5 +1,5 @@
 // Administration of users: list, update, enable or disable, send a password link, reset the second factor.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database } from '../../platform/index.ts';
 import type { Status } from '../realms-and-keys/realm.ts';
@@ -57,7 +57,7 @@ export function createUserAdministration(deps: Deps) {
       const owner = { organizationId, userId };
       const before = uuidPattern.test(userId) ? await store.lock(trx, owner) : undefined;
       if (before === undefined) {
-        return refuse('resource_not_found', 'No user in your scope has this identifier.');
+        return throwProblem('resource_not_found', 'No user in your scope has this identifier.');
       }
       check?.(before);
       const after = await applyChange(trx, before);
@@ -65,7 +65,7 @@ export function createUserAdministration(deps: Deps) {
       return after;
     });
     invalidateUser(organizationId, userId);
-    outbox.poke();
+    outbox.wakeJobs();
     return after;
   }
 
@@ -135,7 +135,7 @@ export function createUserAdministration(deps: Deps) {
         userId,
         async (trx, user) => {
           if (user.status !== 'Enabled') {
-            refuse(
+            throwProblem(
               'user_deactivated',
               'The user is deactivated and cannot sign in. Activate the user first.',
             );

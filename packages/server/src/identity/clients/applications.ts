@@ -1,5 +1,5 @@
 // Creates and finds applications, rotates their secrets and changes their status.
-import { refuse, roleNamed } from '@switchyard/contract';
+import { roleNamed, throwProblem } from '@switchyard/contract';
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
@@ -72,7 +72,7 @@ type Deps = {
 
 function rolesOf(names: readonly string[]) {
   return names.map(
-    (name) => roleNamed(name) ?? refuse('field_invalid', 'The role does not exist.'),
+    (name) => roleNamed(name) ?? throwProblem('field_invalid', 'The role does not exist.'),
   );
 }
 
@@ -80,7 +80,7 @@ function rolesOf(names: readonly string[]) {
 export function buildApplication(newApplication: NewPublicApplication, ids: Ids): Application {
   const { clientId = ids.uuid(), accessTokenSeconds: seconds } = newApplication;
   if (!clientIdPattern.test(clientId))
-    refuse(
+    throwProblem(
       'field_invalid',
       'The client id must have 1 to 128 characters of A-Z, a-z, 0-9, dot, underscore and hyphen.',
     );
@@ -88,13 +88,13 @@ export function buildApplication(newApplication: NewPublicApplication, ids: Ids)
     seconds !== undefined &&
     !(seconds >= minAccessTokenSeconds && seconds <= maxAccessTokenSeconds)
   ) {
-    refuse('field_invalid', 'accessTokenSeconds must be between 60 and 86400.');
+    throwProblem('field_invalid', 'accessTokenSeconds must be between 60 and 86400.');
   }
   if (
     newApplication.merchantId !== undefined &&
     newApplication.merchantId !== newApplication.entityId
   ) {
-    refuse(
+    throwProblem(
       'entity_mismatch',
       'merchantId must equal entityId: an application acts for its own merchant.',
     );
@@ -136,7 +136,7 @@ function differsOnlyInPort({ redirectUris }: Application, uri: string): boolean 
 }
 
 function throwNotFound(): never {
-  return refuse('resource_not_found', 'The application does not exist.');
+  return throwProblem('resource_not_found', 'The application does not exist.');
 }
 
 export function createApplications(deps: Deps) {
@@ -164,7 +164,7 @@ export function createApplications(deps: Deps) {
   ) {
     const application = { ...buildApplication(newApplication, ids), secretHash };
     if (application.clientId === builtIn?.clientId) {
-      refuse(
+      throwProblem(
         'already_exists',
         'The organization already has, or had, an application with this client id.',
       );
@@ -172,7 +172,7 @@ export function createApplications(deps: Deps) {
     const recordApplicationChange = applicationChangeRecorder(recordChange, 'created', context);
     const inserted =
       (await store.insert(application, clock.now(), recordApplicationChange)) ??
-      refuse(
+      throwProblem(
         'already_exists',
         'The organization already has, or had, an application with this client id.',
       );
@@ -210,7 +210,7 @@ export function createApplications(deps: Deps) {
     ): Promise<{ clientId: string; clientSecret: string }> {
       const clientSecret = newApplication.clientSecret ?? ids.secret();
       if (clientSecret.length < minSecretLength) {
-        refuse('field_invalid', 'The client secret must have at least 32 characters.');
+        throwProblem('field_invalid', 'The client secret must have at least 32 characters.');
       }
       const { clientId } = await insert(newApplication, hashSecret(clientSecret), context);
       return { clientId, clientSecret };

@@ -1,5 +1,5 @@
 // The OAuth clients of points of sale; provisioning changes them together with its own rows.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Ids } from '../../platform/index.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
@@ -77,7 +77,7 @@ export function createPosClients({ applications, clock, ids }: Deps) {
         recordedWithPointOfSale,
       );
       if (inserted === undefined)
-        refuse(
+        throwProblem(
           'already_exists',
           'The organization already has, or had, an application with this client id.',
         );

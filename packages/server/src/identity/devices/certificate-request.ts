@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { createPublicKey, type KeyObject, webcrypto } from 'node:crypto';
 import { Pkcs10CertificateRequest } from '@peculiar/x509';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 
 const curves = new Map([
   ['prime256v1', 'P-256'],
@@ -19,7 +19,7 @@ const pemPattern =
   /^\s*-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----\s+([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/;
 
 function throwInvalidRequest(detail: string): never {
-  return refuse('certificate_request_invalid', `The certificate request ${detail}.`, {
+  return throwProblem('certificate_request_invalid', `The certificate request ${detail}.`, {
     errors: [{ pointer: '/certificateRequest', code: 'certificate_request_invalid', detail }],
   });
 }

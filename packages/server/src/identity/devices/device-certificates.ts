@@ -5,7 +5,7 @@ import {
   type DeviceCertificateInput,
   type DeviceCertificateSummary,
   defined,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage } from '../../http/index.ts';
 import { type Clock, type Ids, isoTime, type Log } from '../../platform/index.ts';
@@ -69,7 +69,7 @@ function summaryOf(certificate: StoredCertificate, now: number): DeviceCertifica
 }
 
 function throwInvalidCertificate(detail: string): never {
-  return refuse('field_invalid', `The certificate ${detail}.`, {
+  return throwProblem('field_invalid', `The certificate ${detail}.`, {
     errors: [{ pointer: '/certificate', code: 'field_invalid', detail }],
   });
 }
@@ -186,7 +186,7 @@ export function createDeviceCertificates(deps: Deps) {
   ): Promise<StoredCertificate> {
     return (
       (await insert(certificate, organizationId, terminal, context)) ??
-      refuse('already_exists', 'The certificate is registered already.', {
+      throwProblem('already_exists', 'The certificate is registered already.', {
         errors: [
           { pointer: '/certificate', code: 'already_exists', detail: 'is registered already' },
         ],
@@ -210,7 +210,7 @@ export function createDeviceCertificates(deps: Deps) {
     const certificate = await store.find(scope.organizationId, thumbprint);
     return certificate?.physicalDeviceId === terminal.physicalDeviceId
       ? { found: certificate, hardware: terminal }
-      : refuse('resource_not_found', 'The device has no certificate with this thumbprint.');
+      : throwProblem('resource_not_found', 'The device has no certificate with this thumbprint.');
   }
 
   return {
@@ -224,7 +224,7 @@ export function createDeviceCertificates(deps: Deps) {
       const terminal = await findTerminal(scope, physicalDeviceId);
       const { organizationId } = scope;
       if ((certificateRequest === undefined) === (certificate === undefined)) {
-        refuse('field_required', 'Send either certificateRequest or certificate.', {
+        throwProblem('field_required', 'Send either certificateRequest or certificate.', {
           errors: [
             {
               pointer: '/certificateRequest',
@@ -236,7 +236,7 @@ export function createDeviceCertificates(deps: Deps) {
       }
       const active = await store.countActive(organizationId, physicalDeviceId, clock.now());
       if (active >= maxActiveCertificates) {
-        refuse(
+        throwProblem(
           'certificate_limit_reached',
           `The device has ${active} active certificates, the maximum. Revoke one first.`,
         );

@@ -1,5 +1,5 @@
 // Issues the credentials of a device: its merchant, user domain, client id and client secret.
-import { type MerchantCredentials, Refusal, refuse } from '@switchyard/contract';
+import { type MerchantCredentials, ProblemError, throwProblem } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { ValidCertificate } from '../../http/index.ts';
 import { lruCacheOptions } from '../../platform/index.ts';
@@ -31,11 +31,14 @@ export type DeviceCredentials = ReturnType<typeof createDeviceCredentials>;
 function requireSerialNumber(device: AuthenticatedDevice, serialNumber: string | undefined): void {
   if (serialNumber !== undefined) {
     if (isTerminalName(serialNumber, device)) return;
-    refuse('certificate_mismatch', 'serial_number differs from that in the client certificate.');
+    throwProblem(
+      'certificate_mismatch',
+      'serial_number differs from that in the client certificate.',
+    );
   }
   if (device.family !== familyRequiringSerialNumber) return;
   const detail = `devices of the family ${familyRequiringSerialNumber} must send it`;
-  refuse('field_required', `serial_number is missing: ${detail}.`, {
+  throwProblem('field_required', `serial_number is missing: ${detail}.`, {
     errors: [{ pointer: '?serial_number', code: 'field_required', detail }],
   });
 }
@@ -48,7 +51,10 @@ export function createDeviceCredentials(deps: Deps) {
     const userDomainId =
       userDomains.get(organizationId) ?? (await store.findUserDomain(organizationId));
     if (userDomainId === undefined) {
-      return refuse('device_not_active', 'The organisation of the device has no user domain.');
+      return throwProblem(
+        'device_not_active',
+        'The organisation of the device has no user domain.',
+      );
     }
     userDomains.set(organizationId, userDomainId);
     return userDomainId;
@@ -67,7 +73,7 @@ export function createDeviceCredentials(deps: Deps) {
       });
     } catch (error) {
       // Another device of the merchant created it at the same time.
-      if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+      if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
     }
   }
 
@@ -84,7 +90,10 @@ export function createDeviceCredentials(deps: Deps) {
       application = await applications.find(organizationId, clientId);
     }
     if (application !== undefined && mayUseApplication(application, device)) return application;
-    return refuse('device_not_active', 'The client of the devices of the merchant is disabled.');
+    return throwProblem(
+      'device_not_active',
+      'The client of the devices of the merchant is disabled.',
+    );
   }
 
   return {

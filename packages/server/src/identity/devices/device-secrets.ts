@@ -1,5 +1,5 @@
 // Client secrets of devices, each valid with one certificate only.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { sql } from 'kysely';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
 import type { RecordChange } from '../infrastructure/audit-port.ts';
@@ -58,7 +58,7 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
       });
       return isIssued
         ? secret
-        : refuse('certificate_revoked', 'The client certificate was revoked.');
+        : throwProblem('certificate_revoked', 'The client certificate was revoked.');
     },
 
     async verify({ organizationId, thumbprint }: CertificateKey, clientId: string, secret: string) {

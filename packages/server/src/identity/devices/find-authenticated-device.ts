@@ -1,5 +1,5 @@
 // Finds the device of a valid certificate: the terminal, its store and its merchant.
-import { Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { ValidCertificate } from '../../http/index.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';
 import type { CertificateHolder, FindDevice, FindTerminal } from './types.ts';
@@ -18,7 +18,7 @@ export function createFindAuthenticatedDevice({
     try {
       return await findTerminal({ organizationId }, physicalDeviceId);
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'device_not_found') return undefined;
+      if (error instanceof ProblemError && error.code === 'device_not_found') return undefined;
       throw error;
     }
   }
@@ -27,9 +27,9 @@ export function createFindAuthenticatedDevice({
   async function throwUnusable(holder: CertificateHolder): Promise<never> {
     const terminal = await findTerminalOf(holder);
     if (terminal !== undefined && terminal.logicalDeviceId === undefined) {
-      refuse('device_without_store', 'The device is not linked to a store.');
+      throwProblem('device_without_store', 'The device is not linked to a store.');
     }
-    return refuse('device_not_active', 'The device, its store or its merchant is disabled.');
+    return throwProblem('device_not_active', 'The device, its store or its merchant is disabled.');
   }
 
   return async ({ holder, certificate, thumbprint }) => {
@@ -39,7 +39,7 @@ export function createFindAuthenticatedDevice({
       return throwUnusable(holder);
     }
     if (device.serialNumber !== serialNumber) {
-      refuse(
+      throwProblem(
         'certificate_mismatch',
         'The serial number of the device differs from that in its certificate.',
       );

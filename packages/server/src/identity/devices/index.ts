@@ -1,5 +1,5 @@
 // Assembles device security: certificate authority, certificates, credentials and terminal claims.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
 import type { Clock, Database, Environment, Ids, Log } from '../../platform/index.ts';
@@ -57,9 +57,9 @@ export type DeviceSecurityDeps = {
 };
 
 const noTerminal: FindTerminal = async () =>
-  refuse('device_not_found', 'The device does not exist.');
+  throwProblem('device_not_found', 'The device does not exist.');
 const noMerchantName: FindMerchantName = async () =>
-  refuse('merchant_not_found', 'The merchant does not exist.');
+  throwProblem('merchant_not_found', 'The merchant does not exist.');
 
 const noTerminalClaims: TerminalClaims = {
   claimByCertificate: async () => undefined,

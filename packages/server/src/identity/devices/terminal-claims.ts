@@ -1,7 +1,7 @@
 // Handles the claim request of a terminal: by the certificate of its manufacturer, or by the code
 // on its screen.
 import type { X509Certificate } from 'node:crypto';
-import { type ClaimStatus, refuse, type TerminalClaimRequest } from '@switchyard/contract';
+import { type ClaimStatus, type TerminalClaimRequest, throwProblem } from '@switchyard/contract';
 import type { CertificateVerifier } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
@@ -34,13 +34,13 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
   async function requireManufacturerCertificate(certificate: X509Certificate): Promise<void> {
     const issuer = findIssuer(certificate, await authorities.operatorAuthorities());
     if (issuer === undefined || !isClientCertificate(certificate)) {
-      refuse('certificate_invalid', 'The client certificate is not accepted.');
+      throwProblem('certificate_invalid', 'The client certificate is not accepted.');
     }
     const now = clock.now();
     const endsAt = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
-    if (now >= endsAt) refuse('certificate_expired', 'The client certificate has expired.');
+    if (now >= endsAt) throwProblem('certificate_expired', 'The client certificate has expired.');
     if (now < certificate.validFromDate.getTime()) {
-      refuse('certificate_invalid', 'The client certificate is not accepted.');
+      throwProblem('certificate_invalid', 'The client certificate is not accepted.');
     }
   }
 
@@ -63,7 +63,7 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
 
   return async (certificate, { userDomain, claimCode }) => {
     if (userDomain === undefined && claimCode === undefined) {
-      refuse('field_required', 'Send userDomain or claimCode.', {
+      throwProblem('field_required', 'Send userDomain or claimCode.', {
         errors: [{ pointer: '/userDomain', code: 'field_required', detail: 'or claimCode' }],
       });
     }
@@ -76,8 +76,8 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
     }
     if (!('holder' in validation)) {
       return validation.status === 'invalid'
-        ? refuse('certificate_invalid', 'The client certificate is not accepted.')
-        : refuse(
+        ? throwProblem('certificate_invalid', 'The client certificate is not accepted.')
+        : throwProblem(
             `certificate_${validation.status}`,
             `The client certificate is ${validation.status}.`,
           );

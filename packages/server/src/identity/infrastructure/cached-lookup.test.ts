@@ -1,7 +1,7 @@
 // Tests the cache of realms and applications: cache lifetime, concurrent look-ups, and a database that is down.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { movableClock } from '../../../test/support/test-realm.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 
@@ -30,7 +30,7 @@ function createScene() {
   return { scene, lookup };
 }
 
-const unavailable = new Refusal('database_unavailable', 'away');
+const unavailable = new ProblemError('database_unavailable', 'away');
 
 test('concurrent look-ups read the database once per cache lifetime', async () => {
   const { scene, lookup } = createScene();

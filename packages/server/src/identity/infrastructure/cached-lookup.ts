@@ -1,5 +1,5 @@
 // A bounded cache in front of database look-ups; it serves old values while the database is down.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type Clock, lruCacheOptions } from '../../platform/index.ts';
 
@@ -38,7 +38,7 @@ export function createCachedLookup<Key, Found extends object>(
         return (await load(context.key, cached)) ?? notFound;
       } catch (error) {
         // While the database is down, an old value is better than refusing all users.
-        if (cached !== undefined && error instanceof Refusal) return cached;
+        if (cached !== undefined && error instanceof ProblemError) return cached;
         throw error;
       }
     },

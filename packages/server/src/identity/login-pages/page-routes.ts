@@ -5,9 +5,9 @@ import { type TSchema, Type } from 'typebox';
 import {
   acceptFormBodies,
   formLimitBytes,
-  refusalOf,
   retryAfterHeader,
   route,
+  toProblemError,
 } from '../../http/index.ts';
 import { assetPath, type PageAssets } from './html/page-assets.ts';
 import { PageError, type PageErrorKind, pageErrorStatuses } from './html/page-errors.ts';
@@ -157,7 +157,7 @@ function sendErrorPage(
     show(error.kind, pageErrorStatuses[error.kind]);
     return;
   }
-  const refusal = refusalOf(error);
+  const refusal = toProblemError(error);
   if (refusal === undefined) {
     const { operationId } = (request as PageRequest).routeOptions.config.facts ?? {};
     request.log.error({ err: error, operationId }, 'unexpected error on a sign-in page');

@@ -1,6 +1,6 @@
 // Rotates the signing keys of a realm: by schedule, by command, and at once after a theft.
 import { hash } from 'node:crypto';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import {
   type Clock,
@@ -75,7 +75,7 @@ export function createKeyRotation(deps: Deps) {
 
   async function domainOf(userDomainId: string): Promise<UserDomain> {
     const domain = await store.findDomain(userDomainId);
-    return domain ?? refuse('resource_not_found', 'The user domain does not exist.');
+    return domain ?? throwProblem('resource_not_found', 'The user domain does not exist.');
   }
 
   /** False if keys that start after `unlessActiveAfter` exist already. */

@@ -1,5 +1,5 @@
 // Finds realms: a user domain with its keys and revocations, from a bounded cache.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
@@ -88,7 +88,7 @@ export function createRealms(deps: Deps) {
     ): Promise<void> {
       const { userDomainId, organizationId } = newDomain;
       if (!userDomainPattern.test(userDomainId)) {
-        refuse(
+        throwProblem(
           'field_invalid',
           'The name of a user domain has 1 to 63 characters of a-z and 0-9, with hyphens inside.',
         );
@@ -99,7 +99,7 @@ export function createRealms(deps: Deps) {
       const keys = await keyRing.createSealedKeys(organizationId, now);
       const domain = { userDomainId, organizationId, status: 'Enabled' } as const;
       if (!(await store.insertDomain(domain, keys, now, trx))) {
-        refuse(
+        throwProblem(
           'already_exists',
           'The name of the user domain is taken, or the organization already has a user domain.',
         );

@@ -1,5 +1,5 @@
 // Creates, finds and closes the user domains of organisations.
-import { Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { RealmStore } from './realm-sql.ts';
 import type { Realms } from './realms.ts';
@@ -35,7 +35,7 @@ type Deps = {
 };
 
 const isTaken = (error: unknown): boolean =>
-  error instanceof Refusal && error.code === 'already_exists';
+  error instanceof ProblemError && error.code === 'already_exists';
 
 export function createUserDomains({ realms, rotation, store }: Deps) {
   /** Also schedules the rotation of its signing keys. */
@@ -65,7 +65,7 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
           if (!isTaken(error)) throw error;
         }
       }
-      return refuse('already_exists', 'Every proposed name for the user domain is taken.');
+      return throwProblem('already_exists', 'Every proposed name for the user domain is taken.');
     },
 
     /**

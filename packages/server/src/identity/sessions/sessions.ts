@@ -1,7 +1,7 @@
 // Browser sessions and other sign-ins of a user: starts, lists and ends them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/index.ts';
-import type { Method, User } from '../accounts/types.ts';
+import type { AuthenticationMethod, User } from '../accounts/types.ts';
 import {
   type OidcEntityStore,
   type StoredEntity,
@@ -24,7 +24,7 @@ export type CurrentSession = {
   readonly userId: string;
   /** Epoch milliseconds. */
   readonly signedInAt: number;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
 };
 
 /** A sign-in without a browser counts as a session. */
@@ -34,13 +34,13 @@ export type SessionSummary = {
   readonly signedInAt: number;
   readonly lastSeenAt: number;
   readonly expiresAt: number;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   readonly clientIds: readonly string[];
 };
 
 export type AuthenticatedUser = {
   readonly userId: string;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   /** Epoch milliseconds, before the authentication was checked; default: now. */
   readonly provenAt?: number | undefined;
 };
@@ -57,7 +57,7 @@ type Deps = {
 type Payload = {
   uid: string;
   accountId: string;
-  amr?: Method[];
+  amr?: AuthenticationMethod[];
   loginTs: number;
 };
 
@@ -163,7 +163,7 @@ export function createSessions({ entities, families, clock, findRealmProvider, f
       expiresAt: now + remainingSessionSeconds(loginTs, now) * 1000,
       minExtensionMs: minExtensionMs,
     });
-    const methods = (session.amr ?? []) as Method[];
+    const methods = (session.amr ?? []) as AuthenticationMethod[];
     return { sessionId: session.uid, userId, signedInAt, methods };
   }
 

@@ -1,6 +1,6 @@
 // The claims of the scope `auth`: how the user signed in, and at which device.
 import { defined } from '@switchyard/contract';
-import type { Method } from '../accounts/types.ts';
+import type { AuthenticationMethod } from '../accounts/types.ts';
 
 export type DeviceType =
   | 'PublicDevice'
@@ -25,7 +25,7 @@ export type SignInDevice = {
 /** With a device: its type and methods. Without one: only whether a second factor was used. */
 export function authenticationClaims(
   device: SignInDevice | undefined,
-  methods: readonly Method[],
+  methods: readonly AuthenticationMethod[],
 ): Record<string, unknown> {
   const factors = { '2fa': methods.length > 1 };
   if (device === undefined) return factors;

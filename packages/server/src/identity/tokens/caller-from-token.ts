@@ -1,5 +1,5 @@
 // Converts the claims of a verified access token to the caller of a request.
-import { defined, type Permission, permissions, refuse } from '@switchyard/contract';
+import { defined, type Permission, permissions, throwProblem } from '@switchyard/contract';
 import type { JWTPayload } from 'jose';
 import type { Caller } from '../../http/index.ts';
 import type { User } from '../accounts/types.ts';
@@ -33,7 +33,7 @@ export type CallerFactory = {
 };
 
 const invalid = (logDetail: string): never =>
-  refuse('token_invalid', 'The access token is not valid.', { logDetail });
+  throwProblem('token_invalid', 'The access token is not valid.', { logDetail });
 
 function requireText(claim: unknown, name: string): string {
   return typeof claim === 'string' && claim !== '' ? claim : invalid(`claim ${name}`);

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Ids } from '../../platform/index.ts';
-import type { Method, User } from '../accounts/types.ts';
+import type { AuthenticationMethod, User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
 import type { SignInDevice } from './authentication-claims.ts';
@@ -26,7 +26,7 @@ export type NewSignIn = {
   readonly user: User;
   /** The granted scopes, separated by spaces. */
   readonly scope: string;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   /** Epoch milliseconds. */
   readonly authenticatedAt: number;
   readonly familyId?: string | undefined;

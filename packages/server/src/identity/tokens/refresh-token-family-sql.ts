@@ -1,7 +1,7 @@
 // The SQL of refresh-token families.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, type HotStatement, isoTime } from '../../platform/index.ts';
-import type { Method } from '../accounts/types.ts';
+import type { AuthenticationMethod } from '../accounts/types.ts';
 import { sessionModel } from '../infrastructure/oidc-entity-sql.ts';
 
 /** A list shows at most this many sign-ins of one user; ending them affects all. */
@@ -15,7 +15,7 @@ export type TokenFamilyKind = 'AuthorizationCode' | 'Password' | 'CustomToken';
 /** The facts that each new access token of the family repeats. */
 export type TokenFamilyContext = {
   readonly scope: string;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   /** Epoch milliseconds. */
   readonly authenticatedAt: number;
   readonly device?: object | undefined;

@@ -1,6 +1,6 @@
 // The claims of access and ID tokens, for applications and for users.
 import { defined } from '@switchyard/contract';
-import type { Method, User } from '../accounts/types.ts';
+import type { AuthenticationMethod, User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
 import { effectivePermissions } from '../clients/permissions.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
@@ -34,7 +34,7 @@ export type UserTokenInput = TokenInput & {
   readonly scope: string;
   /** The refresh-token family: the same in all tokens of a sign-in. */
   readonly sessionId: string;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   /** Epoch milliseconds. */
   readonly authenticatedAt: number;
   readonly nonce?: string | undefined;

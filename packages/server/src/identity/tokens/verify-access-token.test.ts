@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { isErrorCode, Refusal } from '@switchyard/contract';
+import { isErrorCode, ProblemError } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
@@ -26,7 +26,7 @@ async function codeOf(verification: Promise<unknown>): Promise<string> {
     await verification;
     return 'believed';
   } catch (error) {
-    assert.ok(error instanceof Refusal && isErrorCode(error.code), String(error));
+    assert.ok(error instanceof ProblemError && isErrorCode(error.code), String(error));
     return error.code;
   }
 }

@@ -1,6 +1,6 @@
 // Verifies access tokens locally, with the keys of the realm and a cache of verified tokens.
 import { hash } from 'node:crypto';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Caller, PresentedCertificate } from '../../http/index.ts';
@@ -57,8 +57,8 @@ const headerTypes: ReadonlySet<unknown> = new Set<AccessTokenType>(['JWT', 'at+j
 
 /** The exact reason goes to the log only; in a response it would help attackers. */
 const invalid = (logDetail: string) =>
-  new Refusal('token_invalid', 'The access token is not valid.', { logDetail });
-const expired = () => new Refusal('token_expired', 'The access token has expired.');
+  new ProblemError('token_invalid', 'The access token is not valid.', { logDetail });
+const expired = () => new ProblemError('token_expired', 'The access token has expired.');
 
 export function createAccessTokenVerifier(deps: Deps) {
   const { realms, revocations, applications, findUser, clock, changeCounter, recordUse } = deps;

@@ -1,5 +1,5 @@
 // Checks the approval code of a refund or cancellation. The commit of the operation uses the code.
-import { refuse, refuseField } from '@switchyard/contract';
+import { throwFieldProblem, throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, createKeyedTasks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -20,24 +20,27 @@ export const maxFailedAttempts = 5;
 const failureWindowMs = 15 * 60_000;
 const pointer = '/approvalCode';
 
-function refuseCode(check: Exclude<CodeCheck, { approvalCodeId: string }>, now: number): never {
+function throwCodeProblem(
+  check: Exclude<CodeCheck, { approvalCodeId: string }>,
+  now: number,
+): never {
   switch (check) {
     case 'OperationExists':
       throw new DuplicateOperationId();
     case 'Used': {
       const detail = 'Another operation has used this one-time approval code. Send another code.';
-      return refuseField('approval_code_used', pointer, detail);
+      return throwFieldProblem('approval_code_used', pointer, detail);
     }
     case 'Invalid':
     case 'Unknown': {
       const detail =
         'The approval code is unknown, revoked, expired, or valid for another location or amount.';
-      return refuseField('approval_code_invalid', pointer, detail);
+      return throwFieldProblem('approval_code_invalid', pointer, detail);
     }
     default: {
       const detail = 'Too many invalid approval codes. Wait before the next attempt.';
       const retryAfterMs = Math.max(0, check.lockedUntil - now);
-      return refuse('approval_code_locked', detail, { retryAfterMs });
+      return throwProblem('approval_code_locked', detail, { retryAfterMs });
     }
   }
 }
@@ -76,7 +79,7 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
         const organization = await provisioning.findOrganization(organizationId);
         if (organization?.approvalCodeRequired !== true) return undefined;
         const detail = 'The organisation requires the approval code of a supervisor.';
-        return refuseField('approval_code_required', pointer, detail);
+        return throwFieldProblem('approval_code_required', pointer, detail);
       }
       const codeHash = hashCode(organizationId, code);
       // In turn: each attempt that waits for the lock on the failure count occupies a connection.
@@ -90,7 +93,7 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
           { attemptedBy, maxFailures: maxFailedAttempts, windowEndsAt },
         );
         if (typeof check === 'object' && 'approvalCodeId' in check) return { ...check, codeUse };
-        return refuseCode(check, now);
+        return throwCodeProblem(check, now);
       });
     },
 

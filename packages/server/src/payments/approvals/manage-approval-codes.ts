@@ -5,8 +5,8 @@ import {
   type ApprovalCodeStatus,
   defined,
   type NewApprovalCode,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
@@ -70,13 +70,17 @@ function drawCode(ids: Ids): string {
 function validateInput({ maxAmount, currency, validUntil }: ApprovalCodeInput, now: number): void {
   if ((maxAmount === undefined) !== (currency === undefined)) {
     const missing = maxAmount === undefined ? '/maxAmount' : '/currency';
-    refuseField('field_invalid', missing, 'maxAmount and currency must be sent together.');
+    throwFieldProblem('field_invalid', missing, 'maxAmount and currency must be sent together.');
   }
   if (currency !== undefined && !isActiveCurrency(currency)) {
-    refuseField('currency_unknown', '/currency', 'The currency is not an active code of ISO 4217.');
+    throwFieldProblem(
+      'currency_unknown',
+      '/currency',
+      'The currency is not an active code of ISO 4217.',
+    );
   }
   if (validUntil !== undefined && !(Date.parse(validUntil) > now)) {
-    refuseField('field_invalid', '/validUntil', 'validUntil is in the past.');
+    throwFieldProblem('field_invalid', '/validUntil', 'validUntil is in the past.');
   }
 }
 
@@ -142,7 +146,10 @@ export function createApprovalCodeManager(ports: Ports) {
     const { merchantId = row?.merchantId, storeId = row?.storeId } = caller;
     const isVisible = merchantId === row?.merchantId && storeId === row?.storeId;
     if (row !== undefined && isVisible) return viewApprovalCode(row, clock.now());
-    return refuse('resource_not_found', 'No approval code in your scope has this identifier.');
+    return throwProblem(
+      'resource_not_found',
+      'No approval code in your scope has this identifier.',
+    );
   }
 
   return {

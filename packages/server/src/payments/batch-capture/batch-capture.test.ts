@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Refusal } from '@switchyard/contract';
+import type { ProblemError } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type CaptureAllPorts, planCaptures } from './batch-capture.ts';
 
@@ -29,7 +29,7 @@ test('a list of 5,000 sales is read in one query, and the unknown one is named',
   } as unknown as CaptureAllPorts;
   const caller = { organizationId: idOf(0), merchantId: idOf(1) } as Caller;
   const items = identifiers.map((transactionId) => ({ transactionId }));
-  await assert.rejects(planCaptures(ports, caller, { items }), (error: Refusal) => {
+  await assert.rejects(planCaptures(ports, caller, { items }), (error: ProblemError) => {
     assert.equal(error.code, 'transaction_not_found');
     assert.equal(error.errors?.[0]?.pointer, '/items/4321/transactionId');
     return true;

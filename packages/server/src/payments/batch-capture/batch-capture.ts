@@ -4,14 +4,14 @@ import {
   type CaptureAllRequest,
   type CapturePlan,
   defined,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
-import { refuseIdentifierReuse } from '../validation/compare-repeated-request.ts';
+import { throwIdentifierReused } from '../validation/compare-repeated-request.ts';
 import type { BatchRow, BatchSelection, BatchStore, RequestedSale } from './batch-sql.ts';
 import { batchCaptureJob } from './batch-worker.ts';
 
@@ -92,7 +92,7 @@ export async function captureAll(
     row = await findExisting();
   }
   if (row === undefined) throw new Error(`capture batch ${batchId} does not exist`);
-  if (!isCreated) refuseIdentifierReuse(row.request, storedRequest, 'clientOperationId');
+  if (!isCreated) throwIdentifierReused(row.request, storedRequest, 'clientOperationId');
   return { batch: await viewBatch(batches, organizationId, row, firstPage), replayed: !isCreated };
 }
 
@@ -108,7 +108,7 @@ export async function findBatch(
     (merchantId === undefined || row?.merchantId === merchantId) &&
     (storeId === undefined || row?.request['storeId'] === storeId);
   if (row === undefined || !isVisible)
-    return refuse('batch_not_found', 'There is no batch with this identifier.');
+    return throwProblem('batch_not_found', 'There is no batch with this identifier.');
   return viewBatch(batches, organizationId, row, page);
 }
 
@@ -141,7 +141,11 @@ async function viewBatch(
 function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelection {
   const merchantId = resolveMerchantScope(caller, request.merchantId);
   if (merchantId === undefined)
-    return refuseField('field_required', '/merchantId', 'An organisation token needs merchantId.');
+    return throwFieldProblem(
+      'field_required',
+      '/merchantId',
+      'An organisation token needs merchantId.',
+    );
   const { currency, authorizedBefore } = request;
   return {
     organizationId: caller.organizationId,
@@ -157,7 +161,7 @@ function parseTime(text: string): string {
   const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
   if (ms >= 0) return isoTime(ms);
   const detail = 'authorizedBefore is before the year 1970.';
-  return refuseField('field_invalid', '/authorizedBefore', detail);
+  return throwFieldProblem('field_invalid', '/authorizedBefore', detail);
 }
 
 /** The merchant and the store of a token exist; those that a request names may not. */
@@ -186,7 +190,7 @@ async function findRequestedItems(
     amount,
   }));
   if (new Set(requestedItems.map((each) => each.transactionId)).size !== items.length)
-    refuseField('field_invalid', '/items', 'items contains a transaction twice.');
+    throwFieldProblem('field_invalid', '/items', 'items contains a transaction twice.');
   return requestedItems;
 }
 
@@ -197,15 +201,15 @@ function requireSelected(
 ): RequestedSale {
   if (sale === undefined) {
     const detail = 'No transaction with this identifier exists in the scope of the token.';
-    return refuseField('transaction_not_found', pointer, detail);
+    return throwFieldProblem('transaction_not_found', pointer, detail);
   }
   if (currency !== undefined && sale.currency !== currency) {
     const detail = `The transaction is in ${sale.currency}, not in ${currency}.`;
-    refuseField('currency_mismatch', pointer, detail);
+    throwFieldProblem('currency_mismatch', pointer, detail);
   }
   if (authorizedBefore !== undefined && sale.createdAt >= new Date(authorizedBefore)) {
     const detail = `The transaction was not authorised before ${authorizedBefore}.`;
-    refuseField('field_invalid', pointer, detail);
+    throwFieldProblem('field_invalid', pointer, detail);
   }
   return sale;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { type ErrorCode, ProblemError } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import { type Job, type NewJob, unguardedNumbering } from '../../platform/index.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
@@ -119,7 +119,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         const result = answer(transactionId);
         if (result === 'Fault') throw new Error('The test requests this error.');
         if (!statuses.has(result) && result !== 'Unsent') {
-          throw new Refusal(result as ErrorCode, 'The test requests this error.');
+          throw new ProblemError(result as ErrorCode, 'The test requests this error.');
         }
         return transactionFor(transactionId);
       },

@@ -1,6 +1,6 @@
 // Captures the items of a batch, link by link, at a rate that adapts to the latency of sales.
 import { createHash } from 'node:crypto';
-import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
+import { type ErrorCode, errorCodes, ProblemError } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import {
   type Clock,
@@ -166,7 +166,7 @@ async function captureItem(
   } catch (error) {
     // Another run of the batch was first; the next attempt finds its capture.
     if (error instanceof DuplicateOperationId) return 'Later';
-    if (!(error instanceof Refusal)) {
+    if (!(error instanceof ProblemError)) {
       // An error of one item does not block the others; the next run tries it again.
       const message = 'capture of a batch item failed with an unexpected error';
       ports.log.error({ err: error, transactionId }, message);

@@ -4,9 +4,9 @@ import {
   defined,
   type ErrorCode,
   type Instrument,
-  Refusal,
-  refuse,
-  refuseField,
+  ProblemError,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import { decodeTlv, EmvError } from '@switchyard/emv';
 import { Check } from 'typebox/schema';
@@ -21,9 +21,9 @@ export const clearMemberByKind = { Card: 'card', Emv: 'emvData', Track2: 'track2
 const pointer = '/instrument/encrypted';
 
 /** The same error for every fault, so that it does not help an attacker to guess. */
-function refuseEncryptedData(): never {
+function throwInvalidCardData(): never {
   const detail = 'The encrypted data cannot be decrypted or has an invalid format.';
-  return refuseField('encrypted_data_invalid', pointer, detail);
+  return throwFieldProblem('encrypted_data_invalid', pointer, detail);
 }
 
 /**
@@ -34,15 +34,15 @@ function refuseEncryptedData(): never {
 export function hsmErrorCode(error: unknown): HsmErrorCode {
   if (!(error instanceof HsmError)) throw error;
   if (error.code !== 'HsmBusy' && error.code !== 'HsmUnavailable') return error.code;
-  return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
+  return throwProblem('hsm_unavailable', 'The HSM is not available. No message was sent.');
 }
 
 const keyErrorCodes: readonly HsmErrorCode[] = ['KeyNotFound', 'KeyUsage', 'KsnInvalid'];
 
-function refuseHsmError(error: unknown): never {
-  if (!keyErrorCodes.includes(hsmErrorCode(error))) return refuseEncryptedData();
+function throwHsmProblem(error: unknown): never {
+  if (!keyErrorCodes.includes(hsmErrorCode(error))) return throwInvalidCardData();
   const detail = 'No data encryption key for this KSN exists.';
-  return refuseField('encryption_key_unknown', `${pointer}/ksn`, detail);
+  return throwFieldProblem('encryption_key_unknown', `${pointer}/ksn`, detail);
 }
 
 /** Padding is zeros, with an optional 80 before them (ISO/IEC 9797-1). */
@@ -68,9 +68,9 @@ function parseCardJson(bytes: Buffer): ClearInstrument {
     const card = parseStrictJson(bytes);
     if (Check(Card, card)) return { card };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
   }
-  return refuseEncryptedData();
+  return throwInvalidCardData();
 }
 
 const trackCharacters = /^[;=?\dDFdf]+$/;
@@ -84,7 +84,7 @@ function toClearInstrument(kind: EncryptedInstrument['of'], bytes: Buffer): Clea
     return { emvData: objects.toString('hex').toUpperCase() };
   }
   const track2 = unpadded.toString('latin1');
-  return trackCharacters.test(track2) ? { track2 } : refuseEncryptedData();
+  return trackCharacters.test(track2) ? { track2 } : throwInvalidCardData();
 }
 
 /** @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable */
@@ -94,10 +94,14 @@ export async function decryptInstrument(
 ): Promise<ClearInstrument> {
   const longKsn = ksn.length === 16 ? `FFFF${ksn}` : ksn;
   if ((longKsn.length === 24) !== (scheme === 'DukptAes')) {
-    refuseField('field_invalid', `${pointer}/ksn`, 'The KSN length does not match the scheme.');
+    throwFieldProblem(
+      'field_invalid',
+      `${pointer}/ksn`,
+      'The KSN length does not match the scheme.',
+    );
   }
   const bytes = await decrypt({ scheme, ksn: longKsn, data, ...defined({ keyId }) }).catch(
-    refuseHsmError,
+    throwHsmProblem,
   );
   try {
     return toClearInstrument(kind, bytes);
@@ -120,14 +124,14 @@ export function readAsEncrypted<Result>(
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
     const clearPointer = `/instrument/${clearMemberByKind[kind]}`;
     if (!error.errors?.some((each) => each.pointer.startsWith(clearPointer))) throw error;
-    if (cardDataErrorCodes.includes(error.code)) return refuseEncryptedData();
+    if (cardDataErrorCodes.includes(error.code)) return throwInvalidCardData();
     const errors = error.errors.map((each) => ({
       ...each,
       pointer: each.pointer.replace(/^\/instrument\/\w+/, pointer),
     }));
-    return refuse(error.code, error.detail, { errors });
+    return throwProblem(error.code, error.detail, { errors });
   }
 }

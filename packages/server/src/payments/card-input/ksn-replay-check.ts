@@ -1,5 +1,5 @@
 // KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0071).
-import { type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { State } from '../transaction/state-machine.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
@@ -10,7 +10,7 @@ import {
   type KsnStore,
   type KsnUse,
   type KsnUser,
-  refuseReusedKsn,
+  throwReusedKsn,
 } from './ksn-sql.ts';
 
 export type TakeKsnPorts = {
@@ -28,8 +28,8 @@ async function findPreviousUse({ ksnStore, transactions }: TakeKsnPorts, ksnUse:
   const previousUser = await ksnStore.findUser(ksnUse);
   const [merchantId, clientTransactionId, cardFingerprint] = previousUser?.usedBy.split('|') ?? [];
   const [ownMerchantId, , ownCardFingerprint] = ksnUse.usedBy.split('|');
-  if (previousUser === undefined || clientTransactionId === undefined) return refuseReusedKsn();
-  if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) refuseReusedKsn();
+  if (previousUser === undefined || clientTransactionId === undefined) return throwReusedKsn();
+  if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) throwReusedKsn();
   const { organizationId } = ksnUse;
   const [sale] = await transactions.findByClientId(organizationId, clientTransactionId, merchantId);
   return { ...previousUser, sale };
@@ -57,7 +57,7 @@ export async function takeKsn(
   const { sale, usedBy } = await findPreviousUse(ports, ksnUse);
   const isTaken =
     mayReuseKsn(sale, request) && (await ports.ksnStore.take({ ...ksnUse, takesOverFrom: usedBy }));
-  if (!isTaken) refuseReusedKsn();
+  if (!isTaken) throwReusedKsn();
 }
 
 const statesWithoutMoney: ReadonlySet<State> = new Set(['Failed', 'Reversing', 'Reversed']);
@@ -74,7 +74,7 @@ export async function takeOverKsnOffline(
   request: ProcessRequest,
 ): Promise<KsnUse> {
   const { sale, usedBy, usedAt } = await findPreviousUse(ports, ksnUse);
-  if (sale !== undefined && !hasSameAmount(sale, request)) return refuseReusedKsn();
+  if (sale !== undefined && !hasSameAmount(sale, request)) return throwReusedKsn();
   // An attempt that is not stored may still be in progress until its time-out.
   const isPossiblyRunning =
     sale === undefined
@@ -82,8 +82,8 @@ export async function takeOverKsnOffline(
       : sale.row.state === 'Received';
   if (isPossiblyRunning) {
     const detail = 'Another sale with this KSN is in progress. Retry the request.';
-    return refuse('concurrent_modification', detail);
+    return throwProblem('concurrent_modification', detail);
   }
   const isFree = sale === undefined || statesWithoutMoney.has(sale.row.state);
-  return isFree ? { ...ksnUse, takesOverFrom: usedBy } : refuseReusedKsn();
+  return isFree ? { ...ksnUse, takesOverFrom: usedBy } : throwReusedKsn();
 }

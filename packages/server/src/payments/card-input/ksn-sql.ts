@@ -1,5 +1,5 @@
 // SQL of key serial numbers: each KSN of card data or of a PIN is used once.
-import { type ProcessRequest, refuseField } from '@switchyard/contract';
+import { type ProcessRequest, throwFieldProblem } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
@@ -113,9 +113,9 @@ export function createKsnCleanup({ ksnStore, log }: CleanupPorts): PeriodicTask 
 const cardDataKsnPointer = '/instrument/encrypted/ksn';
 
 /** @throws Refusal ksn_reused, always */
-export function refuseReusedKsn(pointer = cardDataKsnPointer): never {
+export function throwReusedKsn(pointer = cardDataKsnPointer): never {
   const detail = 'The device has already used this KSN or a later one. The counter must increase.';
-  return refuseField('ksn_reused', pointer, detail);
+  return throwFieldProblem('ksn_reused', pointer, detail);
 }
 
 /** Digits of the keyed card hash in a KSN use: enough to distinguish two cards. */
@@ -158,7 +158,11 @@ export function createKsnUse(
     };
   } catch (error) {
     if (!(error instanceof PinError)) throw error;
-    return refuseField('encryption_key_unknown', cardDataKsnPointer, 'The KSN format is unknown.');
+    return throwFieldProblem(
+      'encryption_key_unknown',
+      cardDataKsnPointer,
+      'The KSN format is unknown.',
+    );
   }
 }
 

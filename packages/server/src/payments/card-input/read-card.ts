@@ -5,8 +5,8 @@ import {
   fieldError,
   type Instrument,
   type ProcessRequest,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import {
   checkChipData,
@@ -64,7 +64,7 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
 function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
     const detail = 'The card number has an invalid check digit.';
-    refuseField('card_number_invalid', '/instrument/card/number', detail);
+    throwFieldProblem('card_number_invalid', '/instrument/card/number', detail);
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
   const presented = toPresentedCard(card.number, expiry);
@@ -88,7 +88,7 @@ function readChipCard(
     if (mismatch !== undefined) {
       const detail = `The chip data does not agree with the request: ${mismatch}.`;
       const errors = fieldError('/instrument/emvData', mismatch, 'Differs from the request.');
-      refuse('emv_data_mismatch', detail, errors);
+      throwProblem('emv_data_mismatch', detail, errors);
     }
     checkCashbackService(chip.serviceCode, request);
     // On-device cardholder verification (CDCVM) applies to contactless only.
@@ -108,7 +108,7 @@ function readChipCard(
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
     const errors = fieldError('/instrument/emvData', error.code, 'Cannot be read.');
-    return refuse('emv_data_invalid', `The chip data cannot be read: ${error.code}.`, errors);
+    return throwProblem('emv_data_invalid', `The chip data cannot be read: ${error.code}.`, errors);
   }
 }
 
@@ -119,14 +119,14 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
   const detail = hasChip
     ? 'The card has a chip: read the chip, or send FallbackMagStripe if it cannot be read.'
     : 'The card has no chip, so there is no fallback: send MagStripe.';
-  refuseField('entry_mode_invalid', '/entryMode', detail);
+  throwFieldProblem('entry_mode_invalid', '/entryMode', detail);
 }
 
 function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
   if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
     return;
   const detail = 'The service code of the card does not allow cashback.';
-  refuseField('field_invalid', '/amounts/cashback', detail);
+  throwFieldProblem('field_invalid', '/amounts/cashback', detail);
 }
 
 function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard {
@@ -145,7 +145,7 @@ function readTrack(text: string): Track2 {
     if (!(error instanceof EmvError)) throw error;
   }
   const detail = 'The track is not in the format of ISO/IEC 7813, or a digit is wrong.';
-  return refuseField('track_data_invalid', '/instrument/track2', detail);
+  return throwFieldProblem('track_data_invalid', '/instrument/track2', detail);
 }
 
 function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument): InstrumentKind {
@@ -155,7 +155,7 @@ function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument
   if (kind !== undefined && more.length === 0) return kind;
   // Some readers send track 2 and omit the tags 57 and 5A from the chip data.
   if (more.length === 1 && kinds.includes('emvData') && kinds.includes('track2')) return 'emvData';
-  return refuseField(
+  return throwFieldProblem(
     'instrument_invalid',
     '/instrument',
     'An instrument is exactly one of card, token, emvData and track2, or emvData with track2.',
@@ -167,7 +167,7 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
   const detail = `${entryMode} does not go with this instrument, but with ${kinds.join(' or ')}.`;
-  refuseField('entry_mode_invalid', '/entryMode', detail);
+  throwFieldProblem('entry_mode_invalid', '/entryMode', detail);
 }
 
 function readClearCardData(request: ProcessRequest): PresentedCard {
@@ -201,5 +201,5 @@ export async function readCard(
   const card = await reveal(clear.token);
   if (card !== undefined) return toPresentedCard(card.pan, card.expiry);
   const detail = 'No card with this token exists.';
-  return refuseField('card_token_unknown', '/instrument/token', detail);
+  return throwFieldProblem('card_token_unknown', '/instrument/token', detail);
 }

@@ -1,7 +1,7 @@
 // PIN translation with a mock HSM and a mock KSN store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import { ProblemError, type ProcessRequest } from '@switchyard/contract';
 import { HsmError, type HsmErrorCode, type PinTranslationRequest } from '../../vault/index.ts';
 import { validatePinMembers } from '../validation/validate-sale-request.ts';
 import type { PinKsnUse } from './ksn-sql.ts';
@@ -80,7 +80,7 @@ async function codeOf(work: () => unknown): Promise<string> {
   try {
     await work();
   } catch (error) {
-    assert.ok(error instanceof Refusal, String(error));
+    assert.ok(error instanceof ProblemError, String(error));
     return error.code;
   }
   return 'accepted';

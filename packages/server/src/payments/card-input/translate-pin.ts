@@ -1,5 +1,10 @@
 // PIN translation: checks the KSN and translates the PIN block for the acquirer.
-import { defined, type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
+import {
+  defined,
+  type ProcessRequest,
+  throwFieldProblem,
+  throwProblem,
+} from '@switchyard/contract';
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
@@ -9,7 +14,7 @@ import {
   cardFingerprintDigits,
   type KsnUser,
   type PinKsnStore,
-  refuseReusedKsn,
+  throwReusedKsn,
 } from './ksn-sql.ts';
 
 export type PinData = Required<Pick<ProcessRequest, 'ksn' | 'pinblock' | 'pinblockFormat'>>;
@@ -31,34 +36,34 @@ const isoFormatNumbers: Readonly<Record<PinData['pinblockFormat'], PinFormat>> =
 };
 
 /** The same error for every fault, so that it does not help an attacker to guess a PIN. */
-function refusePinBlock(): never {
+function throwInvalidPinBlock(): never {
   const detail = 'The PIN block is invalid: PIN block, KSN and card do not match.';
-  return refuseField('pin_block_invalid', '/pinblock', detail);
+  return throwFieldProblem('pin_block_invalid', '/pinblock', detail);
 }
 
-function refusePinNotSupported(): never {
-  return refuse('pin_not_supported', 'The acquirer link has no PIN key.');
+function throwPinNotSupported(): never {
+  return throwProblem('pin_not_supported', 'The acquirer link has no PIN key.');
 }
 
 function parseKsn(ksn: string): KeySerialNumber {
   try {
     return readKsn(ksn);
   } catch (error) {
-    if (error instanceof PinError) return refusePinBlock();
+    if (error instanceof PinError) return throwInvalidPinBlock();
     throw error;
   }
 }
 
-function refuseHsmError({ log }: TranslatePinPorts, linkId: string, error: unknown): never {
+function throwHsmProblem({ log }: TranslatePinPorts, linkId: string, error: unknown): never {
   const code = hsmErrorCode(error);
   if (code === 'KeyNotFound' || code === 'KeyUsage') {
     // An operator must correct the key.
     log.warn({ linkId, code }, 'the PIN key of the acquirer link is missing or not usable');
-    return refusePinNotSupported();
+    return throwPinNotSupported();
   }
-  if (code !== 'FormatNotAllowed' && code !== 'Unsupported') return refusePinBlock();
+  if (code !== 'FormatNotAllowed' && code !== 'Unsupported') return throwInvalidPinBlock();
   const detail = 'A PIN block of this format cannot be translated to the format of the acquirer.';
-  return refuseField('pin_format_unsupported', '/pinblockFormat', detail);
+  return throwFieldProblem('pin_format_unsupported', '/pinblockFormat', detail);
 }
 
 /**
@@ -78,13 +83,13 @@ export async function translatePin(
   const { ksn, pinblock, pinblockFormat } = request as ProcessRequest & PinData;
   const { organizationId, merchantId, linkId, pan, cardFingerprint } = sale;
   const zoneKey = ports.acquiring.getZonePinKey(linkId);
-  if (zoneKey === undefined) return refusePinNotSupported();
+  if (zoneKey === undefined) return throwPinNotSupported();
   const { scheme, device, counter, bytes } = parseKsn(ksn);
   // Attempts with other cards or formats would help an attacker to guess the PIN.
   const card = cardFingerprint.slice(0, cardFingerprintDigits);
   const usedBy = [merchantId, request.clientTransactionId, pinblockFormat, card].join('|');
   const ksnUse = { organizationId, merchantId, ksnDevicePart: device, counter, usedBy };
-  if (!(await ports.pinKsnStore.take(ksnUse))) refuseReusedKsn('/ksn');
+  if (!(await ports.pinKsnStore.take(ksnUse))) throwReusedKsn('/ksn');
   const translated = await ports.hsm
     .translatePin({
       organizationId,
@@ -96,8 +101,8 @@ export async function translatePin(
       outKeyRef: zoneKey.keyRef,
       outFormat: zoneKey.format,
     })
-    .catch((error: unknown) => refuseHsmError(ports, linkId, error));
-  if (!(await ports.pinKsnStore.confirmUse(ksnUse))) refuseReusedKsn('/ksn');
+    .catch((error: unknown) => throwHsmProblem(ports, linkId, error));
+  if (!(await ports.pinKsnStore.confirmUse(ksnUse))) throwReusedKsn('/ksn');
   const { pinBlock: block, outFormat: format } = translated;
   return { block, format, ...defined({ keyIndex: zoneKey.keyIndex }) };
 }

@@ -1,7 +1,7 @@
 // Due files of links that exist, were removed, or cannot be read for a moment.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { unguardedNumbering } from '../../platform/index.ts';
 import { createDueFiles } from './clearing-files.ts';
 
@@ -41,7 +41,7 @@ test('a failed file does not block other files and is logged as an error', async
 
 test('a transient error is logged as a warning', async () => {
   const { ports, logged } = portsOf(() => {
-    throw new Refusal('database_unavailable', 'The database restarts.');
+    throw new ProblemError('database_unavailable', 'The database restarts.');
   }, 'any');
   assert.equal(await createDueFiles(ports), 0);
   assert.deepEqual(logged, ['warn any']);

@@ -6,9 +6,9 @@ import {
   type ClearingFileRequest,
   defined,
   errorCodes,
-  Refusal,
-  refuse,
-  refuseField,
+  ProblemError,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import {
   AcknowledgementFormatError,
@@ -78,13 +78,13 @@ const viewLine = ({ content: _, code, ...line }: ClearingLineRow): ClearingFileL
 /** A file holds captures of all merchants of a link. */
 function requireOrganizationCaller({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
-    refuse('permission_denied', 'Clearing files are visible to organisation callers only.');
+    throwProblem('permission_denied', 'Clearing files are visible to organisation callers only.');
   }
   return organizationId;
 }
 
-function refuseAcknowledgement(detail: string): never {
-  return refuseField('acknowledgement_invalid', '/acknowledgement', detail);
+function throwAcknowledgementProblem(detail: string): never {
+  return throwFieldProblem('acknowledgement_invalid', '/acknowledgement', detail);
 }
 
 function readAcknowledgement(text: string): ClearingAcknowledgement {
@@ -92,7 +92,7 @@ function readAcknowledgement(text: string): ClearingAcknowledgement {
     return referenceClearingFormat.readAcknowledgement(text);
   } catch (error) {
     if (!(error instanceof AcknowledgementFormatError)) throw error;
-    return refuseAcknowledgement(error.message);
+    return throwAcknowledgementProblem(error.message);
   }
 }
 
@@ -102,12 +102,13 @@ function checkAcknowledgement(
   file: ClearingFileRow,
 ): void {
   if (fileId !== file.fileId || sequence !== file.sequence)
-    refuseAcknowledgement('The acknowledgement belongs to another clearing file.');
+    throwAcknowledgementProblem('The acknowledgement belongs to another clearing file.');
   if (rejectionReason !== undefined) return;
   const unknownLine = rejections.find(({ line }) => line < 1 || line > file.lineCount);
-  if (unknownLine !== undefined) refuseAcknowledgement(`The file has no line ${unknownLine.line}.`);
+  if (unknownLine !== undefined)
+    throwAcknowledgementProblem(`The file has no line ${unknownLine.line}.`);
   if (accepted + rejections.length !== file.lineCount)
-    refuseAcknowledgement(`The file has ${file.lineCount} lines.`);
+    throwAcknowledgementProblem(`The file has ${file.lineCount} lines.`);
 }
 
 /** @returns the identifier of the file; undefined if no line is due */
@@ -120,7 +121,7 @@ async function createFile(
   numbering.requireAvailable();
   const institutionId = await provisioning.institutionOf(organizationId, linkId);
   if (institutionId === undefined) {
-    refuse('resource_not_found', 'No acquirer link with this identifier exists.');
+    throwProblem('resource_not_found', 'No acquirer link with this identifier exists.');
   }
   const fileId = ids.uuid();
   const at = isoTime(clock.now());
@@ -139,7 +140,7 @@ export async function createDueFiles(ports: CreatePorts): Promise<number> {
     links.map(({ organizationId, linkId }) =>
       createFile(ports, organizationId, linkId, false).catch((error: unknown) => {
         // Errors that are not transient need an operator.
-        const isTransient = error instanceof Refusal && errorCodes[error.code].retryable;
+        const isTransient = error instanceof ProblemError && errorCodes[error.code].retryable;
         const level = isTransient ? 'warn' : 'error';
         ports.log[level]({ err: error, linkId }, 'creation of a clearing file failed');
       }),
@@ -161,7 +162,9 @@ export function createClearingFiles(ports: Ports) {
   async function findFile(caller: Caller, fileId: string): Promise<ClearingFileRow> {
     const key = { organizationId: requireOrganizationCaller(caller), fileId: fileId.toLowerCase() };
     const row = await clearing.find(key);
-    return row ?? refuse('resource_not_found', 'No clearing file with this identifier exists.');
+    return (
+      row ?? throwProblem('resource_not_found', 'No clearing file with this identifier exists.')
+    );
   }
 
   async function* readLines(organizationId: string, fileId: string): AsyncIterable<ClearingLine[]> {
@@ -181,7 +184,7 @@ export function createClearingFiles(ports: Ports) {
       const fileId = await createFile(ports, organizationId, linkId, request.openDays ?? false);
       if (fileId === undefined) {
         const detail = 'No capture of this acquirer link waits for a clearing file.';
-        return refuse('nothing_to_clear', detail);
+        return throwProblem('nothing_to_clear', detail);
       }
       return viewFile(await findFile(caller, fileId));
     },
@@ -207,7 +210,7 @@ export function createClearingFiles(ports: Ports) {
       const file = await findFile(caller, fileId);
       if (file.state === 'Rejected') {
         const detail = 'The acquirer rejected this file. Its lines are in a later file.';
-        refuse('resource_not_found', detail);
+        throwProblem('resource_not_found', detail);
       }
       const lines = readLines(caller.organizationId, file.fileId);
       const text = referenceClearingFormat.writeFile(file, lines);
@@ -237,7 +240,8 @@ export function createClearingFiles(ports: Ports) {
       const key = { organizationId: caller.organizationId, fileId: file.fileId };
       // An acknowledgement that numbers the lines differently would reject the wrong captures.
       const mismatch = await clearing.findReferenceMismatch(key, acknowledgement.rejections);
-      if (mismatch !== undefined) refuseAcknowledgement(`Line ${mismatch} has another reference.`);
+      if (mismatch !== undefined)
+        throwAcknowledgementProblem(`Line ${mismatch} has another reference.`);
       const documentDigest = hash('sha256', text);
       const job = { jobId: ports.ids.uuid(), kind: applyAcknowledgementJob };
       const at = isoTime(ports.clock.now());
@@ -245,7 +249,10 @@ export function createClearingFiles(ports: Ports) {
       const isStored = await clearing.storeAcknowledgement(record);
       const current = await findFile(caller, file.fileId);
       if (!isStored && current.acknowledgementDigest !== documentDigest) {
-        refuse('clearing_file_acknowledged', 'The file already has a different acknowledgement.');
+        throwProblem(
+          'clearing_file_acknowledged',
+          'The file already has a different acknowledgement.',
+        );
       }
       if (isStored && acknowledgement.rejectionReason === undefined) ports.jobs.wake();
       return viewFile(current);

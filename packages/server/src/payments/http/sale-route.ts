@@ -1,5 +1,5 @@
 // Route: process a sale.
-import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
+import { type ErrorCode, ProcessRequest, Transaction, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import {
   acceptedHeaders,
@@ -169,7 +169,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       setReplayedHeader(reply, replayed);
       const { transactionId, clientTransactionId, state } = transaction.row;
       if (state === 'Failed') {
-        refuse('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {
+        throwProblem('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {
           extensions: { transaction: { transactionId, clientTransactionId, state } },
         });
       }

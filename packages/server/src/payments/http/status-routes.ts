@@ -4,10 +4,10 @@ import {
   Availability,
   defined,
   OfflineGap,
+  ProblemError,
   pageOf,
-  Refusal,
-  refuse,
   TransactionWithEvents,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -46,7 +46,7 @@ async function linksOfCaller(
     return new Set(contracts.map(({ acquirerLink }) => acquirerLink));
   } catch (error) {
     // A merchant that cannot take a sale now should work offline.
-    if (error instanceof Refusal) return new Set();
+    if (error instanceof ProblemError) return new Set();
     throw error;
   }
 }
@@ -183,7 +183,10 @@ export function registerLinkRoutes(app: FastifyInstance, ports: LinkPorts): void
     errors: ['permission_denied', 'database_unavailable'],
     async handler({ caller }) {
       if (caller.merchantId !== undefined) {
-        refuse('permission_denied', 'Acquirer links are visible to organisation callers only.');
+        throwProblem(
+          'permission_denied',
+          'Acquirer links are visible to organisation callers only.',
+        );
       }
       return listLinkStates(ports, caller.organizationId);
     },

@@ -26,12 +26,12 @@ export type NewUpload = OfflineSequence & {
   gapJob: NewJob;
 };
 
-type StoreRefusal = 'ClientIdTaken' | 'CountExceeded' | 'SerialReused';
+type StoreConflict = 'ClientIdTaken' | 'CountExceeded' | 'SerialReused';
 
 /** `Twin`: that transaction already has the sequence number. */
 export type StoreResult =
   | { result: 'Stored' }
-  | { result: StoreRefusal }
+  | { result: StoreConflict }
   | { result: 'Twin'; transactionId: string };
 
 export type Gap = {
@@ -78,8 +78,8 @@ const maxSameSaleMatches = 20;
 
 /** Rolls back the database transaction, so that a refused upload does not use its number. */
 class UploadNotStored extends Error {
-  readonly result: StoreRefusal;
-  constructor(result: StoreRefusal) {
+  readonly result: StoreConflict;
+  constructor(result: StoreConflict) {
     super(result);
     this.result = result;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
@@ -64,7 +64,7 @@ async function uploadResult(authorizedAt: string): Promise<string> {
     await storeOfflineSale(ports, offlineSale(authorizedAt));
   } catch (error) {
     if (error instanceof Reached) return 'stored';
-    assert.ok(error instanceof Refusal, String(error));
+    assert.ok(error instanceof ProblemError, String(error));
     return error.code;
   }
   throw new Error('no reference was allocated');

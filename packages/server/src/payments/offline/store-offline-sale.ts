@@ -1,9 +1,9 @@
 // Stores an offline sale once for each terminal sequence number (ADR 0038).
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Ids, Jobs } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
-import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
+import { createKsnUse, throwReusedKsn } from '../card-input/ksn-sql.ts';
 import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import type { PreparedSale } from '../sale/prepare-sale.ts';
 import {
   type ReplayPorts,
-  replayOrRefuse,
+  replayOrThrow,
   replaySale,
   type SaleResult,
   withReplay,
@@ -34,7 +34,7 @@ import {
   offlineSaleIdentity,
   offlineSaleTime,
   offlineSequenceOf,
-  refuseCountExceeded,
+  throwCountExceeded,
 } from '../validation/validate-offline-sale.ts';
 import { gapReportDelayMs, gapReportJob } from './missing-sequence-numbers.ts';
 import type { NewUpload, OfflineStore, StoreResult } from './offline-sale-sql.ts';
@@ -122,11 +122,11 @@ async function respondNotStored(
     case 'Twin':
       return respondWithExisting(ports, sale, stored.transactionId);
     case 'CountExceeded':
-      return refuseCountExceeded(sale.resolved.contract.offlineLimits.maxCount);
+      return throwCountExceeded(sale.resolved.contract.offlineLimits.maxCount);
     case 'SerialReused':
-      return refuseReusedKsn();
+      return throwReusedKsn();
     case 'ClientIdTaken':
-      return replayOrRefuse(ports, sale);
+      return replayOrThrow(ports, sale);
   }
 }
 
@@ -144,7 +144,7 @@ async function respondWithExisting(
   if (memberNames.length === 0) return respondUploaded(ports, sale, transaction);
   const code = 'offline_sequence_reused';
   const detail = 'Differs from the sale that has this number.';
-  return refuse(code, 'The terminal sequence number was used for another sale.', {
+  return throwProblem(code, 'The terminal sequence number was used for another sale.', {
     errors: memberNames.map((name) => ({ pointer: `/${name}`, code, detail })),
     extensions: { transaction: transactionSummary(transaction) },
   });
@@ -161,7 +161,7 @@ async function respondUploaded(
   const isTaken =
     clientTransactionId === key.clientTransactionId ||
     (await ports.offlineStore.takeIdentifier(key, transactionId));
-  if (!isTaken) return replayOrRefuse(ports, sale);
+  if (!isTaken) return replayOrThrow(ports, sale);
   requireOwnIdentifier(transaction, key.clientTransactionId);
   return { transaction, replayed: true };
 }

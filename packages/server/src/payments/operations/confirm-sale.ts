@@ -2,7 +2,7 @@
 import type { DueClock, Job } from '../../platform/index.ts';
 import {
   commitTransition,
-  refuseConcurrentModification,
+  throwConcurrentModification,
   updateWithRetry,
 } from '../repository/update-with-retry.ts';
 import { type StoreReversalPorts, storeReversal } from '../reversals/create-reversal.ts';
@@ -10,7 +10,7 @@ import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts'
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
 import { confirmDeadline } from '../transaction/time-limits.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { type ContractPorts, getContractTerms, refuseState } from './operation-decision.ts';
+import { type ContractPorts, getContractTerms, throwStateProblem } from './operation-decision.ts';
 
 export type ConfirmPorts = StoreReversalPorts &
   ContractPorts & {
@@ -41,7 +41,7 @@ export function confirmSale(
         if (rule === 'NoOp') return { transaction: current, replayed: true };
         if (rule !== 'Confirm') {
           const detail = `A sale in the state ${current.row.state} cannot be confirmed.`;
-          refuseState(rule, detail, current, await getContractTerms(ports, current));
+          throwStateProblem(rule, detail, current, await getContractTerms(ports, current));
         }
         const confirmed = await commitTransition(ports.transactions, current, {
           at: ports.clock.now(),
@@ -52,7 +52,7 @@ export function confirmSale(
         ports.inFlightTransactions.notifyChange(transactionId);
         return { transaction: confirmed, replayed: false };
       },
-      refuseConcurrentModification,
+      throwConcurrentModification,
     ),
   );
 }

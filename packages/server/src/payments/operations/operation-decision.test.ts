@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import {
   deriveState,
   type OperationType,
@@ -25,7 +25,7 @@ test('in every phase the listed maximum amount is accepted and one more is refus
       try {
         return decideOperation(transaction, operation, { amount }, terms);
       } catch (error) {
-        assert.ok(error instanceof Refusal);
+        assert.ok(error instanceof ProblemError);
         return error;
       }
     };
@@ -38,7 +38,7 @@ test('in every phase the listed maximum amount is accepted and one more is refus
       assert.ok(typeof decision === 'object' && 'amount' in decision, name);
       assert.equal(decision.amount, maxAmount, name);
       const refused = decide(operation, maxAmount + 1);
-      assert.ok(refused instanceof Refusal, name);
+      assert.ok(refused instanceof ProblemError, name);
       assert.equal(refused.extensions?.['maxAmount'], maxAmount, name);
     }
     assert.ok(

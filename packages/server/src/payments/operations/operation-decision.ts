@@ -5,8 +5,8 @@ import {
   type ErrorCode,
   errorCodes,
   fieldError,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -116,13 +116,13 @@ const conflictExtensions = (transaction: TransactionRecord, terms: ContractTerms
 const retryAfterMs = 2000;
 
 /** @throws Refusal with the allowed operations, and with the time of the next attempt if there is one */
-export function refuseState(
+export function throwStateProblem(
   code: ErrorCode,
   detail: string,
   transaction: TransactionRecord,
   terms: ContractTerms,
 ): never {
-  return refuse(code, detail, {
+  return throwProblem(code, detail, {
     extensions: conflictExtensions(transaction, terms),
     ...defined({ retryAfterMs: errorCodes[code].retryable ? retryAfterMs : undefined }),
   });
@@ -152,19 +152,19 @@ export function decideOperation(
 ): OperationDecision | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
   if (request.currency !== undefined && request.currency !== row.currency) {
-    refuseField('currency_mismatch', '/currency', `The transaction is in ${row.currency}.`);
+    throwFieldProblem('currency_mismatch', '/currency', `The transaction is in ${row.currency}.`);
   }
   const result = checkAllowed(row.position, operationType, terms);
   if (!result.allowed) {
     const detail = `${operationType} is not possible now. The state of the transaction is ${row.state}.`;
-    refuseState(result.reason, detail, transaction, terms);
+    throwStateProblem(result.reason, detail, transaction, terms);
   }
   if (result.mode === 'NoOp' || result.mode === 'ReturnExisting') return result.mode;
   const maxAmount = maxAmountOf(row, result);
   const amount = operationAmount(row, operationType, request, maxAmount);
   if (amount === undefined || amount > maxAmount) {
     const remainingText = `The maximum amount is ${maxAmount} minor units (${row.currency}).`;
-    refuse(amountExceededCodes[operationType], remainingText, {
+    throwProblem(amountExceededCodes[operationType], remainingText, {
       extensions: { ...conflictExtensions(transaction, terms), maxAmount },
       ...fieldError('/amount', 'too_large', remainingText),
     });
@@ -172,7 +172,7 @@ export function decideOperation(
   const isVoidedLocally = result.mode === 'VoidLocally';
   const isFullOnly = isVoidedLocally || !terms.partialCancel;
   if (operationType === 'Cancel' && amount < maxAmount && isFullOnly) {
-    refuse(
+    throwProblem(
       'partial_cancel_not_supported',
       'The acquirer contract does not allow partial cancellation. Cancel the full amount.',
       { extensions: conflictExtensions(transaction, terms) },
@@ -182,7 +182,7 @@ export function decideOperation(
   if (isFinal && hasReservation(row.position)) {
     const detail =
       'A final capture is not possible while another operation has no response. Retry later.';
-    refuseState('transaction_in_progress', detail, transaction, terms);
+    throwStateProblem('transaction_in_progress', detail, transaction, terms);
   }
   return { amount, isAfterOutcome: result.mode === 'AfterOutcome', isFinal, isVoidedLocally };
 }
@@ -211,7 +211,7 @@ function isFinalCapture(
   if (operationType !== 'Capture') return false;
   if (terms.multipleCapture) return request.final ?? false;
   if (request.final === false) {
-    refuseField(
+    throwFieldProblem(
       'multiple_capture_not_supported',
       '/final',
       'The acquirer contract allows one capture for each sale: every capture is final.',

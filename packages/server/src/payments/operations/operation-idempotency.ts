@@ -1,5 +1,5 @@
 // Idempotency of operations: a repeated identifier returns the existing operation.
-import { defined, refuse } from '@switchyard/contract';
+import { defined, throwProblem } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import {
   DuplicateOperationId,
@@ -13,7 +13,7 @@ import {
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { refuseIdentifierReuse } from '../validation/compare-repeated-request.ts';
+import { throwIdentifierReused } from '../validation/compare-repeated-request.ts';
 import type { OperationInput, OperationResult } from './operation-decision.ts';
 
 export type IdempotencyPorts = {
@@ -31,13 +31,13 @@ export function operationFingerprint(input: OperationInput): Record<string, unkn
 
 const pollEveryMs = 250;
 
-export const refuseOperationIdReuse = (
+export const throwOperationIdReused = (
   first: Record<string, unknown>,
   second: Record<string, unknown>,
-): void => refuseIdentifierReuse(first, second, 'clientOperationId');
+): void => throwIdentifierReused(first, second, 'clientOperationId');
 
-export function refuseNotSent(): never {
-  return refuse('not_sent', 'No message was sent. Retry with a new clientOperationId.');
+export function throwNotSent(): never {
+  return throwProblem('not_sent', 'No message was sent. Retry with a new clientOperationId.');
 }
 
 /** Void and reversal have one route, so one identifier cannot name one of each. */
@@ -64,18 +64,18 @@ export async function findExistingResult(
     ports.transactions.findOperation({ organizationId, merchantId, kind, clientOperationId });
   const otherType = otherCancelType[operationType];
   if (otherType !== undefined && (await findByType(otherType)) !== undefined)
-    refuseOperationIdReuse({ cancelReason: otherType }, { cancelReason: operationType });
+    throwOperationIdReused({ cancelReason: otherType }, { cancelReason: operationType });
   const existing = await findByType(operationType);
   if (existing === undefined) return undefined;
-  refuseOperationIdReuse({ transactionId: existing.transactionId }, { transactionId });
+  throwOperationIdReused({ transactionId: existing.transactionId }, { transactionId });
   const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   for (;;) {
     const current =
       (await ports.transactions.findById(organizationId, transactionId)) ?? transaction;
     const operation = operationByNumber(current, existing.operationNumber);
     if (operation === undefined) throw new Error('the operation does not exist');
-    refuseOperationIdReuse(operation.details.request, operationFingerprint(input));
-    if (operation.status === 'Failed') refuseNotSent();
+    throwOperationIdReused(operation.details.request, operationFingerprint(input));
+    if (operation.status === 'Failed') throwNotSent();
     if (operation.status !== 'Sent' || ports.dueClock.now() >= deadlineMs) {
       return { transaction: current, operation, replayed: true };
     }

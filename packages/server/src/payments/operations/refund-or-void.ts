@@ -14,7 +14,7 @@ import {
   getContractTerms,
   type OperationResult,
 } from './operation-decision.ts';
-import { OtherOperationTypeTaken, refuseOperationIdReuse } from './operation-idempotency.ts';
+import { OtherOperationTypeTaken, throwOperationIdReused } from './operation-idempotency.ts';
 import { type OperationPorts, runOperation } from './run-operation.ts';
 
 type WebOperationType = Extract<OperationType, 'Refund' | 'Cancel'>;
@@ -94,6 +94,6 @@ async function chooseReplayedOperation(
   const key = { organizationId, merchantId, kind, clientOperationId } as const;
   const existing = await ports.transactions.findOperation(key);
   if (existing === undefined) return operationType;
-  refuseOperationIdReuse({ transactionId: existing.transactionId }, { transactionId });
+  throwOperationIdReused({ transactionId: existing.transactionId }, { transactionId });
   return kind;
 }

@@ -1,5 +1,5 @@
 // Reserves the amount of an operation in the database before the acquirer is called.
-import { defined, refuse } from '@switchyard/contract';
+import { defined, throwProblem } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import {
@@ -8,7 +8,7 @@ import {
   type ApprovedCode,
 } from '../approvals/check-approval-code.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
+import { throwConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
 import {
   createOperation,
   type ReversalPorts,
@@ -72,7 +72,7 @@ export function reserveAmount(
       ports.transactions,
       transaction,
       (current) => tryReserve(ports, current, operationType, input),
-      refuseConcurrentModification,
+      throwConcurrentModification,
     ),
   );
 }
@@ -98,7 +98,10 @@ async function tryReserve(
     !needsLink || ports.acquiring.isLinkAvailable(authorizationContext(transaction).linkId);
   // A reversal is accepted without the link; the server sends it later.
   if (!isReachable && operationType !== 'Reversal') {
-    refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
+    throwProblem(
+      'acquirer_unavailable',
+      'The acquirer link is not available. No message was sent.',
+    );
   }
   const { approval, clientOperationId } = input;
   const request = approval && { operationType, approval, clientOperationId };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { type OperationType, type Position, zeroAmounts } from '../transaction/state-machine.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition } from '../transaction/transition.ts';
@@ -50,7 +50,7 @@ function resolve(loaded: TransactionRecord, outcome: ManualResolution['outcome']
 const refuses = (loaded: TransactionRecord, decision: ManualResolution, at = actorAndTime.at) =>
   assert.throws(
     () => resolutionTransition(loaded, decision, { ...actorAndTime, at }),
-    (error) => error instanceof Refusal && error.code === 'resolution_not_possible',
+    (error) => error instanceof ProblemError && error.code === 'resolution_not_possible',
   );
 
 describe('an operation that is resolved manually', () => {
@@ -92,7 +92,7 @@ describe('an operation that is resolved manually', () => {
     refuses(loaded, resolution('Failed'), actorAndTime.at - 1);
     assert.throws(
       () => resolutionTransition(loaded, resolution('Failed', 3), actorAndTime),
-      (error) => error instanceof Refusal && error.code === 'transaction_not_found',
+      (error) => error instanceof ProblemError && error.code === 'transaction_not_found',
     );
     const collided = transaction('Refund', { details: { hasReferenceCollision: true } } as never);
     assert.notEqual(

@@ -1,11 +1,16 @@
 // Manual resolution of an operation without a response, after a check with the acquirer.
-import { defined, type OperationResolveRequest, refuse, refuseField } from '@switchyard/contract';
+import {
+  defined,
+  type OperationResolveRequest,
+  throwFieldProblem,
+  throwProblem,
+} from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
+import { throwConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
   manualResolutionReason,
@@ -40,16 +45,22 @@ export function resolutionTransition(
 ): OperationTransition | 'Done' {
   const operation = operationByNumber(current, number);
   if (operation === undefined) {
-    return refuse('transaction_not_found', 'The transaction has no operation of this number.');
+    return throwProblem(
+      'transaction_not_found',
+      'The transaction has no operation of this number.',
+    );
   }
   const status = outcome === 'Succeeded' ? 'Succeeded' : 'Declined';
   const isResolved = operation.details.response?.reason === manualResolutionReason;
   if (isResolved && operation.status === status) return 'Done';
   if (!isResolvable(operation, at)) {
-    refuse('resolution_not_possible', 'The operation is finished or may still receive a response.');
+    throwProblem(
+      'resolution_not_possible',
+      'The operation is finished or may still receive a response.',
+    );
   }
   if (operation.kind === 'Reversal' && outcome === 'Failed') {
-    refuse('resolution_not_possible', 'A reversal can be resolved as Succeeded only.');
+    throwProblem('resolution_not_possible', 'A reversal can be resolved as Succeeded only.');
   }
   const response = { reason: manualResolutionReason };
   const transition = finalTransition(current, operation, { at, status, response });
@@ -77,7 +88,11 @@ export async function resolveManually(
   resolution: ManualResolution,
 ): Promise<OperationResult> {
   if (holdsCardNumber(resolution.note))
-    refuseField('field_invalid', '/note', 'The note contains text that looks like a card number.');
+    throwFieldProblem(
+      'field_invalid',
+      '/note',
+      'The note contains text that looks like a card number.',
+    );
   const { organizationId, transactionId, merchantId } = transaction.row;
   const attempt = async (current: TransactionRecord): Promise<OperationResult | undefined> => {
     const actorAndTime = { at: clock.now(), actor: caller.subject };
@@ -101,5 +116,5 @@ export async function resolveManually(
     inFlightTransactions.notifyChange(transactionId);
     return { transaction: withChange(current, change), operation, replayed: false };
   };
-  return updateWithRetry(transactions, transaction, attempt, refuseConcurrentModification);
+  return updateWithRetry(transactions, transaction, attempt, throwConcurrentModification);
 }

@@ -1,13 +1,13 @@
 // Runs captures, refunds, cancels and reversals: reserves the amount, calls the acquirer, stores the outcome.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Log, Numbering } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
-import { refuseConcurrentModification } from '../repository/update-with-retry.ts';
+import { throwConcurrentModification } from '../repository/update-with-retry.ts';
 import {
   logNotSent,
-  reportRefusalsAsUnknown,
+  reportProblemsAsUnknown,
 } from '../runtime/message-reference-and-unknown-outcome.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import {
@@ -21,7 +21,7 @@ import {
   findExistingResult,
   type IdempotencyPorts,
   OtherOperationTypeTaken,
-  refuseNotSent,
+  throwNotSent,
 } from './operation-idempotency.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
@@ -55,7 +55,7 @@ export async function runOperation(
     if (result !== undefined) return result;
     // By web a cancel may have the identifier of the refund, perhaps of another transaction.
     if (input.actor !== undefined) throw new OtherOperationTypeTaken();
-    return refuseConcurrentModification();
+    return throwConcurrentModification();
   }
 }
 
@@ -90,15 +90,15 @@ async function reserveAndSend(
   // The reservation may be in a restored database, which lacks the same operation of before.
   const isSendable = !isPastSendDeadline && ports.numbering.isAvailable();
   const outcome: AcquirerOutcome = isSendable
-    ? await reportRefusalsAsUnknown(sendOperation(ports, transaction, operation, false))
+    ? await reportProblemsAsUnknown(sendOperation(ports, transaction, operation, false))
     : { outcome: 'NotSent', reason: 'send deadline has passed, or the database was restored' };
   const { operationNumber } = operation;
   logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, operationNumber });
-  const stored = await reportRefusalsAsUnknown(
+  const stored = await reportProblemsAsUnknown(
     storeOperationOutcome(ports, transaction, operationNumber, outcome),
   );
   const storedOperation = operationByNumber(stored.transaction, operationNumber);
-  if (outcome.outcome === 'NotSent' && storedOperation?.status === 'Failed') refuseNotSent();
+  if (outcome.outcome === 'NotSent' && storedOperation?.status === 'Failed') throwNotSent();
   return { transaction: stored.transaction, operation: storedOperation, replayed: false };
 }
 
@@ -110,7 +110,7 @@ async function requireStoredCard(
   const { organizationId, createdAt } = transaction.row;
   const { token } = authorizationContext(transaction).card;
   if (!(await vault.wasDeleted(organizationId, token, Date.parse(createdAt)))) return;
-  refuse(
+  throwProblem(
     'card_token_unknown',
     'The stored card of this sale was deleted after its retention period.',
   );

@@ -1,5 +1,5 @@
 // Repeats an update: after a conflict with another request, and while the database is unavailable.
-import { Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, throwProblem } from '@switchyard/contract';
 import { type Clock, pause } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
@@ -48,8 +48,8 @@ function throwExhausted(transactionId: string): never {
   );
 }
 
-export function refuseConcurrentModification(): never {
-  return refuse(
+export function throwConcurrentModification(): never {
+  return throwProblem(
     'concurrent_modification',
     'Too many concurrent requests for this transaction. Retry the request.',
   );
@@ -71,7 +71,7 @@ export async function retryWhileUnavailable<T>(
     try {
       return await operation();
     } catch (error) {
-      const isTransient = error instanceof Refusal && transientErrorCodes.has(error.code);
+      const isTransient = error instanceof ProblemError && transientErrorCodes.has(error.code);
       if (!isTransient || clock.now() >= deadlineMs) throw error;
       await pause(databaseRetryDelayMs);
     }

@@ -1,5 +1,5 @@
 // Finds a transaction within the scope of the caller, optionally after waiting for a change (long polling).
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -17,7 +17,7 @@ const createScopeResolver =
     const callerId = kind === 'merchant' ? caller.merchantId : caller.storeId;
     const normalizedId = requestedId?.toLowerCase();
     if (callerId !== undefined && normalizedId !== undefined && normalizedId !== callerId)
-      refuse('entity_out_of_scope', `The token belongs to another ${kind}.`);
+      throwProblem('entity_out_of_scope', `The token belongs to another ${kind}.`);
     return callerId ?? normalizedId;
   };
 
@@ -59,7 +59,7 @@ export async function findTransaction(
   const isVisible = ({ row }: TransactionRecord) =>
     (merchantId === undefined || row.merchantId === merchantId) &&
     (storeId === undefined || row.storeId === storeId);
-  if (!identifierPattern.test(identifier)) return refuseNotFound();
+  if (!identifierPattern.test(identifier)) return throwTransactionNotFound();
   if (hasServerIdFormat(identifier)) {
     const transaction = await transactions.findById(organizationId, identifier.toLowerCase());
     if (transaction !== undefined && isVisible(transaction)) return transaction;
@@ -69,11 +69,11 @@ export async function findTransaction(
   const [transaction] = matches;
   if (transaction === undefined) {
     transactions.requireComplete();
-    return refuseNotFound();
+    return throwTransactionNotFound();
   }
   requireOwnIdentifier(transaction, identifier);
   if (matches.length === 1) return transaction;
-  return refuse(
+  return throwProblem(
     'transaction_ambiguous',
     'Several merchants use this identifier. Send merchantId to select one.',
     { extensions: { merchantIds: matches.map(({ row }) => row.merchantId) } },
@@ -84,15 +84,15 @@ export async function findTransaction(
 export function requireOwnIdentifier(transaction: TransactionRecord, identifier: string): void {
   const { clientTransactionId } = transaction.row;
   if (identifier === clientTransactionId) return;
-  refuse(
+  throwProblem(
     'offline_sale_already_uploaded',
     `This offline sale was uploaded under the clientTransactionId ${clientTransactionId}. Use that identifier.`,
     { extensions: { transaction: transactionSummary(transaction) } },
   );
 }
 
-function refuseNotFound(): never {
-  return refuse(
+function throwTransactionNotFound(): never {
+  return throwProblem(
     'transaction_not_found',
     'No transaction with this identifier exists in the scope of the token.',
   );

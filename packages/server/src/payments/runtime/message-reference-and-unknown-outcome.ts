@@ -1,5 +1,5 @@
 // Around a message to the acquirer: its reference numbers, and the outcome after an error.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerReference, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
@@ -21,14 +21,14 @@ export function allocateMessageReference(
 }
 
 /** A refusal such as `database_unavailable` says `NotProcessed`, but the message may have been sent. */
-export async function reportRefusalsAsUnknown<T>(operation: Promise<T>): Promise<T> {
+export async function reportProblemsAsUnknown<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.outcome !== 'NotProcessed') throw error;
+    if (!(error instanceof ProblemError) || error.outcome !== 'NotProcessed') throw error;
     const { code, detail, retryAfterMs, errors, extensions, logDetail } = error;
     const problemOptions = { retryAfterMs, errors, extensions, logDetail, cause: error };
-    throw new Refusal(code, detail, { ...problemOptions, outcome: 'Unknown' });
+    throw new ProblemError(code, detail, { ...problemOptions, outcome: 'Unknown' });
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defined, Refusal } from '@switchyard/contract';
+import { defined, ProblemError } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerReference } from '../../acquiring/index.ts';
 import { unguardedNumbering } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
@@ -167,7 +167,7 @@ test('a sale with a PIN has no failover', async () => {
 });
 
 test('no failover after a concurrent update or a database error', async () => {
-  const databaseError = () => Promise.reject(new Refusal('database_unavailable', 'Away.'));
+  const databaseError = () => Promise.reject(new ProblemError('database_unavailable', 'Away.'));
   for (const updateRoute of [async () => false, databaseError]) {
     const { ports, links } = setUp({ updateRoute, outcomes: { first: notSent } });
     const { intent, outcome } = await sendWithFailover(ports, intentOf());

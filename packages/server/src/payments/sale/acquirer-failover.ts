@@ -1,5 +1,5 @@
 // Sends a sale, and along the next contract as long as nothing was sent (ADR 0034).
-import { defined, Refusal } from '@switchyard/contract';
+import { defined, ProblemError } from '@switchyard/contract';
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import {
   type Clock,
@@ -61,7 +61,7 @@ export async function sendWithFailover(
     if (acquirerLink === linkId || !ports.acquiring.isLinkAvailable(acquirerLink)) continue;
     const { transactionId } = intent.transaction.row;
     const rerouted = await reroute(ports, intent, contract).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ProblemError)) throw error;
       const message = 'acquirer failover of a sale could not be stored';
       ports.log.warn({ err: error, transactionId }, message);
       return undefined;

@@ -1,6 +1,6 @@
 // Chooses the acquirer contract of a sale: by rules, then by weight, then the first that is reachable (ADR 0034).
 import { hash } from 'node:crypto';
-import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import type { AcquirerContract, Resolved } from '../../provisioning/index.ts';
@@ -39,7 +39,7 @@ export function chooseAcquirer(
   const [preferred] = routes;
   if (preferred === undefined) {
     const detail = 'No acquirer contract of the merchant accepts this sale.';
-    return refuse('no_acquirer_for_merchant', detail);
+    return throwProblem('no_acquirer_for_merchant', detail);
   }
   const acceptsPin = ({ acquirerLink }: AcquirerContract) =>
     pinblock === undefined || acquiring.getZonePinKey(acquirerLink) !== undefined;
@@ -58,7 +58,7 @@ function acceptsSale(contract: AcquirerContract, request: ProcessRequest): boole
     checkContractTerms(request, contract);
     return true;
   } catch (error) {
-    if (error instanceof Refusal) return false;
+    if (error instanceof ProblemError) return false;
     throw error;
   }
 }

@@ -1,5 +1,10 @@
 // Creates the transaction of a sale as it is stored before anything is sent.
-import { defined, type OfflineData, type ProcessRequest, refuseField } from '@switchyard/contract';
+import {
+  defined,
+  type OfflineData,
+  type ProcessRequest,
+  throwFieldProblem,
+} from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, isoTime } from '../../platform/index.ts';
 import { type AcquirerContract, addressLine } from '../../provisioning/index.ts';
@@ -57,7 +62,7 @@ export async function createSaleIntent(
   const { amount, currency, confirmWithinSeconds } = request;
   const { captureMode, phase } = options;
   const deviceId = device?.deviceId;
-  if (hasServerIdFormat(clientTransactionId)) await refuseServerIdAsClientId(ports, sale.key);
+  if (hasServerIdFormat(clientTransactionId)) await requireUnusedAsServerId(ports, sale.key);
   const onlineKind = captureMode === 'Immediate' ? 'Sale' : 'Authorization';
   const kind = phase === 'Stored' ? 'OfflineSale' : onlineKind;
   const timeZone = store?.timeZone ?? merchant.timeZone;
@@ -132,7 +137,7 @@ export async function createSaleIntent(
   return { request, card, context, failoverContracts, transaction };
 }
 
-async function refuseServerIdAsClientId(
+async function requireUnusedAsServerId(
   { transactions }: CreateIntentPorts,
   { organizationId, clientTransactionId }: SaleKey,
 ): Promise<void> {
@@ -140,5 +145,5 @@ async function refuseServerIdAsClientId(
   if ((await transactions.findById(organizationId, id)) === undefined) return;
   const detail =
     'This clientTransactionId equals a server transaction identifier. Send another identifier.';
-  refuseField('client_id_invalid', '/clientTransactionId', detail);
+  throwFieldProblem('client_id_invalid', '/clientTransactionId', detail);
 }

@@ -1,5 +1,5 @@
 // Checks a sale, identifies its location and card, and chooses its acquirer, before anything is stored.
-import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
+import { type ProcessRequest, throwFieldProblem, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { Names } from '../../provisioning/index.ts';
 import type { Hsm, Vault } from '../../vault/index.ts';
@@ -80,11 +80,11 @@ function locationOf(caller: Caller, request: ProcessRequest): Names {
   const requestedDeviceId = request.deviceId?.toLowerCase();
   const { deviceId = requestedDeviceId } = caller;
   if (deviceId !== (requestedDeviceId ?? deviceId)) {
-    refuse('entity_out_of_scope', 'The token belongs to another device.');
+    throwProblem('entity_out_of_scope', 'The token belongs to another device.');
   }
   if (merchantId === undefined && storeId === undefined && !deviceId) {
     const detail = 'An organisation token needs merchantId, storeId or deviceId.';
-    refuseField('field_required', '/merchantId', detail);
+    throwFieldProblem('field_required', '/merchantId', detail);
   }
   return { merchantId, storeId, deviceId };
 }

@@ -1,10 +1,10 @@
 // Processes a card sale. The intent is stored before the acquirer is called, the outcome directly after.
-import { type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, throwProblem } from '@switchyard/contract';
 import { type TakeKsnPorts, takeKsn } from '../card-input/ksn-replay-check.ts';
 import { type TranslatePinPorts, translatePin } from '../card-input/translate-pin.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { reportRefusalsAsUnknown } from '../runtime/message-reference-and-unknown-outcome.ts';
+import { reportProblemsAsUnknown } from '../runtime/message-reference-and-unknown-outcome.ts';
 import {
   checkContractTerms,
   checkTimeLimits,
@@ -16,7 +16,7 @@ import { type CreateIntentPorts, createSaleIntent, type SaleIntent } from './cre
 import type { PreparedSale } from './prepare-sale.ts';
 import {
   type ReplayPorts,
-  replayOrRefuse,
+  replayOrThrow,
   type SaleResult,
   withReplay,
 } from './sale-idempotency.ts';
@@ -41,17 +41,17 @@ export type ProcessPorts = AuthorizePorts &
 export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
   const { lockKey } = sale.key;
   ports.terminalClock.recordDate(sale.card.chipTransactionDate);
-  if (ports.inFlightTransactions.find(lockKey) !== undefined) return replayOrRefuse(ports, sale);
+  if (ports.inFlightTransactions.find(lockKey) !== undefined) return replayOrThrow(ports, sale);
   const intent = await withReplay(ports, sale, () => createCheckedIntent(ports, sale));
   if ('replayed' in intent) return intent;
   const { row, events } = intent.transaction;
   const transaction = await ports.inFlightTransactions.run(lockKey, async () => {
     const isFirst = await ports.transactions.insert(row, events[0]);
-    return isFirst ? reportRefusalsAsUnknown(authorizeSale(ports, intent)) : undefined;
+    return isFirst ? reportProblemsAsUnknown(authorizeSale(ports, intent)) : undefined;
   });
   if (transaction !== undefined) return { transaction, replayed: false };
   // Outside the in-flight task: a waiting duplicate must not count as the running sale.
-  return replayOrRefuse(ports, sale);
+  return replayOrThrow(ports, sale);
 }
 
 async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Promise<SaleIntent> {
@@ -60,7 +60,10 @@ async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Pro
   checkTimeLimits(request, card, ports.clock.now());
   checkContractTerms(request, contract);
   if (!ports.acquiring.isLinkAvailable(contract.acquirerLink)) {
-    refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
+    throwProblem(
+      'acquirer_unavailable',
+      'The acquirer link is not available. No message was sent.',
+    );
   }
   const captureMode = chooseCaptureMode(request, contract);
   const stepUpOf = hasSingleUseData(request) ? await claimSingleUseData(ports, sale) : undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
+import { type ErrorCode, ProblemError, type ProcessRequest } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
@@ -51,7 +51,7 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
     transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
     provisioning: {
       async resolve() {
-        if (isPlaceGone) throw new Refusal('device_not_found', 'gone');
+        if (isPlaceGone) throw new ProblemError('device_not_found', 'gone');
         return { merchant: { merchantId: 'm' } };
       },
     },
@@ -62,7 +62,7 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
     request: request as unknown as ProcessRequest,
     location: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
   };
-  const refusal = new Refusal(code, 'Nothing was sent.', { retryAfterMs: 5000 });
+  const refusal = new ProblemError(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
     const { transaction: loaded, replayed } = await replayWithoutCard(
       ports,
@@ -72,7 +72,7 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
     );
     return [loaded.row.transactionId, replayed];
   } catch (error) {
-    assert.ok(error instanceof Refusal, String(error));
+    assert.ok(error instanceof ProblemError, String(error));
     const { outcome, extensions, retryAfterMs, detail } = error;
     if (error.code === code) {
       assert.equal(retryAfterMs, 5000);

@@ -1,5 +1,10 @@
 // Idempotency of sales: a repeated identifier returns the existing sale.
-import { type ErrorCode, type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
+import {
+  type ErrorCode,
+  ProblemError,
+  type ProcessRequest,
+  throwProblem,
+} from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, pause } from '../../platform/index.ts';
 import type { Names, Provisioning } from '../../provisioning/index.ts';
@@ -17,7 +22,7 @@ import {
 import {
   cardFingerprintFrom,
   createRequestMembers,
-  refuseIdentifierReuse,
+  throwIdentifierReused,
 } from '../validation/compare-repeated-request.ts';
 
 export type IdentifiedSale = {
@@ -102,7 +107,7 @@ export async function replaySale(
   if (transaction === undefined) return undefined;
   requireOwnIdentifier(transaction, key.clientTransactionId);
   const { request } = authorizationContext(transaction);
-  refuseIdentifierReuse(request, requestMembers, 'clientTransactionId');
+  throwIdentifierReused(request, requestMembers, 'clientTransactionId');
   while (transaction.row.state === 'Received' && ports.dueClock.now() < deadlineMs) {
     await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, pollIntervalMs);
     transaction = (await findSale(ports, key)) ?? transaction;
@@ -127,11 +132,11 @@ async function waitForRunningSale(
 }
 
 /** @throws Refusal concurrent_modification when no sale has the identifier */
-export async function replayOrRefuse(ports: ReplayPorts, sale: KeyedRequest): Promise<SaleResult> {
+export async function replayOrThrow(ports: ReplayPorts, sale: KeyedRequest): Promise<SaleResult> {
   const result = await replaySale(ports, sale);
   if (result !== undefined) return result;
   const detail = 'Another request with this identifier is in progress. Retry the request.';
-  return refuse('concurrent_modification', detail);
+  return throwProblem('concurrent_modification', detail);
 }
 
 /** Errors of the members of a request come before client_id_reused in the order of checks. */
@@ -158,7 +163,7 @@ export async function withReplay<Result>(
     const key = sale.key ?? (await findSaleKey(ports, sale));
     if (key === undefined) throw refusal;
     const result = await replaySale(ports, { ...sale, key }).catch((error: unknown) => {
-      const isMemberError = refusal instanceof Refusal && memberErrorCodes.has(refusal.code);
+      const isMemberError = refusal instanceof ProblemError && memberErrorCodes.has(refusal.code);
       throw isMemberError ? refusal : error;
     });
     if (result === undefined) throw refusal;
@@ -191,17 +196,17 @@ export async function replayWithoutCard(
   { request, location }: { request: ProcessRequest; location: Names },
   refusal: unknown,
 ): Promise<SaleResult> {
-  if (!(refusal instanceof Refusal) || !keyErrorCodes.has(refusal.code)) throw refusal;
+  if (!(refusal instanceof ProblemError) || !keyErrorCodes.has(refusal.code)) throw refusal;
   const { organizationId, storeId } = caller;
   const merchantId = await findMerchant(ports, caller, location);
   if (merchantId === undefined) throw refusal;
   const key = saleKey(organizationId, merchantId, request.clientTransactionId);
   const isRunning = ports.inFlightTransactions.find(key.lockKey) !== undefined;
   const existing = await findSale(ports, key);
-  if (existing === undefined) throw isRunning ? outcomeUnknownRefusal(refusal) : refusal;
+  if (existing === undefined) throw isRunning ? outcomeUnknownProblem(refusal) : refusal;
   if (storeId !== undefined && existing.row.storeId !== storeId) throw refusal;
   const { token } = request.instrument;
-  if (token === undefined) throw outcomeUnknownRefusal(refusal, existing);
+  if (token === undefined) throw outcomeUnknownProblem(refusal, existing);
   const context = authorizationContext(existing);
   if (context.card.token !== token) throw refusal;
   const cardFingerprint = cardFingerprintFrom(context.request);
@@ -219,19 +224,19 @@ async function findMerchant(
     const { merchant } = await provisioning.resolve(organizationId, location, { merchantId });
     return merchant.merchantId;
   } catch (error) {
-    if (error instanceof Refusal) return undefined;
+    if (error instanceof ProblemError) return undefined;
     throw error;
   }
 }
 
 /** The client must query the status and must not charge the customer a second time. */
-function outcomeUnknownRefusal(
-  { code, retryAfterMs, errors, logDetail }: Refusal,
+function outcomeUnknownProblem(
+  { code, retryAfterMs, errors, logDetail }: ProblemError,
   sale?: TransactionRecord,
 ) {
   const detail =
     'The card cannot be read, but a sale with this identifier exists. Query its status.';
   const extensions = sale && { transaction: transactionSummary(sale) };
   const details = { retryAfterMs, errors, logDetail, extensions };
-  return new Refusal(code, detail, { ...details, outcome: 'Unknown' });
+  return new ProblemError(code, detail, { ...details, outcome: 'Unknown' });
 }

@@ -1,5 +1,5 @@
 // Step-up: a sale that repeats a declined contactless sale with PIN or chip. A declined sale has one.
-import { refuseField } from '@switchyard/contract';
+import { throwFieldProblem } from '@switchyard/contract';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
@@ -56,8 +56,8 @@ export type StepUpPorts = FindPorts & {
   acquirerTimeoutMs: number;
 };
 
-function refuseStepUp(detail: string): never {
-  return refuseField('step_up_invalid', '/stepUpOf', detail);
+function throwStepUpProblem(detail: string): never {
+  return throwFieldProblem('step_up_invalid', '/stepUpOf', detail);
 }
 
 function findStepUpMismatch(
@@ -96,7 +96,7 @@ export async function findStepUpTarget(
   const { merchantId } = sale.resolved.merchant;
   const declined = await findTransaction(ports, sale.caller, stepUpOf, merchantId);
   const mismatch = findStepUpMismatch(declined, sale);
-  if (mismatch !== undefined) refuseStepUp(mismatch);
+  if (mismatch !== undefined) throwStepUpProblem(mismatch);
   return declined.row;
 }
 
@@ -120,7 +120,7 @@ export async function claimStepUp(
     existing !== undefined &&
     (await isUnusedClaim(ports, declinedSale, existing)) &&
     (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existing.claimedBy }));
-  if (!isTakenOver) refuseStepUp('Another step-up of this declined sale exists.');
+  if (!isTakenOver) throwStepUpProblem('Another step-up of this declined sale exists.');
 }
 
 async function isUnusedClaim(

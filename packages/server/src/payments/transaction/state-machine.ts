@@ -102,9 +102,9 @@ export type StateRule =
   | 'VoidLocally'
   | 'NoOp'
   | 'ReturnExisting'
-  | RefusalCode;
+  | ProblemCode;
 
-export type RefusalCode =
+export type ProblemCode =
   | 'transaction_in_progress'
   | 'transaction_declined'
   | 'not_authorized'
@@ -165,7 +165,7 @@ export const accountVerificationRules = rules(
 );
 
 /** `Confirm` if the sale waits for its confirmation, `NoOp` if it needs none; else the error code. */
-type ConfirmRule = 'Confirm' | 'NoOp' | RefusalCode | 'transaction_reversed';
+type ConfirmRule = 'Confirm' | 'NoOp' | ProblemCode | 'transaction_reversed';
 
 export const confirmRulesByState: Readonly<Record<State, ConfirmRule>> = {
   Received: 'transaction_in_progress',
@@ -204,12 +204,12 @@ export type ContractTerms = {
   isAuthorizationExpired?: boolean;
 };
 
-type RefusalReason = RefusalCode | 'partial_cancel_not_supported';
+type ProblemReason = ProblemCode | 'partial_cancel_not_supported';
 
 /** `AfterOutcome` and `VoidLocally` apply to the full sale; the position holds no amount yet. */
 type AllowedResult =
-  | { allowed: true; maxAmount: number; mode: Exclude<StateRule, RefusalCode> }
-  | { allowed: false; maxAmount: 0; reason: RefusalReason };
+  | { allowed: true; maxAmount: number; mode: Exclude<StateRule, ProblemCode> }
+  | { allowed: false; maxAmount: 0; reason: ProblemReason };
 
 /** Minor units that may be captured above the authorised amount. */
 export function calculateOverCaptureAllowance(amount: number, percent: number): number {
@@ -221,7 +221,7 @@ export function hasReservation(position: Position): boolean {
   return position.captureReserved + position.cancelReserved > 0;
 }
 
-const notAllowed = (reason: RefusalReason) => ({ allowed: false, maxAmount: 0, reason }) as const;
+const notAllowed = (reason: ProblemReason) => ({ allowed: false, maxAmount: 0, reason }) as const;
 
 function checkCapture(position: Position, terms: ContractTerms): AllowedResult {
   if (remainingAuthorized(position) === 0) return notAllowed('nothing_to_capture');

@@ -3,8 +3,8 @@ import {
   type CaptureMode,
   type Instrument,
   type ProcessRequest,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import { bytesOf, decodeTlv, leavesOf } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
@@ -27,20 +27,20 @@ export function checkContractTerms(request: ProcessRequest, contract: AcquirerCo
   const { currency, partialApproval, instrument } = request;
   if (!contract.currencies.includes(currency)) {
     const detail = 'The acquirer contract does not include this currency.';
-    refuseField('currency_not_supported', '/currency', detail);
+    throwFieldProblem('currency_not_supported', '/currency', detail);
   }
   const mode = chooseCaptureMode(request, contract);
   if (!isAccountVerification(request) && !contract.captureModes.includes(mode)) {
     const detail = `The acquirer contract does not allow ${mode}.`;
-    refuseField('capture_mode_not_supported', '/captureMode', detail);
+    throwFieldProblem('capture_mode_not_supported', '/captureMode', detail);
   }
   if (partialApproval === true && !contract.partialApproval) {
     const detail = 'The acquirer contract does not allow partial approval.';
-    refuseField('partial_approval_not_supported', '/partialApproval', detail);
+    throwFieldProblem('partial_approval_not_supported', '/partialApproval', detail);
   }
   if (contract.clearCardData === 'Refused' && holdsClearCardData(instrument)) {
     const detail = 'The acquirer contract does not accept unencrypted card data.';
-    refuse('clear_card_data_refused', detail);
+    throwProblem('clear_card_data_refused', detail);
   }
 }
 
@@ -70,7 +70,7 @@ export function checkTimeLimits(request: ProcessRequest, card: CardExpiry, now: 
 export function checkCurrencyActive({ currency }: ProcessRequest, time: number): void {
   if (isActiveCurrency(currency, time)) return;
   const detail = 'The currency was not active in ISO 4217 at the time of the sale.';
-  refuseField('currency_unknown', '/currency', detail);
+  throwFieldProblem('currency_unknown', '/currency', detail);
 }
 
 /** Epoch ms. Date.parse does not accept a leap second. */
@@ -80,7 +80,7 @@ export const parseRequestTime = (time: string): number =>
 /** @throws Refusal too_late */
 export function checkNotAfter({ notAfter }: ProcessRequest, now: number): void {
   if (notAfter === undefined || parseRequestTime(notAfter) >= now) return;
-  refuse('too_late', 'The request arrived after its notAfter time.');
+  throwProblem('too_late', 'The request arrived after its notAfter time.');
 }
 
 /** @throws Refusal card_expired_input */
@@ -88,7 +88,7 @@ export function checkCardExpiry(card: CardExpiry, time: number): void {
   // A month ends when it has ended in every time zone.
   const month = new Date(time - maxUtcOffsetMs).toISOString().slice(2, 7).replace('-', '');
   if (card.expiry >= month) return;
-  refuseField('card_expired_input', '/instrument', 'The card has expired.');
+  throwFieldProblem('card_expired_input', '/instrument', 'The card has expired.');
 }
 
 const dayMs = 86_400_000;

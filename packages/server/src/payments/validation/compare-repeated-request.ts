@@ -1,5 +1,5 @@
 // Compares a repeated request with the first one under the same identifier. Pure.
-import { defined, type ProcessRequest, refuse } from '@switchyard/contract';
+import { defined, type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { Names } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 
@@ -65,7 +65,7 @@ export function differingMembers(
 }
 
 /** @throws Refusal client_id_reused with the names, not the values, of the members that differ */
-export function refuseIdentifierReuse(
+export function throwIdentifierReused(
   first: Record<string, unknown>,
   second: Record<string, unknown>,
   identifierName: 'clientTransactionId' | 'clientOperationId',
@@ -74,7 +74,7 @@ export function refuseIdentifierReuse(
   if (memberNames.length === 0) return;
   const code = 'client_id_reused';
   const detail = 'Differs from the first request.';
-  refuse(code, `This ${identifierName} was used for a different request.`, {
+  throwProblem(code, `This ${identifierName} was used for a different request.`, {
     errors: memberNames.map((name) => ({ pointer: `/${name}`, code, detail })),
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type OfflineData, type ProcessRequest, Refusal } from '@switchyard/contract';
+import { type OfflineData, ProblemError, type ProcessRequest } from '@switchyard/contract';
 import type { Resolved } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import {
@@ -38,7 +38,7 @@ function codeOf(work: () => void): string | undefined {
     work();
     return undefined;
   } catch (error) {
-    assert.ok(error instanceof Refusal, String(error));
+    assert.ok(error instanceof ProblemError, String(error));
     return error.code;
   }
 }

@@ -3,8 +3,8 @@ import {
   fieldError,
   type OfflineData,
   type ProcessRequest,
-  refuse,
-  refuseField,
+  throwFieldProblem,
+  throwProblem,
 } from '@switchyard/contract';
 import type { OfflineLimits, Resolved } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
@@ -39,10 +39,14 @@ export function validateOfflineSale(request: ProcessRequest): void {
   const { offlineTransaction = false, offlineData } = request;
   if (!offlineTransaction) {
     if (offlineData === undefined) return;
-    refuseField('field_invalid', '/offlineData', 'offlineData requires offlineTransaction true.');
+    throwFieldProblem(
+      'field_invalid',
+      '/offlineData',
+      'offlineData requires offlineTransaction true.',
+    );
   }
   if (offlineData === undefined) {
-    refuseField('field_required', '/offlineData', 'An offline sale requires offlineData.');
+    throwFieldProblem('field_required', '/offlineData', 'An offline sale requires offlineData.');
   }
   const invalidMember =
     notAllowedMembers.find((name) => request[name] !== undefined) ??
@@ -50,7 +54,7 @@ export function validateOfflineSale(request: ProcessRequest): void {
     (request.partialApproval === true ? 'partialApproval' : undefined);
   if (invalidMember === undefined) return;
   const detail = `${invalidMember} is not allowed with offlineTransaction.`;
-  refuseField('field_invalid', `/${invalidMember}`, detail);
+  throwFieldProblem('field_invalid', `/${invalidMember}`, detail);
 }
 
 const clockSkewMs = 5 * 60_000;
@@ -62,7 +66,7 @@ export const offlineSaleTime = ({ authorizedAt }: Pick<OfflineData, 'authorizedA
 /** @throws Refusal field_invalid */
 export function checkNotInFuture(request: OfflineRequest, now: number): void {
   if (offlineSaleTime(request.offlineData) <= now + clockSkewMs) return;
-  refuseField('field_invalid', '/offlineData/authorizedAt', 'authorizedAt is in the future.');
+  throwFieldProblem('field_invalid', '/offlineData/authorizedAt', 'authorizedAt is in the future.');
 }
 
 /** The upper two bits of tag 9F27: 01 is a TC, the approval of the chip (EMV Book 3, 6.5.5.4). */
@@ -75,7 +79,7 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   const information = Number.parseInt(card.receiptChipTags?.['cryptogramInformation'] ?? '', 16);
   if ((information & cryptogramTypeMask) === transactionCertificateBits) return;
   const detail = 'The chip has not approved the sale offline: tag 9F27 must indicate a TC.';
-  refuseField('emv_data_mismatch', '/instrument/emvData', detail);
+  throwFieldProblem('emv_data_mismatch', '/instrument/emvData', detail);
 }
 
 /** @throws Refusal too_late, field_invalid, card_expired_input, currency_unknown, emv_data_mismatch */
@@ -96,21 +100,25 @@ export function checkOfflineLimits(
 ): void {
   if (now - offlineSaleTime(request.offlineData) > limits.maxAgeHours * hourMs) {
     const detail = `Offline sales are accepted for ${limits.maxAgeHours} hours.`;
-    refuseField('offline_too_old', '/offlineData/authorizedAt', detail);
+    throwFieldProblem('offline_too_old', '/offlineData/authorizedAt', detail);
   }
   const { maxAmounts } = limits;
   const maxAmount = maxAmounts === undefined ? request.amount : (maxAmounts[request.currency] ?? 0);
   if (request.amount <= maxAmount) return;
   const code = 'offline_limit_exceeded';
-  refuse(code, `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`, {
-    ...fieldError('/amount', code, 'Exceeds the offline limit.'),
-    extensions: { maxAmount },
-  });
+  throwProblem(
+    code,
+    `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`,
+    {
+      ...fieldError('/amount', code, 'Exceeds the offline limit.'),
+      extensions: { maxAmount },
+    },
+  );
 }
 
-export function refuseCountExceeded(maxCount: number): never {
+export function throwCountExceeded(maxCount: number): never {
   const detail = `At most ${maxCount} offline sales are accepted in 24 hours.`;
-  return refuseField('offline_limit_exceeded', '/offlineData/terminalSequence', detail);
+  return throwFieldProblem('offline_limit_exceeded', '/offlineData/terminalSequence', detail);
 }
 
 /** Two uploads with these members are the same sale, also under different client identifiers. */

@@ -1,5 +1,5 @@
 // Validates chip completion data against the sale before the reversal is sent.
-import { type ErrorCode, fieldError, refuse } from '@switchyard/contract';
+import { type ErrorCode, fieldError, throwProblem } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
 import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
@@ -11,8 +11,8 @@ type CancelMembers = Partial<
 
 export type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
 
-function refuseChipData(code: ErrorCode, detail: string, reason: string = code): never {
-  return refuse(code, detail, fieldError('/emvData', reason, detail));
+function throwChipDataProblem(code: ErrorCode, detail: string, reason: string = code): never {
+  return throwProblem(code, detail, fieldError('/emvData', reason, detail));
 }
 
 function readCompletionData(emvData: string): ChipOutcome {
@@ -21,7 +21,7 @@ function readCompletionData(emvData: string): ChipOutcome {
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
     const detail = `The chip data cannot be read: ${error.code}.`;
-    return refuseChipData('emv_data_invalid', detail, error.code);
+    return throwChipDataProblem('emv_data_invalid', detail, error.code);
   }
 }
 
@@ -50,20 +50,20 @@ export function validateChipCompletionData(
 ): string | undefined {
   if (emvData === undefined) return undefined;
   if (cancelReason !== 'Technical') {
-    refuseChipData('field_invalid', 'Chip data goes with the cancelReason Technical.');
+    throwChipDataProblem('field_invalid', 'Chip data goes with the cancelReason Technical.');
   }
   if (!authorizationContext(transaction).entryMode.endsWith('Chip')) {
-    refuseChipData('field_invalid', 'The sale was not a chip transaction.');
+    throwChipDataProblem('field_invalid', 'The sale was not a chip transaction.');
   }
   const outcome = readCompletionData(emvData);
   if (!isSameCard(ports, transaction, outcome)) {
     const detail = 'The chip data belongs to another card than the sale.';
-    refuseChipData('emv_data_mismatch', detail, 'emv_pan_mismatch');
+    throwChipDataProblem('emv_data_mismatch', detail, 'emv_pan_mismatch');
   }
   // A transaction certificate is the chip's approval.
   if (reversalReason === 'ChipDeclined' && outcome.cryptogramKind === 'TC') {
     const detail = 'The chip data contains an approval (TC), but reversalReason is ChipDeclined.';
-    refuseChipData('emv_data_mismatch', detail, 'emv_cryptogram_mismatch');
+    throwChipDataProblem('emv_data_mismatch', detail, 'emv_cryptogram_mismatch');
   }
   return outcome.forDe55 === '' ? undefined : outcome.forDe55;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import { ProblemError, type ProcessRequest } from '@switchyard/contract';
 import { checkTimeLimits } from './check-sale-terms.ts';
 import { validateOperationId, validateSaleRequest } from './validate-sale-request.ts';
 
@@ -39,7 +39,7 @@ test('a card number in free text is refused and not echoed', () => {
     assert.throws(
       () => validateSaleRequest(request(place)),
       (error) => {
-        assert.ok(error instanceof Refusal);
+        assert.ok(error instanceof ProblemError);
         const isId = 'clientTransactionId' in place;
         assert.equal(error.code, isId ? 'client_id_invalid' : 'field_invalid');
         assert.doesNotMatch(JSON.stringify({ ...error, text: error.message }), /4111/);
@@ -55,7 +55,7 @@ test('a card is valid until the end of its expiry month, a request until notAfte
     try {
       return checkTimeLimits(request(members), { expiry }, now);
     } catch (error) {
-      return (error as Refusal).code;
+      return (error as ProblemError).code;
     }
   };
   assert.equal(codeOf({}, '2612'), undefined);
@@ -77,7 +77,7 @@ test('currency validity is checked at the time of the sale', () => {
       validateSaleRequest(sale);
       return checkTimeLimits(sale, { expiry: '9912' }, now);
     } catch (error) {
-      return (error as Refusal).code;
+      return (error as ProblemError).code;
     }
   };
   assert.equal(codeOf('BGN', lastDay), undefined);

@@ -1,5 +1,5 @@
 // Validates the members of a sale request before anything is read or stored. Pure.
-import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
+import { type ProcessRequest, throwFieldProblem, throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { PinData } from '../card-input/translate-pin.ts';
@@ -14,10 +14,10 @@ function validatePurpose(request: ProcessRequest): void {
   if (!isAccountVerification(request)) {
     if (amount > 0) return;
     const detail = 'Amount 0 is allowed with purpose AccountVerification only.';
-    refuseField('amount_zero', '/amount', detail);
+    throwFieldProblem('amount_zero', '/amount', detail);
   }
   if (amount > 0) {
-    refuseField('amount_invalid', '/amount', 'An account verification has the amount 0.');
+    throwFieldProblem('amount_invalid', '/amount', 'An account verification has the amount 0.');
   }
   const notAllowedMembers = {
     captureMode: captureMode === 'Immediate',
@@ -27,7 +27,11 @@ function validatePurpose(request: ProcessRequest): void {
   };
   for (const [name, isPresent] of Object.entries(notAllowedMembers)) {
     if (!isPresent) continue;
-    refuseField('field_invalid', `/${name}`, `${name} does not go with an account verification.`);
+    throwFieldProblem(
+      'field_invalid',
+      `/${name}`,
+      `${name} does not go with an account verification.`,
+    );
   }
 }
 
@@ -37,16 +41,20 @@ function validateAmountParts(request: ProcessRequest) {
   if (amounts === undefined) return;
   const { tip = 0, cashback = 0 } = amounts;
   if (tip + cashback >= amount) {
-    refuseField('amount_invalid', '/amounts', 'amount must be greater than tip plus cashback.');
+    throwFieldProblem(
+      'amount_invalid',
+      '/amounts',
+      'amount must be greater than tip plus cashback.',
+    );
   }
   if (cashback === 0) return;
   if (partialApproval === true) {
     const detail = 'Cashback is not allowed with partialApproval.';
-    refuseField('field_invalid', '/partialApproval', detail);
+    throwFieldProblem('field_invalid', '/partialApproval', detail);
   }
   if (entryMode === 'Keyed' || orderChannel !== undefined) {
     const detail = 'Cashback requires a card that was read by the terminal.';
-    refuseField('entry_mode_invalid', '/entryMode', detail);
+    throwFieldProblem('entry_mode_invalid', '/entryMode', detail);
   }
 }
 
@@ -59,12 +67,16 @@ export function validatePinMembers(request: ProcessRequest): void {
   if (missing.length > 0) {
     const code = 'pin_data_incomplete';
     const detail = 'Is needed beside the others.';
-    refuse(code, 'ksn, pinblock and pinblockFormat must be sent together.', {
+    throwProblem(code, 'ksn, pinblock and pinblockFormat must be sent together.', {
       errors: missing.map((name) => ({ pointer: `/${name}`, code, detail })),
     });
   }
   if (request.entryMode === 'Keyed') {
-    refuseField('entry_mode_invalid', '/entryMode', 'A PIN is not allowed with entryMode Keyed.');
+    throwFieldProblem(
+      'entry_mode_invalid',
+      '/entryMode',
+      'A PIN is not allowed with entryMode Keyed.',
+    );
   }
   // Format 4 uses AES, the others TDES. AES DUKPT can derive both kinds of keys (ANSI X9.24-3).
   const { ksn, pinblock, pinblockFormat } = request as PinData;
@@ -72,7 +84,7 @@ export function validatePinMembers(request: ProcessRequest): void {
   if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
     const detail =
       'pinblockFormat does not fit: ISO4 needs AES DUKPT and 32 digits, the others 16 digits.';
-    refuseField('pin_format_unsupported', '/pinblockFormat', detail);
+    throwFieldProblem('pin_format_unsupported', '/pinblockFormat', detail);
   }
 }
 
@@ -80,33 +92,41 @@ export function validatePinMembers(request: ProcessRequest): void {
 export function validateSaleRequest(request: ProcessRequest): void {
   // Whether the currency is active at the time of the sale is checked later.
   if (!isActiveCurrency(request.currency, 0)) {
-    refuseField('currency_unknown', '/currency', 'The currency is not an active code of ISO 4217.');
+    throwFieldProblem(
+      'currency_unknown',
+      '/currency',
+      'The currency is not an active code of ISO 4217.',
+    );
   }
   validatePurpose(request);
   validatePinMembers(request);
-  if (request.orderChannel === undefined) refuseAvsWithoutMoto(request);
+  if (request.orderChannel === undefined) requireMotoForAvs(request);
   else validateMotoOrder(request);
   validateAmountParts(request);
-  refuseCardNumbers(request);
+  requireNoCardNumbers(request);
 }
 
 function validateMotoOrder(request: ProcessRequest): void {
   const { entryMode, zipCode, houseNumber, instrument } = request;
   if (entryMode !== 'Keyed') {
     const detail = 'A mail or telephone order requires entryMode Keyed.';
-    refuseField('entry_mode_invalid', '/entryMode', detail);
+    throwFieldProblem('entry_mode_invalid', '/entryMode', detail);
   }
   if ((zipCode === undefined) !== (houseNumber === undefined)) {
     const missing = zipCode === undefined ? '/zipCode' : '/houseNumber';
-    refuseField('avs_data_required', missing, 'zipCode and houseNumber must be sent together.');
+    throwFieldProblem(
+      'avs_data_required',
+      missing,
+      'zipCode and houseNumber must be sent together.',
+    );
   }
   if (zipCode === undefined && instrument.address === undefined) {
     const detail = 'Without zipCode, instrument.address with email or phone is required.';
-    refuseField('moto_contact_required', '/instrument/address', detail);
+    throwFieldProblem('moto_contact_required', '/instrument/address', detail);
   }
 }
 
-function refuseAvsWithoutMoto({ zipCode, houseNumber, instrument }: ProcessRequest): void {
+function requireMotoForAvs({ zipCode, houseNumber, instrument }: ProcessRequest): void {
   const members = {
     '/zipCode': zipCode,
     '/houseNumber': houseNumber,
@@ -114,7 +134,7 @@ function refuseAvsWithoutMoto({ zipCode, houseNumber, instrument }: ProcessReque
   };
   for (const [pointer, value] of Object.entries(members)) {
     if (value === undefined) continue;
-    refuseField('field_invalid', pointer, `${pointer.slice(1)} requires orderChannel.`);
+    throwFieldProblem('field_invalid', pointer, `${pointer.slice(1)} requires orderChannel.`);
   }
 }
 
@@ -132,12 +152,12 @@ export function avsData({ zipCode, houseNumber }: ProcessRequest) {
 const freeTextMembers = ['clientTransactionId', 'order', 'metadata'] as const;
 
 // Free text is stored and returned unchanged, so it must not contain a card number.
-function refuseCardNumbers(request: ProcessRequest): void {
+function requireNoCardNumbers(request: ProcessRequest): void {
   for (const name of freeTextMembers) {
     const value = request[name];
     if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
     const code = name === 'clientTransactionId' ? 'client_id_invalid' : 'field_invalid';
-    refuseField(code, `/${name}`, 'A member contains text that looks like a card number.');
+    throwFieldProblem(code, `/${name}`, 'A member contains text that looks like a card number.');
   }
 }
 
@@ -145,5 +165,5 @@ function refuseCardNumbers(request: ProcessRequest): void {
 export function validateOperationId(clientOperationId: string | undefined): void {
   if (clientOperationId === undefined || !holdsCardNumber(clientOperationId)) return;
   const detail = 'The identifier contains text that looks like a card number.';
-  refuseField('client_id_invalid', '/clientOperationId', detail);
+  throwFieldProblem('client_id_invalid', '/clientOperationId', detail);
 }

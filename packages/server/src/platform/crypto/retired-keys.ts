@@ -1,5 +1,5 @@
 // Signing keys that were rotated and still sign for a while: their maximum number, and which of them are active.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { isoTime } from '../time/clock.ts';
 
 /**
@@ -40,7 +40,7 @@ export function listOlderKeysAfterRotation(row: RetiredKeyColumns, now: number):
   const retired = listActiveRetiredKeys(row, now);
   const earliestEnd = Math.min(...retired.map(({ until }) => until));
   if (retired.length >= maxRetiredKeys) {
-    refuse(
+    throwProblem(
       'keys_renewed_often',
       `${maxRetiredKeys} earlier keys still sign; wait until one of them has expired.`,
       {

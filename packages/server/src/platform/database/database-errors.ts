@@ -1,5 +1,5 @@
 // Classifies errors of the database driver: retryable, unavailable, or a bug.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 
 /** Serialization failure and deadlock: PostgreSQL rolled back and expects a retry. */
 const retryableStates = new Set(['40001', '40P01']);
@@ -52,7 +52,7 @@ export function isConnectionLost(error: unknown): boolean {
 export function toDatabaseProblem(error: unknown, isSent: boolean): unknown {
   if (!isUnavailable(error)) return error;
   const isPossiblyDone = isSent && sqlState(error) !== cancelled;
-  return new Refusal('database_unavailable', 'The database is unavailable.', {
+  return new ProblemError('database_unavailable', 'The database is unavailable.', {
     outcome: isPossiblyDone ? 'Unknown' : 'NotProcessed',
     retryAfterMs: 1000,
     logDetail: error instanceof Error ? error.message : String(error),
@@ -61,12 +61,16 @@ export function toDatabaseProblem(error: unknown, isSent: boolean): unknown {
 }
 
 /** Too many transactions change the same rows. Nothing was written; the client can retry. */
-export function contentionProblem(error: unknown): Refusal {
-  return new Refusal('overloaded', 'Too many requests change the same records at the same time.', {
-    retryAfterMs: 1000,
-    logDetail: 'every retry ended with a serialization failure',
-    cause: error,
-  });
+export function contentionProblem(error: unknown): ProblemError {
+  return new ProblemError(
+    'overloaded',
+    'Too many requests change the same records at the same time.',
+    {
+      retryAfterMs: 1000,
+      logDetail: 'every retry ended with a serialization failure',
+      cause: error,
+    },
+  );
 }
 
 /**
@@ -78,8 +82,13 @@ export async function withUnknownOutcome<Result>(step: () => Promise<Result>): P
   try {
     return await step();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.outcome === 'Unknown') throw error;
+    if (!(error instanceof ProblemError) || error.outcome === 'Unknown') throw error;
     const { code, detail, retryAfterMs, logDetail } = error;
-    throw new Refusal(code, detail, { outcome: 'Unknown', retryAfterMs, logDetail, cause: error });
+    throw new ProblemError(code, detail, {
+      outcome: 'Unknown',
+      retryAfterMs,
+      logDetail,
+      cause: error,
+    });
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { CompiledQuery, sql } from 'kysely';
 import { testDatabase, testDatabaseUrl } from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
@@ -184,7 +184,7 @@ describe('database', () => {
       const refused = assert.rejects(
         sleeping,
         (error) =>
-          error instanceof Refusal &&
+          error instanceof ProblemError &&
           error.code === 'database_unavailable' &&
           error.outcome === 'Unknown' &&
           error.retryAfterMs === 1000,
@@ -213,7 +213,7 @@ describe('database', () => {
       log,
     });
     const refusal = (error: unknown) =>
-      error instanceof Refusal &&
+      error instanceof ProblemError &&
       error.code === 'database_unavailable' &&
       error.outcome === 'NotProcessed';
     await assert.rejects(nowhere.query('SELECT 1'), refusal);
@@ -285,13 +285,13 @@ describe('driver errors', () => {
   test('errors are classified by their code', () => {
     for (const code of ['40001', '40P01']) assert.ok(isRetryable(failure(code)));
     for (const code of ['08006', '53300', '57P01', '57P03', '58030', 'ECONNREFUSED', 'ENOENT']) {
-      assert.ok(toDatabaseProblem(failure(code), true) instanceof Refusal, code);
+      assert.ok(toDatabaseProblem(failure(code), true) instanceof ProblemError, code);
     }
     for (const code of ['23505', '22P02', '42601', 'ERR_INVALID_ARG_TYPE']) {
       const error = failure(code);
       assert.equal(toDatabaseProblem(error, true), error, code);
     }
     const cancelled = toDatabaseProblem(failure('57014'), true);
-    assert.ok(cancelled instanceof Refusal && cancelled.outcome === 'NotProcessed');
+    assert.ok(cancelled instanceof ProblemError && cancelled.outcome === 'NotProcessed');
   });
 });

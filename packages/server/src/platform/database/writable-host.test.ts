@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import {
   copyTemplate,
   testSettings,
@@ -84,7 +84,7 @@ describe('several database hosts', () => {
 
     await primary.stop();
     const lost = (error: unknown) =>
-      error instanceof Refusal && error.code === 'database_unavailable';
+      error instanceof ProblemError && error.code === 'database_unavailable';
     const write = (n: number) => () =>
       database.hot(insert, [n]).catch((error: unknown) => {
         assert.ok(lost(error), String(error));
@@ -93,7 +93,7 @@ describe('several database hosts', () => {
     await until(async () => ((await write(3)()) === undefined ? true : undefined), 'the loss');
     const asked = database.session((query) => query('SELECT 1'));
     await assert.rejects(asked, (error) => {
-      assert.ok(error instanceof Refusal && error.outcome === 'NotProcessed');
+      assert.ok(error instanceof ProblemError && error.outcome === 'NotProcessed');
       assert.match(String(error.logDetail), /^no database host accepts writes: .*read-only/);
       return lost(error);
     });

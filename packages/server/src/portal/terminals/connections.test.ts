@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { type ErrorCode, ProblemError } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller, Handshake } from '../../http/index.ts';
@@ -32,7 +32,7 @@ function stage() {
       async standingAt() {
         looks += 1;
         answer();
-        if (fault !== undefined) throw new Refusal(fault, 'no');
+        if (fault !== undefined) throw new ProblemError(fault, 'no');
         return { organizationId: 'o', permissions } as unknown as Caller;
       },
     },
@@ -125,7 +125,7 @@ test('one that cannot be looked at keeps nobody else from being looked at', asyn
   on.answer(() => {
     turn += 1;
     if (turn % 2 === 1) throw new Error('a fault of ours');
-    throw new Refusal('token_expired', 'no');
+    throw new ProblemError('token_expired', 'no');
   });
   on.connections.start();
   t.after(() => on.connections.stop());

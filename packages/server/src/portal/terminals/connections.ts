@@ -1,8 +1,8 @@
 // Accepts the WebSockets of terminals in pages by session and ticket, and rechecks them regularly.
-import { closeCodes, defined, errorCodes, Refusal, refuse } from '@switchyard/contract';
+import { closeCodes, defined, errorCodes, ProblemError, throwProblem } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { PageTerminals } from '../../connector/index.ts';
-import { type Handshake, refusalOf, type WebSocketRoute } from '../../http/index.ts';
+import { type Handshake, toProblemError, type WebSocketRoute } from '../../http/index.ts';
 import { createPoller, type Log } from '../../platform/index.ts';
 import type { PortalPage, SessionCaller } from '../session-caller.ts';
 import type { Ticket, Tickets } from './tickets.ts';
@@ -39,7 +39,7 @@ export function createTerminalConnections(deps: Deps) {
 
   async function demand({ page, deviceId }: Standing): Promise<string> {
     const { permissions, organizationId } = await callers.standingAt(page, deviceId);
-    if (!permissions.has('pay.sale')) refuse('permission_denied', 'A terminal sells.');
+    if (!permissions.has('pay.sale')) throwProblem('permission_denied', 'A terminal sells.');
     return organizationId;
   }
 
@@ -50,7 +50,7 @@ export function createTerminalConnections(deps: Deps) {
     try {
       await demand(stands);
     } catch (error) {
-      const refusal = refusalOf(error);
+      const refusal = toProblemError(error);
       if (refusal !== undefined && errorCodes[refusal.code].status < 500) {
         socket.close(closeCodes.unauthorized, 'unauthorized');
       } else onError(error);
@@ -73,7 +73,8 @@ export function createTerminalConnections(deps: Deps) {
     const organizationId = await demand({ page, deviceId });
     const device = await pages.demand(organizationId, ticket.physicalDeviceId);
     // The assignment of the device may have changed since the ticket was issued.
-    if (device.logicalDeviceId !== deviceId) refuse('device_unknown', 'It stands elsewhere now.');
+    if (device.logicalDeviceId !== deviceId)
+      throwProblem('device_unknown', 'It stands elsewhere now.');
     return pages.connect(device, ticket, id);
   }
 
@@ -88,10 +89,10 @@ export function createTerminalConnections(deps: Deps) {
         const page = callers.pageOf(handshake.request);
         const ticket = tickets.read(page, ticketIn(handshake));
         if (ticket === undefined || ticket.connectionId !== handshake.key) {
-          return refuse('token_invalid', 'The ticket is not good for this connection.');
+          return throwProblem('token_invalid', 'The ticket is not good for this connection.');
         }
         if (standing.size >= standingMost) {
-          throw new Refusal('rate_limited', 'Too many terminals.', { retryAfterMs: 5000 });
+          throw new ProblemError('rate_limited', 'Too many terminals.', { retryAfterMs: 5000 });
         }
         const { onOpen, onAbort } = await connect(page, ticket, handshake.id);
         const { deviceId } = ticket;

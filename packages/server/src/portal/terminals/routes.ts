@@ -3,8 +3,8 @@ import {
   defined,
   PortalTerminalConnection,
   PortalTerminalList,
-  Refusal,
-  refuse,
+  ProblemError,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -39,11 +39,11 @@ async function demandSeller(
   const caller = await callers.of(request);
   const session = callers.sessionOf(request);
   if (caller === undefined || session === undefined) {
-    throw new Refusal('token_missing', 'The request comes from no session of the portal.');
+    throw new ProblemError('token_missing', 'The request comes from no session of the portal.');
   }
   request.caller = caller;
   if (!caller.permissions.has('pay.sale') || caller.merchantId === undefined) {
-    refuse('permission_denied', 'A terminal is for people of a merchant who may sell.');
+    throwProblem('permission_denied', 'A terminal is for people of a merchant who may sell.');
   }
   return { caller, session };
 }
@@ -52,11 +52,11 @@ async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked
   const { tickets, pages, provisioning, ids } = deps;
   const { organizationId, merchantId, deviceId } = caller;
   if (deviceId === undefined) {
-    return refuse('permission_denied', 'The request names no device.');
+    return throwProblem('permission_denied', 'The request names no device.');
   }
   const found = await provisioning.findDevice(organizationId, merchantId, deviceId);
   if (found?.physicalDeviceId === undefined) {
-    return refuse('device_not_active', 'The place has no hardware, and hence no terminal.');
+    return throwProblem('device_not_active', 'The place has no hardware, and hence no terminal.');
   }
   const device = await pages.demand(organizationId, found.physicalDeviceId);
   const { tsn, physicalDeviceId, storeId } = device;

@@ -1,5 +1,10 @@
 // Writes the response to an import: one line for each line of the body, and a summary.
-import { type BulkResult, type BulkSummary, defined, type Refusal } from '@switchyard/contract';
+import {
+  type BulkResult,
+  type BulkSummary,
+  defined,
+  type ProblemError,
+} from '@switchyard/contract';
 import { errorOf } from './line.ts';
 import type { Counts } from './progress.ts';
 
@@ -25,7 +30,7 @@ export type Ending = {
   readonly dryRun: boolean;
   readonly counts: Counts;
   /** The reason for an early end. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: ProblemError | undefined;
 };
 
 export function summaryOf({ counts, refusal, ...ending }: Ending): string {

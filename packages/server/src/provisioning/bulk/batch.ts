@@ -1,5 +1,5 @@
 // Reads the lines of a body in chunks, and reports the position at which a chunk ends.
-import type { Refusal } from '@switchyard/contract';
+import type { ProblemError } from '@switchyard/contract';
 import { chunkLines } from './chunk.ts';
 import { type ReadLine, readLine } from './line.ts';
 import { SourceEnd, type SourceLine } from './source.ts';
@@ -13,7 +13,7 @@ export type Batch = {
   /** True if no line follows. */
   readonly isLast: boolean;
   /** The reason why the rest of the body cannot be read. */
-  readonly refusal?: Refusal;
+  readonly refusal?: ProblemError;
 };
 
 /** @param end the end position of the previous batch */

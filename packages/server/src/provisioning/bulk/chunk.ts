@@ -1,6 +1,6 @@
 // Processes the lines of a chunk in order, and writes all changes with a few statements.
 import { setImmediate as turn } from 'node:timers/promises';
-import { type BulkResult, Refusal } from '@switchyard/contract';
+import { type BulkResult, ProblemError } from '@switchyard/contract';
 import type { AuditEntry } from '../../audit/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import type { Scope } from '../scope.ts';
@@ -74,7 +74,7 @@ export async function judgeChunk(
       try {
         return await judge(line);
       } catch (error) {
-        if (error instanceof Refusal) {
+        if (error instanceof ProblemError) {
           return { result: failedAnswer(line, error), entries: [] };
         }
         await mend(error);

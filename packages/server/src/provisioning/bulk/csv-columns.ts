@@ -1,5 +1,5 @@
 // Maps the columns of a CSV import to the members of a line.
-import { type FieldError, Refusal } from '@switchyard/contract';
+import { type FieldError, ProblemError } from '@switchyard/contract';
 import { nearestName } from '../../platform/index.ts';
 import { bulkKinds } from './kinds.ts';
 
@@ -48,7 +48,7 @@ function faultOf(name: string, index: number, names: readonly string[]): FieldEr
 function refuseColumns(errors: readonly FieldError[]): never {
   const [first] = errors;
   const code = first?.code === 'field_unknown' ? 'field_unknown' : 'field_invalid';
-  throw new Refusal(code, errors.map(({ detail }) => detail).join(' '), { errors });
+  throw new ProblemError(code, errors.map(({ detail }) => detail).join(' '), { errors });
 }
 
 /** @throws Refusal that names every wrong column, with the most similar known name */
@@ -63,7 +63,7 @@ export function readColumns(names: readonly string[]): Column[] {
   if (errors.length > 0) refuseColumns(errors);
   if (!names.includes('type')) {
     const detail = 'The first row names the columns, and one of them is type.';
-    throw new Refusal('field_required', detail, {
+    throw new ProblemError('field_required', detail, {
       errors: [{ pointer: '/type', code: 'field_required', detail }],
     });
   }

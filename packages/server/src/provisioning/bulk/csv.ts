@@ -1,6 +1,6 @@
 // Reads comma-separated values (RFC 4180): each row is one line of an import.
 import { isUtf8 } from 'node:buffer';
-import { bulkLimits, Refusal } from '@switchyard/contract';
+import { bulkLimits, ProblemError } from '@switchyard/contract';
 import { type Column, lineFrom, readColumns } from './csv-columns.ts';
 import { type Bytes, SourceEnd, type SourceLine, tooLong } from './source.ts';
 
@@ -13,7 +13,7 @@ const otherMarks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
 type CsvRow = { readonly cells: readonly Buffer[]; readonly end: number };
 
-const malformed = (detail: string) => new Refusal('malformed_csv', detail);
+const malformed = (detail: string) => new ProblemError('malformed_csv', detail);
 
 /** Counts the lines in the bytes that do not form a complete row yet. */
 function createPlace() {
@@ -64,7 +64,7 @@ function createPlace() {
 type Place = ReturnType<typeof createPlace>;
 
 /** Translates an error of the CSV library to a Refusal. */
-function refusalOf(error: unknown, place: Place): Refusal | undefined {
+function refusalOf(error: unknown, place: Place): ProblemError | undefined {
   switch (error instanceof Error && 'code' in error ? error.code : undefined) {
     case 'CSV_QUOTE_NOT_CLOSED':
       return malformed(`The quote that opens on line ${place.openQuote()} is never closed.`);
@@ -160,7 +160,7 @@ function columnsOf(row: CsvRow): Column[] {
   try {
     return readColumns(cellsOf(row));
   } catch (error) {
-    throw error instanceof Refusal ? new SourceEnd(error) : error;
+    throw error instanceof ProblemError ? new SourceEnd(error) : error;
   }
 }
 
@@ -173,7 +173,7 @@ function said(columns: readonly Column[], row: CsvRow, length: number): SourceLi
   try {
     return { value: lineFrom(columns, cellsOf(row)) };
   } catch (error) {
-    if (error instanceof Refusal) return { refusal: error };
+    if (error instanceof ProblemError) return { refusal: error };
     throw error;
   }
 }

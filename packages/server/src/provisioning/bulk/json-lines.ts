@@ -1,5 +1,5 @@
 // Reads JSON Lines, and parses each line as strictly as the body of a single request.
-import { bulkLimits, Refusal } from '@switchyard/contract';
+import { bulkLimits, ProblemError } from '@switchyard/contract';
 import { parseStrictJson } from '../../http/index.ts';
 import { type Bytes, type SourceLine, tooLong } from './source.ts';
 
@@ -14,7 +14,7 @@ function read(text: Buffer): SourceLine['said'] {
   try {
     return { value: parseStrictJson(text) };
   } catch (error) {
-    if (error instanceof Refusal) return { refusal: error };
+    if (error instanceof ProblemError) return { refusal: error };
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import {
   type BulkResult,
   bulkTypes,
   defined,
-  Refusal,
+  ProblemError,
 } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import { createSchemaValidation } from '../../http/index.ts';
@@ -24,7 +24,7 @@ export type Line = {
 };
 
 /** A valid line, or the refusal of an invalid one. */
-export type ReadLine = Line | (Named & { readonly line: number; readonly refusal: Refusal });
+export type ReadLine = Line | (Named & { readonly line: number; readonly refusal: ProblemError });
 
 type Named = Pick<BulkResult, 'type' | 'externalId'>;
 
@@ -83,7 +83,7 @@ function refuseTwice(parents: readonly Parent[], data: Input, besides: Input): v
   for (const { external, member } of parents) {
     if (!(external in besides && (member in data || member in besides))) continue;
     const detail = `stands in place of ${member}: give one of the two`;
-    throw new Refusal('field_invalid', `${external} ${detail}.`, {
+    throw new ProblemError('field_invalid', `${external} ${detail}.`, {
       errors: [{ pointer: `/${external}`, code: 'field_invalid', detail }],
     });
   }
@@ -124,7 +124,7 @@ export function readLine({ line, said }: SourceLine): ReadLine {
   try {
     return lineOf(line, said.value);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
     return { line, refusal: error, ...namesIn(said.value) };
   }
 }
@@ -135,7 +135,7 @@ export function errorOf({
   detail,
   errors,
   extensions,
-}: Refusal): NonNullable<BulkResult['error']> {
+}: ProblemError): NonNullable<BulkResult['error']> {
   const dependants = extensions?.dependants;
   return {
     code,
@@ -144,7 +144,7 @@ export function errorOf({
   };
 }
 
-export function failedAnswer(one: ReadLine, refusal: Refusal): BulkResult {
+export function failedAnswer(one: ReadLine, refusal: ProblemError): BulkResult {
   const { type, externalId } =
     'refusal' in one ? one : { type: one.bulkKind.type, externalId: one.data['externalId'] };
   return {

@@ -1,5 +1,5 @@
 // Limits the imports that a process has open, so that a slow client does not stop others.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Scope } from '../scope.ts';
 
 /** Each working import uses a database connection while it processes a chunk. */
@@ -16,7 +16,7 @@ const fullRetryMs = 2000;
 type Owner = Pick<Scope, 'organizationId' | 'merchantId'>;
 
 function refuseFull(detail: string): never {
-  return refuse('overloaded', detail, { retryAfterMs: fullRetryMs });
+  return throwProblem('overloaded', detail, { retryAfterMs: fullRetryMs });
 }
 
 /** @example const places = createPlaces(); yield* places.open(scope, answers); */

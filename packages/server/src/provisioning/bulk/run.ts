@@ -1,5 +1,5 @@
 // Runs an import: starts or continues it, processes chunk by chunk, and writes a summary.
-import { Refusal, refuse } from '@switchyard/contract';
+import { ProblemError, throwProblem } from '@switchyard/contract';
 import { countAll, keptText, summaryOf, textOf, totalOf } from './answers.ts';
 import { type Batch, nextBatch, passTo, type Source } from './batch.ts';
 import { createCommit } from './commit.ts';
@@ -32,15 +32,18 @@ function open({ body, format }: Asked): Place {
 }
 
 function refuseOther(): never {
-  return refuse('client_id_reused', 'Another body was sent under this name; choose a new one.');
+  return throwProblem(
+    'client_id_reused',
+    'Another body was sent under this name; choose a new one.',
+  );
 }
 
 /** Returns a fault that the summary can report, because the response has already begun. */
-function tellable(error: unknown): Refusal {
+function tellable(error: unknown): ProblemError {
   if (error instanceof LeaseLost) {
-    return new Refusal('request_in_progress', 'Another process goes on with the import.');
+    return new ProblemError('request_in_progress', 'Another process goes on with the import.');
   }
-  if (error instanceof Refusal) return error;
+  if (error instanceof ProblemError) return error;
   throw error;
 }
 
@@ -70,7 +73,7 @@ export function createBulk(deps: BulkDeps) {
       },
     });
     if (held !== undefined) return held;
-    return refuse('request_in_progress', 'An import of this name is running.', {
+    return throwProblem('request_in_progress', 'An import of this name is running.', {
       retryAfterMs: leaseMs,
     });
   }
@@ -118,13 +121,13 @@ export function createBulk(deps: BulkDeps) {
   async function* goOn(
     asked: Asked,
     { name, held, place }: { name: ImportName; held: Held; place: Place },
-  ): AsyncGenerator<string, Refusal | undefined> {
+  ): AsyncGenerator<string, ProblemError | undefined> {
     const { bulkId } = name;
     const { tap, source } = place;
     let at: Progress = held;
     let coming = nextBatch(source, at.bytes);
     for (;;) {
-      let refusal: Refusal | undefined;
+      let refusal: ProblemError | undefined;
       let answers = '';
       let isLast = false;
       try {

@@ -1,6 +1,6 @@
 // Reads the body line by line in either format, and limits the number of lines.
 import { setImmediate as turn } from 'node:timers/promises';
-import { bulkLimits, Refusal } from '@switchyard/contract';
+import { bulkLimits, ProblemError } from '@switchyard/contract';
 import { readCsv } from './csv.ts';
 import { readJsonLines } from './json-lines.ts';
 import type { Format } from './progress.ts';
@@ -21,7 +21,7 @@ export async function* readSource(bytes: Bytes, format: Format): AsyncGenerator<
     count += 1;
     if (count > bulkLimits.lines) {
       const detail = `An import has at most ${bulkLimits.lines} lines; send those from line ${line.line} on as another one.`;
-      throw new SourceEnd(new Refusal('payload_too_large', detail));
+      throw new SourceEnd(new ProblemError('payload_too_large', detail));
     }
     yield line;
     if (count % linesPerTurn === 0) await turn();

@@ -1,6 +1,6 @@
 // Defines the input of an import: lines with their end positions, and the hash of the bytes read.
 import { createHash } from 'node:crypto';
-import { bulkLimits, Refusal } from '@switchyard/contract';
+import { bulkLimits, ProblemError } from '@switchyard/contract';
 
 /** A line of the body: its value, or the reason why it cannot be read. */
 export type SourceLine = {
@@ -8,14 +8,14 @@ export type SourceLine = {
   readonly line: number;
   /** The number of bytes of the body up to its end. */
   readonly end: number;
-  readonly said: { readonly value: unknown } | { readonly refusal: Refusal };
+  readonly said: { readonly value: unknown } | { readonly refusal: ProblemError };
 };
 
 /** Marks a fault after which no line can be recognised; earlier lines stay valid. */
 export class SourceEnd extends Error {
-  readonly refusal: Refusal;
+  readonly refusal: ProblemError;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: ProblemError) {
     super(refusal.message);
     this.name = 'SourceEnd';
     this.refusal = refusal;
@@ -42,7 +42,7 @@ export function createTap(body: Bytes): Tap {
       seen += part.length;
       if (seen > bulkLimits.bytes) {
         const detail = `The body is longer than ${bulkLimits.bytes} bytes; send the rest as another import.`;
-        throw new SourceEnd(new Refusal('payload_too_large', detail));
+        throw new SourceEnd(new ProblemError('payload_too_large', detail));
       }
       kept.push(part);
       yield part;
@@ -70,5 +70,5 @@ export function createTap(body: Bytes): Tap {
   };
 }
 
-export const tooLong = (what: string): Refusal =>
-  new Refusal('payload_too_large', `${what} is longer than ${bulkLimits.lineBytes} bytes.`);
+export const tooLong = (what: string): ProblemError =>
+  new ProblemError('payload_too_large', `${what} is longer than ${bulkLimits.lineBytes} bytes.`);

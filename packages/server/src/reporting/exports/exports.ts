@@ -4,7 +4,7 @@ import {
   type ExportReport,
   type ExportRequest,
   exportReports,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
@@ -62,7 +62,7 @@ function reportOf(request: ExportRequest): { report: ExportReport; filters: Filt
     return { report, filters: { ...request[report] } };
   }
   const code = report === undefined ? 'field_required' : 'field_invalid';
-  return refuse(code, `Exactly one of ${exportReports.join(', ')} is ordered.`, {
+  return throwProblem(code, `Exactly one of ${exportReports.join(', ')} is ordered.`, {
     errors: (report === undefined ? [exportReports[0]] : named).map((name) => ({
       pointer: `/${name}`,
       code,
@@ -82,7 +82,7 @@ function demandSame(first: ExportRow, second: Pick<NewExport, 'report' | 'format
       : [`/${second.report}`]),
   ];
   if (differing.length === 0) return;
-  refuse('client_id_reused', 'This clientOperationId stands for another export.', {
+  throwProblem('client_id_reused', 'This clientOperationId stands for another export.', {
     errors: differing.map((pointer) => ({
       pointer,
       code: 'client_id_reused',
@@ -108,7 +108,7 @@ export function createExports(deps: ExportsDeps) {
     const { organizationId, exportId } = made;
     const isMade = await database.transaction(async (trx) => {
       if ((await store.openCount(trx, organizationId)) >= openMax) {
-        refuse('export_limit_reached', `${openMax} exports are under way already.`);
+        throwProblem('export_limit_reached', `${openMax} exports are under way already.`);
       }
       if (!(await store.create(trx, made))) return false;
       const payload = { exportId };
@@ -131,7 +131,7 @@ export function createExports(deps: ExportsDeps) {
   async function demand(caller: Caller, exportId: string): Promise<ExportRow> {
     const { organizationId, merchantId, storeId } = caller;
     const row = await store.find({ organizationId, merchantId, storeId }, exportId);
-    return row ?? refuse('resource_not_found', 'There is no export with this identifier.');
+    return row ?? throwProblem('resource_not_found', 'There is no export with this identifier.');
   }
 
   /** Deletes in bounded steps, because an export may have thousands of parts. */
@@ -183,7 +183,7 @@ export function createExports(deps: ExportsDeps) {
       await database.transaction(async (trx) => {
         const at = isoTime(clock.now());
         if (!(await store.end(trx, row, { state: 'Cancelled', at }))) {
-          refuse('export_ended', 'The export has ended already.');
+          throwProblem('export_ended', 'The export has ended already.');
         }
         await audit.record(trx, {
           organizationId: row.organizationId,
@@ -215,7 +215,8 @@ export function createExports(deps: ExportsDeps) {
     /** The audit records each download, because the data leaves the platform. */
     async fetched(caller: Caller, requestId: string, exportId: string): Promise<ExportRow> {
       const row = await demand(caller, exportId);
-      if (row.state !== 'Completed') refuse('export_not_ready', `The export is ${row.state}.`);
+      if (row.state !== 'Completed')
+        throwProblem('export_not_ready', `The export is ${row.state}.`);
       await database.transaction((trx) =>
         audit.record(trx, {
           organizationId: row.organizationId,

@@ -1,6 +1,12 @@
 // HTTP routes for exports.
 import { Readable } from 'node:stream';
-import { type ErrorCode, Export, ExportList, ExportRequest, refuse } from '@switchyard/contract';
+import {
+  type ErrorCode,
+  Export,
+  ExportList,
+  ExportRequest,
+  throwProblem,
+} from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
@@ -54,7 +60,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
       const range = isSame ? rangeOf(headers.range, row.bytes) : 'all';
       if (range === 'none') {
         reply.header('content-range', `bytes */${row.bytes}`);
-        return refuse('range_not_satisfiable', `The content has ${row.bytes} bytes.`);
+        return throwProblem('range_not_satisfiable', `The content has ${row.bytes} bytes.`);
       }
       const { fileName } = viewExport(row);
       reply.type(mediaTypes[row.format]).headers({

@@ -1,5 +1,5 @@
 // The reports that can be exported, with their filter checks and their readers.
-import { defined, Refusal, refuse, type Settlement } from '@switchyard/contract';
+import { defined, ProblemError, type Settlement, throwProblem } from '@switchyard/contract';
 import type { Queries } from '../queries.ts';
 import { scopeOf } from '../scope.ts';
 import type { Classes } from '../search/classes.ts';
@@ -20,12 +20,12 @@ function checked(report: string, check: () => void): void {
   try {
     check();
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
     const errors = error.errors?.map((each) => ({
       ...each,
       pointer: each.pointer.replace(/^\?/, `/${report}/`),
     }));
-    refuse(error.code, error.detail, defined({ errors }));
+    throwProblem(error.code, error.detail, defined({ errors }));
   }
 }
 
@@ -63,7 +63,7 @@ function settlementSource({ queries }: SourcesDeps): ExportSource<Settlement> {
       checked('settlements', () => {
         const { storeId, deviceId } = scopeOf(caller, placesOf(filters));
         if (storeId === undefined && deviceId === undefined) return;
-        refuse('permission_denied', 'Settlements are of a whole merchant.');
+        throwProblem('permission_denied', 'Settlements are of a whole merchant.');
       });
     },
     read({ organizationId, merchantId }, filters, page) {

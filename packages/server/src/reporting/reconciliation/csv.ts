@@ -1,7 +1,7 @@
 // Reads an acquirer's file: comma-separated values (RFC 4180) with column names in the first row.
 import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Refusal, reconciliationLimits, SettlementLine } from '@switchyard/contract';
+import { ProblemError, reconciliationLimits, SettlementLine } from '@switchyard/contract';
 import { CsvError, parse } from 'csv-parse';
 import { createSchemaValidation } from '../../http/index.ts';
 import { refuseCardNumber } from './card-numbers.ts';
@@ -16,7 +16,7 @@ const needed = SettlementLine.required;
 
 export type FileLine = { readonly line: number; readonly said: SettlementLine };
 
-const malformed = (detail: string) => new Refusal('malformed_csv', detail);
+const malformed = (detail: string) => new ProblemError('malformed_csv', detail);
 
 /** @throws Refusal field_unknown, field_required, malformed_csv */
 function columnsOf(names: readonly string[]): string[] {
@@ -24,12 +24,15 @@ function columnsOf(names: readonly string[]): string[] {
   const strange = trimmed.findIndex((name) => !known.includes(name));
   if (strange >= 0) {
     const detail = `Column ${strange + 1} is not known; known are ${known.join(', ')}.`;
-    throw new Refusal('field_unknown', detail);
+    throw new ProblemError('field_unknown', detail);
   }
   if (new Set(trimmed).size < trimmed.length) throw malformed('A column is there twice.');
   const lacking = needed.filter((name) => !trimmed.includes(name));
   if (lacking.length > 0) {
-    throw new Refusal('field_required', `The first row names no column ${lacking.join(', ')}.`);
+    throw new ProblemError(
+      'field_required',
+      `The first row names no column ${lacking.join(', ')}.`,
+    );
   }
   return trimmed;
 }
@@ -56,7 +59,7 @@ function checked(line: number, value: Record<string, unknown>): SettlementLine {
     return said;
   }
   const { code, detail, errors = [] } = verdict.error;
-  throw new Refusal(code, `Line ${line} of the file: ${detail}`, {
+  throw new ProblemError(code, `Line ${line} of the file: ${detail}`, {
     errors: errors.map((each) => ({ ...each, pointer: `/${line}${each.pointer}` })),
   });
 }
@@ -86,7 +89,7 @@ export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLi
     }>) {
       count += 1;
       if (count > reconciliationLimits.lines) {
-        throw new Refusal(
+        throw new ProblemError(
           'payload_too_large',
           `A file has ${reconciliationLimits.lines} lines at most.`,
         );

@@ -6,7 +6,7 @@ import {
   type ReconciliationDecision,
   type ReconciliationDetail,
   type ReconciliationItem,
-  refuse,
+  throwProblem,
   waysToResolve,
 } from '@switchyard/contract';
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
@@ -64,7 +64,7 @@ export type Reconciliations = ReturnType<typeof createReconciliations>;
 /** A file contains the movements of all merchants of a link. */
 function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
-    refuse('permission_denied', 'Only the organisation sees what its acquirers settle.');
+    throwProblem('permission_denied', 'Only the organisation sees what its acquirers settle.');
   }
   return organizationId;
 }
@@ -150,7 +150,7 @@ function shownOurs(ours: NonNullable<ItemRow['ours']>) {
 }
 
 function refuseDay(name: 'from' | 'to', text: string): never {
-  return refuse('field_invalid', `${name}: ${text}`, {
+  return throwProblem('field_invalid', `${name}: ${text}`, {
     errors: [{ pointer: `?${name}`, code: 'field_invalid', detail: text }],
   });
 }
@@ -175,7 +175,9 @@ export function createReconciliations(deps: ReconciliationsDeps) {
 
   async function demand(caller: Caller, id: string): Promise<ReconciliationRow> {
     const row = await store.find(organizationOf(caller), id);
-    return row ?? refuse('resource_not_found', 'There is no reconciliation with this identifier.');
+    return (
+      row ?? throwProblem('resource_not_found', 'There is no reconciliation with this identifier.')
+    );
   }
 
   async function erase(organizationId: string, id: string): Promise<void> {
@@ -187,7 +189,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     let lines: FileLine[] = [];
     const flush = async () => {
       if (lines.length > 0 && !(await store.addLines(of, lines))) {
-        refuse('reconciliation_state', 'The file has taken too long to come.');
+        throwProblem('reconciliation_state', 'The file has taken too long to come.');
       }
       lines = [];
     };
@@ -292,14 +294,17 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       const row = await demand(caller, at.reconciliationId);
       const item = await store.item(row, at.number);
       if (item === undefined) {
-        return refuse('resource_not_found', 'The reconciliation has no item of this number.');
+        return throwProblem('resource_not_found', 'The reconciliation has no item of this number.');
       }
       if (row.state !== 'Completed') {
-        refuse('reconciliation_state', `The reconciliation is ${row.state}.`);
+        throwProblem('reconciliation_state', `The reconciliation is ${row.state}.`);
       }
       const ways: readonly string[] = viewItem(item).waysToResolve;
       if (!ways.includes(resolution)) {
-        refuse('resolution_not_allowed', `The item allows ${ways.join(', ') || 'nothing more'}.`);
+        throwProblem(
+          'resolution_not_allowed',
+          `The item allows ${ways.join(', ') || 'nothing more'}.`,
+        );
       }
       const author = actorOf(caller, requestId);
       await database.transaction(async (trx) => {
@@ -310,7 +315,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
           at: isoTime(clock.now()),
         };
         if (!(await store.resolve(runIn(trx), row, at.number, to))) {
-          refuse('resolution_not_allowed', 'Somebody else has just resolved it.');
+          throwProblem('resolution_not_allowed', 'Somebody else has just resolved it.');
         }
         await audit.record(trx, {
           organizationId: row.organizationId,

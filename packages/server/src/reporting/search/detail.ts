@@ -1,5 +1,5 @@
 // Shows one payment with all its data to a caller that may read reports.
-import { type ReportedPaymentDetail, refuse } from '@switchyard/contract';
+import { type ReportedPaymentDetail, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { readTransactions, viewTransactionWithEvents } from '../../payments/index.ts';
 import { readQrPayments, showQrPayment } from '../../qr/index.ts';
@@ -33,5 +33,5 @@ export async function paymentDetail(
   if (payment !== undefined && mayBeSeen(payment.loaded.row)) {
     return { kind: 'Qr', qr: showQrPayment(payment) };
   }
-  return refuse('transaction_not_found', 'There is no payment with this identifier.');
+  return throwProblem('transaction_not_found', 'There is no payment with this identifier.');
 }

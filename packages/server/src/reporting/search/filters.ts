@@ -1,5 +1,5 @@
 // Parses and checks the filters of a search, and converts them to the terms of the tables.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { parseTimeRange } from '../../http/index.ts';
 import type { Scope } from '../scope.ts';
 
@@ -58,7 +58,7 @@ export const hasWords = (words: Words): boolean =>
 export function searchOf(scope: Scope, query: SearchQuery): Search {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {
-    refuse('field_invalid', 'amountMin is more than amountMax.', {
+    throwProblem('field_invalid', 'amountMin is more than amountMax.', {
       errors: [{ pointer: '?amountMin', code: 'field_invalid', detail: 'Is more than amountMax.' }],
     });
   }

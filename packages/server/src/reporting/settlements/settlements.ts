@@ -1,5 +1,5 @@
 // Lists settlements by acquirer link, merchant, day and currency, with their clearing files.
-import { refuse, type Settlement, type SettlementDetail } from '@switchyard/contract';
+import { type Settlement, type SettlementDetail, throwProblem } from '@switchyard/contract';
 import type { Caller, FoundPage } from '../../http/index.ts';
 import { readClearingFiles } from '../../payments/index.ts';
 import type { RunQuery } from '../run.ts';
@@ -47,7 +47,7 @@ function view(row: SettlementRow): Settlement {
 function withinMerchant(caller: Caller, asked: { merchantId?: string }) {
   const scope = scopeOf(caller, asked);
   if (scope.storeId !== undefined || scope.deviceId !== undefined) {
-    refuse('permission_denied', 'Settlements are of a whole merchant.');
+    throwProblem('permission_denied', 'Settlements are of a whole merchant.');
   }
   return scope;
 }
@@ -95,7 +95,7 @@ export async function settlement(
   const isOwn = key !== undefined && (merchantId === undefined || merchantId === key.merchantId);
   const row = isOwn ? await findSettlement(run, organizationId, key) : undefined;
   if (key === undefined || row === undefined) {
-    return refuse('settlement_not_found', 'There is no settlement with this identifier.');
+    return throwProblem('settlement_not_found', 'There is no settlement with this identifier.');
   }
   const parts = await filesOf(run, organizationId, key, filesMax);
   const known = await readClearingFiles(

@@ -1,5 +1,5 @@
 // Parses and checks a summary request: days, filters and grouping.
-import { refuse, type SummaryGrouping } from '@switchyard/contract';
+import { type SummaryGrouping, throwProblem } from '@switchyard/contract';
 import type { Level } from '../projection/cells.ts';
 import type { Scope } from '../scope.ts';
 import { hasWords, type Words, type WordsQuery, wordsOf } from '../search/filters.ts';
@@ -25,7 +25,7 @@ export const daysMax = 400;
 const firstDay = '1970-01-01';
 
 function refuseSpan(pointer: string, detail: string): never {
-  return refuse('field_invalid', 'These days make no summary.', {
+  return throwProblem('field_invalid', 'These days make no summary.', {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }

@@ -2,7 +2,7 @@
 import {
   defined,
   isEventType,
-  refuse,
+  throwProblem,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
 } from '@switchyard/contract';
@@ -50,7 +50,7 @@ export type DeliveriesDeps = {
 };
 
 function refuseUnknown(): never {
-  return refuse('delivery_not_found', 'No delivery in your scope has this identifier.');
+  return throwProblem('delivery_not_found', 'No delivery in your scope has this identifier.');
 }
 
 /** @param fromDue converts a due time to the process clock */
@@ -87,7 +87,7 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
       : undefined;
     if (row === undefined) return refuseUnknownEndpoint();
     if (row.status !== 'Enabled') {
-      refuse('endpoint_state', 'The endpoint is disabled; enable it first.');
+      throwProblem('endpoint_state', 'The endpoint is disabled; enable it first.');
     }
     return row.endpoint_id;
   }
@@ -120,9 +120,9 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
       const { organizationId } = scope;
       const row = await demand(scope, deliveryId);
       const endpoint = await findEndpoint(runOn(database), scope, row.endpoint_id);
-      if (endpoint === undefined) refuse('delivery_state', 'The endpoint was deleted.');
+      if (endpoint === undefined) throwProblem('delivery_state', 'The endpoint was deleted.');
       await demandEnabled(scope, row.endpoint_id);
-      if (row.body === null) refuse('delivery_state', 'The event is no longer kept.');
+      if (row.body === null) throwProblem('delivery_state', 'The event is no longer kept.');
       const now = isoTime(clock.now());
       await resendDelivery(runOn(database), organizationId, row.delivery_id, now);
       return hurried({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
@@ -131,7 +131,7 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
     async test(scope, given, type = 'endpoint.test') {
       if (!isEventType(type)) {
         const detail = 'names no type of event';
-        refuse('field_invalid', `type ${detail}.`, {
+        throwProblem('field_invalid', `type ${detail}.`, {
           errors: [{ pointer: '/type', code: 'field_invalid', detail }],
         });
       }

@@ -1,5 +1,10 @@
 // Replays events to an endpoint in steps through the feed, which continue after a crash.
-import { type BegunWebhookReplay, defined, refuse, type WebhookReplay } from '@switchyard/contract';
+import {
+  type BegunWebhookReplay,
+  defined,
+  throwProblem,
+  type WebhookReplay,
+} from '@switchyard/contract';
 import { parseTimeRange } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
@@ -108,7 +113,7 @@ function timesOf(span: WebhookReplay): { from: string; to?: string | undefined }
   if (from !== undefined && (to === undefined || to > from)) return { from, to };
   const pointer = from === undefined ? '/from' : '/to';
   const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
-  return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+  return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
@@ -120,7 +125,7 @@ function timesOf(span: WebhookReplay): { from: string; to?: string | undefined }
  */
 function demandFree({ replay_after: afterPosition, replay_to: toPosition }: EndpointRow): void {
   if (toPosition === null) return;
-  refuse('replay_running', 'One is under way already.', {
+  throwProblem('replay_running', 'One is under way already.', {
     extensions: { ...(afterPosition === null ? {} : { afterPosition }), toPosition },
   });
 }
@@ -191,7 +196,7 @@ export function createReplays(deps: ReplayDeps): Replays {
           ? await findEndpoint(run, scope, given, 'FOR UPDATE OF e')
           : undefined;
         if (row === undefined) return refuseUnknownEndpoint();
-        if (row.status !== 'Enabled') refuse('endpoint_state', 'The endpoint is disabled.');
+        if (row.status !== 'Enabled') throwProblem('endpoint_state', 'The endpoint is disabled.');
         demandFree(row);
         const endpointId = row.endpoint_id;
         const head = await headOf(run, organizationId);

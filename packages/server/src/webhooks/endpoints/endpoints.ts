@@ -1,7 +1,7 @@
 // Creates, changes, verifies and deletes webhook endpoints, and rotates their keys.
 import {
   isEventPattern,
-  refuse,
+  throwProblem,
   type WebhookEndpoint,
   type WebhookEndpointInput,
   type WebhookEndpointReplacement,
@@ -86,11 +86,11 @@ export type EndpointsDeps = {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function refuseUnknownEndpoint(): never {
-  return refuse('endpoint_not_found', 'No endpoint in your scope has this identifier.');
+  return throwProblem('endpoint_not_found', 'No endpoint in your scope has this identifier.');
 }
 
 function refuseMember(pointer: string, detail: string): never {
-  return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+  return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
@@ -102,7 +102,7 @@ function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEnd
   const facts = standing as unknown as Readonly<Record<string, unknown>>;
   for (const [member, value] of Object.entries(given)) {
     if (free.includes(member) || value === facts[member]) continue;
-    refuse('field_read_only', `${member} is read-only.`, {
+    throwProblem('field_read_only', `${member} is read-only.`, {
       errors: [{ pointer: `/${member}`, code: 'field_read_only', detail: 'is read-only' }],
     });
   }
@@ -144,7 +144,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     if (merchantId === undefined) return;
     if (own === undefined) await deps.demandMerchant(organizationId, merchantId);
     else if (merchantId.toLowerCase() !== own) {
-      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
   }
 
@@ -208,7 +208,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         );
         if (made === undefined) {
           const owner = ownerMerchantId === null ? 'organisation' : 'merchant';
-          return refuse(
+          return throwProblem(
             'endpoint_limit_reached',
             `The ${owner} has ${most} endpoints, which is the limit. Delete one first.`,
           );
@@ -252,7 +252,10 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           await disableEndpoint(run, key, 'Requested', now);
         } else if (row.status === 'Disabled') {
           if (row.disabled_reason === 'Unverified') {
-            refuse('endpoint_state', 'The endpoint has to answer its challenge first: …/verify.');
+            throwProblem(
+              'endpoint_state',
+              'The endpoint has to answer its challenge first: …/verify.',
+            );
           }
           await enableEndpoint(run, row, now);
         }
@@ -300,10 +303,11 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         : undefined;
       if (row === undefined) return refuseUnknownEndpoint();
       const fault = await challenge.ask(row);
-      if (fault !== undefined) refuse('endpoint_unverified', `The endpoint ${fault}.`);
+      if (fault !== undefined) throwProblem('endpoint_unverified', `The endpoint ${fault}.`);
       return changing(by, endpointId, 'endpoint.verified', async (run, current, now) => {
         // The old URL answered the challenge; the new one needs its own challenge.
-        if (current.url !== row.url) refuse('endpoint_state', 'The address changed meanwhile.');
+        if (current.url !== row.url)
+          throwProblem('endpoint_state', 'The address changed meanwhile.');
         await verifiedEndpoint(run, current, now);
         if (current.disabled_reason === 'Unverified') await enableEndpoint(run, current, now);
       });

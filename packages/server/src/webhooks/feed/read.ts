@@ -4,7 +4,7 @@ import {
   eventTypes,
   isEventPattern,
   matchesEventType,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import { type Caller, merchantOf, type StreamPage } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
@@ -31,7 +31,7 @@ export type FeedReader = ReturnType<typeof createFeedReader>;
 
 function refuseQuery(member: string, detail: string): never {
   const pointer = `?${member}`;
-  return refuse('field_invalid', `${member}: ${detail}`, {
+  return throwProblem('field_invalid', `${member}: ${detail}`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
@@ -55,7 +55,7 @@ function merchantWanted(caller: Caller, asked: string | undefined): { merchantId
   const own = merchantOf(caller);
   const wanted = asked?.toLowerCase();
   if (own !== undefined && wanted !== undefined && wanted !== own) {
-    refuse('entity_out_of_scope', 'The token belongs to another merchant.');
+    throwProblem('entity_out_of_scope', 'The token belongs to another merchant.');
   }
   const merchantId = own ?? wanted;
   return defined({ merchantId });
@@ -98,10 +98,10 @@ export function createFeedReader(database: Database) {
     async read(wanted: Wanted, after: number, limit: number): Promise<FeedPart> {
       const found = await findEvents(database, { ...wanted, after, limit, scannedMax });
       if (after > 0 && after < found.swept) {
-        refuse('events_forgotten', `The oldest event is behind position ${found.swept}.`);
+        throwProblem('events_forgotten', `The oldest event is behind position ${found.swept}.`);
       }
       if (after > found.position) {
-        refuse('cursor_invalid', 'The feed has not come to this position.', {
+        throwProblem('cursor_invalid', 'The feed has not come to this position.', {
           errors: [
             { pointer: '?after', code: 'cursor_invalid', detail: 'Lies ahead of the feed.' },
           ],

@@ -6,7 +6,7 @@ import {
   eventDefinitions,
   type FeedItem,
   publicSchema,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
@@ -103,7 +103,7 @@ const itemsOf = ({ events }: Pick<FeedPart, 'events'>) =>
 function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): void {
   if (after === undefined && wait === undefined && !isStream) return;
   const detail = 'Goes with neither after nor wait, and not with a stream.';
-  refuse('field_invalid', `before: ${detail}`, {
+  throwProblem('field_invalid', `before: ${detail}`, {
     errors: [{ pointer: '?before', code: 'field_invalid', detail }],
   });
 }

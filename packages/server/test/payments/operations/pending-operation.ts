@@ -1,5 +1,5 @@
 // A sent operation in memory, its retry job, and a host with outcomes that the test chooses.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type {
   AcquirerOutcome,
   AcquirerReference,
@@ -82,7 +82,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
   function failIfRequested(): void {
     if (failuresLeft === 0) return;
     failuresLeft -= 1;
-    refuse('database_unavailable', 'The database restarts.');
+    throwProblem('database_unavailable', 'The database restarts.');
   }
   function apply(change: TransactionChange): void {
     if (change.job !== undefined) jobs.push(change.job);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { defined, refuse } from '@switchyard/contract';
+import { defined, throwProblem } from '@switchyard/contract';
 import { type Numbering, unguardedTimeline } from '../../../src/platform/index.ts';
 import { deviceTokenOf, openQr, type QrScene } from '../../qr/test-qr-merchant.ts';
 import { qrBase } from '../../qr/test-qr-provider.ts';
@@ -24,7 +24,7 @@ const numbering: Numbering = {
   ...unguardedTimeline.numbering,
   isAvailable: () => false,
   isRecoveryRequired: () => true,
-  requireAvailable: () => refuse('recovery_required', 'The database lacks payments.'),
+  requireAvailable: () => throwProblem('recovery_required', 'The database lacks payments.'),
 };
 const timeline = { ...unguardedTimeline, numbering };
 

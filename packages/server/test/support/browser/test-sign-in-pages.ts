@@ -83,7 +83,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     jobs: post.jobs,
     mail: post.mail,
     ...defined({ pages: deps.settings }),
-    async openApp({ verifyToken, registerSignUpPages: registerFront }) {
+    async openApp({ verifyToken, registerSignUpPages }) {
       http = await createHttp({
         settings: { host, port, baseUrl: authUrl, authUrl },
         tls: { cert: tls.cert, key: tls.key },
@@ -93,7 +93,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
         loadLimits: patientLimits,
         rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },
       });
-      registerFront(http.app, async (input) => void taken.push(input));
+      registerSignUpPages(http.app, async (input) => void taken.push(input));
       return http.app;
     },
   });

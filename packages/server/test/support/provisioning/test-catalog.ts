@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { defined, permissions, Refusal } from '@switchyard/contract';
+import { defined, ProblemError, permissions } from '@switchyard/contract';
 import { createAudit } from '../../../src/audit/index.ts';
 import { type Catalog, createCatalog } from '../../../src/catalog/index.ts';
 import { type Caller, createHttp } from '../../../src/http/index.ts';
@@ -130,7 +130,7 @@ function createCallers(organizationId: string) {
     },
     async verify(token: string): Promise<Caller> {
       const caller = callers.get(token);
-      if (caller === undefined) throw new Refusal('token_invalid', 'Unknown.');
+      if (caller === undefined) throw new ProblemError('token_invalid', 'Unknown.');
       return caller;
     },
   };

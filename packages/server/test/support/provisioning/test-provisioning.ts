@@ -1,7 +1,7 @@
 // Provisioning with the platform's HTTP layer over a real database, with callers of each kind.
 
 import assert from 'node:assert/strict';
-import { defined, permissions, Refusal } from '@switchyard/contract';
+import { defined, ProblemError, permissions } from '@switchyard/contract';
 import type { Audit } from '../../../src/audit/index.ts';
 import { type Caller, createHttp, type Http } from '../../../src/http/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../../../src/platform/index.ts';
@@ -91,7 +91,7 @@ function createCallers(organizationId: string) {
     },
     async verify(token: string): Promise<Caller> {
       const caller = callers.get(token);
-      if (caller === undefined) throw new Refusal('token_invalid', 'Unknown.');
+      if (caller === undefined) throw new ProblemError('token_invalid', 'Unknown.');
       return caller;
     },
   };

@@ -1,5 +1,5 @@
 // Single-use links in emails: to set the first password, to set a new password, or to confirm an address.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database, Ids, Job, Jobs } from '../../../platform/index.ts';
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
@@ -76,7 +76,7 @@ export function createEmailLinks(deps: Deps) {
 
   async function sendLink(user: User, purpose: EmailLinkPurpose, to: string): Promise<boolean> {
     const isSent = await database.transaction((trx) => insertLinkAndEmail(trx, user, purpose, to));
-    if (isSent) outbox.poke();
+    if (isSent) outbox.wakeJobs();
     return isSent;
   }
 
@@ -161,7 +161,7 @@ export function createEmailLinks(deps: Deps) {
         ? store.findActivatedUser(organizationId, hashSecret(link), clock.now() - hourMs)
         : undefined,
 
-    /** In the caller's transaction; the caller calls `outbox.poke` after the commit. */
+    /** In the caller's transaction; the caller calls `outbox.wakeJobs` after the commit. */
     async sendInTransaction(
       trx: Kysely<unknown>,
       user: User,
@@ -173,7 +173,7 @@ export function createEmailLinks(deps: Deps) {
 
     /** The user keeps the old address until the link is followed. */
     async changeEmail(user: User, email: string): Promise<void> {
-      if (!isValidEmail(email)) refuse('field_invalid', 'The email address is not valid.');
+      if (!isValidEmail(email)) throwProblem('field_invalid', 'The email address is not valid.');
       if (!(await sendLink(user, 'email', email))) throwTooManyLinks();
     },
 
@@ -203,18 +203,22 @@ export function createEmailLinks(deps: Deps) {
         deps.invalidateUser(organizationId, user.userId);
       } else {
         if (password === undefined)
-          refuse('field_required', 'The field password is required for this link.');
+          throwProblem('field_required', 'The field password is required for this link.');
         if (!(await setPassword(existing, hash, password))) return undefined;
         await deps.endAllSessions(user);
       }
-      outbox.poke();
+      outbox.wakeJobs();
       return users.find(organizationId, user.userId);
     },
   };
 }
 
 function throwTooManyLinks(): never {
-  refuse('rate_limited', 'The hourly limit of links for this user is reached. Retry in one hour.', {
-    retryAfterMs: hourMs,
-  });
+  throwProblem(
+    'rate_limited',
+    'The hourly limit of links for this user is reached. Retry in one hour.',
+    {
+      retryAfterMs: hourMs,
+    },
+  );
 }

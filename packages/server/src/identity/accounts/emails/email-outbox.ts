@@ -119,7 +119,7 @@ export function createEmailOutbox(deps: Deps) {
     },
 
     /** To be called after the commit. */
-    poke: jobs.wake,
+    wakeJobs: jobs.wake,
   };
 }
 

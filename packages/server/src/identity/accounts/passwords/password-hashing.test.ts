@@ -1,7 +1,7 @@
 // Password hashing: argon2id parameters, limited concurrency and a limited queue.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from './password-hashing.ts';
 
@@ -34,7 +34,7 @@ describe('password hashing', () => {
     const full = ends.filter((end) => end.status === 'rejected');
     assert.equal(full.length, 3, 'two running and three waiting');
     for (const { reason } of full) {
-      assert.ok(reason instanceof Refusal);
+      assert.ok(reason instanceof ProblemError);
       assert.equal(reason.code, 'overloaded');
       assert.ok((reason.retryAfterMs ?? 0) > 0);
     }

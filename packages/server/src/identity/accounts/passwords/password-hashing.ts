@@ -1,6 +1,6 @@
 // Hashes passwords with argon2id: limited concurrency, and equal work for users that do not exist.
 import { hash, parseOptions, verify } from '@node-rs/argon2';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import { normalizePassword } from './rules.ts';
 
 /** ADR 0016. The default algorithm and version of the package are argon2id, version 19. */
@@ -54,7 +54,7 @@ function createConcurrencyLimit(maxConcurrent: number, maxWaiting: number) {
   return async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (running >= maxConcurrent) {
       if (waiting.length >= maxWaiting) {
-        refuse('overloaded', 'Too many sign-ins at the same time. Retry the request later.', {
+        throwProblem('overloaded', 'Too many sign-ins at the same time. Retry the request later.', {
           retryAfterMs,
         });
       }

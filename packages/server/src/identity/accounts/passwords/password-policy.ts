@@ -1,5 +1,5 @@
 // Checks a new password: minimum length, and not easy to guess.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { User } from '../types.ts';
 import type { PasswordStrength } from './password-strength.ts';
 import { findLengthViolation, normalizePassword, type PasswordViolation } from './rules.ts';
@@ -42,7 +42,7 @@ export function createPasswordPolicy(strength: PasswordStrength) {
     /** Rejects with `field_invalid` and the text of the violation. */
     async requireAllowed(...input: Parameters<typeof findViolation>): Promise<void> {
       const violation = await findViolation(...input);
-      if (violation !== undefined) refuse('field_invalid', violationTexts[violation]);
+      if (violation !== undefined) throwProblem('field_invalid', violationTexts[violation]);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Estimates in a worker thread how easy a password is to guess; the thread starts on first use and stops when idle.
 import { Worker } from 'node:worker_threads';
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { StrengthRequest, StrengthResponse } from './password-strength-worker.ts';
 
 /** One check takes a few hundredths of a second, and users set passwords rarely. */
@@ -70,7 +70,7 @@ export function createPasswordStrength(): PasswordStrength {
   return {
     isCommon: (password, words) => {
       if (pendingChecks.size >= maxPendingChecks) {
-        refuse(
+        throwProblem(
           'overloaded',
           'Too many password checks at the same time. Retry the request later.',
           {

@@ -119,7 +119,7 @@ export function createOtpEnrolment(deps: Deps) {
       // Another process may have revoked it: do not use the cached user any more.
       if (result !== 'wrong') deps.invalidateUser(user.organizationId, user.userId);
       if (result !== 'confirmed') return undefined;
-      outbox.poke();
+      outbox.wakeJobs();
       await deps.endSessions(
         user.organizationId,
         user.userId,

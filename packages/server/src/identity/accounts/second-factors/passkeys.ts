@@ -219,7 +219,7 @@ export function createPasskeys(deps: Deps): Passkeys {
         return true;
       });
       if (!isSaved) return false;
-      outbox.poke();
+      outbox.wakeJobs();
       deps.invalidateUser(user.organizationId, user.userId);
       return true;
     },

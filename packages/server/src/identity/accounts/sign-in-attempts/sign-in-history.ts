@@ -1,6 +1,11 @@
 // The history of successful and failed sign-ins: one record for each attempt, listed by user.
 import { type Clock, type Database, type Ids, isoTime } from '../../../platform/index.ts';
-import type { AttemptOrigin, Method, SignInOutcome, SignInRecordKind } from '../types.ts';
+import type {
+  AttemptOrigin,
+  AuthenticationMethod,
+  SignInOutcome,
+  SignInRecordKind,
+} from '../types.ts';
 
 const maxUserAgentLength = 200;
 const maxNameLength = 128;
@@ -11,7 +16,7 @@ export type SignInRecord = {
   readonly attemptedAt: number;
   readonly kind: SignInRecordKind;
   readonly outcome: SignInOutcome;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   readonly clientId?: string | undefined;
   readonly address?: string | undefined;
   readonly userAgent?: string | undefined;
@@ -24,7 +29,7 @@ export type NewSignInRecord = {
   readonly userId?: string | undefined;
   readonly kind: SignInRecordKind;
   readonly outcome: SignInOutcome;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   readonly origin: AttemptOrigin;
 };
 
@@ -33,7 +38,7 @@ type SignInRow = {
   at: Date;
   kind: SignInRecordKind;
   outcome: SignInOutcome;
-  methods: Method[];
+  methods: AuthenticationMethod[];
   client_id: string | null;
   address: string | null;
   user_agent: string | null;

@@ -2,7 +2,13 @@
 import { hash } from 'node:crypto';
 import { type Database, isoTime } from '../../../platform/index.ts';
 import { originColumns } from '../sign-in-attempts/sign-in-history.ts';
-import type { AttemptOrigin, Method, SignInOutcome, SignInRecordKind, User } from '../types.ts';
+import type {
+  AttemptOrigin,
+  AuthenticationMethod,
+  SignInOutcome,
+  SignInRecordKind,
+  User,
+} from '../types.ts';
 import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
 
 export const maxFailures = 10;
@@ -49,8 +55,8 @@ export type AttemptResult = {
   readonly proof: FactorProof;
   readonly outcomeIfProven: SignInOutcome;
   readonly outcomeOtherwise: SignInOutcome;
-  readonly methodsIfProven: readonly Method[];
-  readonly methodsOtherwise: readonly Method[];
+  readonly methodsIfProven: readonly AuthenticationMethod[];
+  readonly methodsOtherwise: readonly AuthenticationMethod[];
   readonly kind: SignInRecordKind;
   readonly origin: AttemptOrigin;
 };

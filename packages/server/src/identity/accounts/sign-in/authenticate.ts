@@ -6,7 +6,7 @@ import type { OneTimePasswords } from '../second-factors/one-time-passwords.ts';
 import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
 import type {
   AttemptOrigin,
-  Method,
+  AuthenticationMethod,
   NotSignedIn,
   SignedIn,
   SignInAttempt,
@@ -32,7 +32,7 @@ type Decision = {
   readonly proof: FactorProof;
   readonly outcomeIfProven: SignInOutcome;
   readonly outcomeOtherwise: SignInOutcome;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   readonly needs?: 'enrolment' | 'passkey';
 };
 
@@ -101,7 +101,7 @@ export function createAuthentication(deps: Deps) {
         ...passkey,
       };
     }
-    const second: Method = codeProof.kind === 'recovery' ? 'rc' : 'otp';
+    const second: AuthenticationMethod = codeProof.kind === 'recovery' ? 'rc' : 'otp';
     return {
       proof: codeProof,
       outcomeIfProven: 'Success',

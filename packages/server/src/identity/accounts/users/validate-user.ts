@@ -1,5 +1,5 @@
 // Validates new users and profiles: user name, entity, scope, groups, and the fields of the profile.
-import { refuse } from '@switchyard/contract';
+import { throwProblem } from '@switchyard/contract';
 import type { Ids } from '../../../platform/index.ts';
 import type { NewUser, SecondFactorStatus, User, UserProfile } from '../types.ts';
 import {
@@ -23,7 +23,7 @@ export type BuiltUser = { readonly user: User; readonly usernameKey: string };
 export function buildUser(newUser: NewUser, environment: string, ids: Ids, now: number): BuiltUser {
   const key = toUsernameKey(newUser.username);
   if (key === undefined) {
-    refuse(
+    throwProblem(
       'field_invalid',
       'A user name has 1 to 64 letters, digits and . _ - + @, and starts with a letter or digit.',
     );
@@ -61,21 +61,21 @@ function requireValidEntity(newUser: NewUser): void {
       ? scopeEntityType === 'merchant' && scopeEntityId === entityId
       : scopeEntityType === 'merchant' || scopeEntityId === organizationId;
   if (!isOwnEntity || !isScopeWithinEntity) {
-    refuse(
+    throwProblem(
       'entity_mismatch',
       'The entity of a user must belong to the organisation, and its scope must be within that entity.',
     );
   }
   const identifiers = [entityId, scopeEntityId, ...(userId === undefined ? [] : [userId])];
   if (!identifiers.every((name) => uuidPattern.test(name))) {
-    refuse('field_invalid', 'The identifiers of entity, scope and user must be UUIDs.');
+    throwProblem('field_invalid', 'The identifiers of entity, scope and user must be UUIDs.');
   }
 }
 
 function initialSecondFactor(newUser: NewUser, environment: string): SecondFactorStatus {
   if (newUser.otpSecret !== undefined) return 'On';
   if (newUser.secondFactor === 'On') {
-    refuse(
+    throwProblem(
       'field_invalid',
       'The second factor cannot be On before the user has set one up. Use Required.',
     );
@@ -107,7 +107,7 @@ export function requireValidProfile(
     (profile.phoneNumber === undefined || phonePattern.test(profile.phoneNumber)) &&
     isValidLocale(profile.locale);
   if (!isValid)
-    refuse(
+    throwProblem(
       'field_invalid',
       'A field of the profile has an invalid value: email, names, address, phone number or locale.',
     );
@@ -115,7 +115,7 @@ export function requireValidProfile(
 
 function throwInvalidMember(member: string, detail: string): never {
   const error = { pointer: `/${member}`, code: 'field_invalid', detail };
-  return refuse('field_invalid', `${member} ${detail}.`, { errors: [error] });
+  return throwProblem('field_invalid', `${member} ${detail}.`, { errors: [error] });
 }
 
 function isValidText(text: string | undefined): boolean {

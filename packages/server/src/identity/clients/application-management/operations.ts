@@ -5,8 +5,8 @@ import {
   type FieldError,
   isErrorCode,
   type RoleName,
-  refuse,
   roleNamed,
+  throwProblem,
 } from '@switchyard/contract';
 import {
   type Caller,
@@ -66,7 +66,7 @@ function isVisibleTo(caller: Caller, { entityId, storeId }: Application): boolea
 }
 
 function throwNotFound(): never {
-  return refuse('resource_not_found', 'No application in your scope has this client id.');
+  return throwProblem('resource_not_found', 'No application in your scope has this client id.');
 }
 
 function requireValid(faults: readonly FieldError[]): void {
@@ -74,7 +74,7 @@ function requireValid(faults: readonly FieldError[]): void {
   if (first === undefined) return;
   const code = isErrorCode(first.code) ? first.code : 'field_invalid';
   const detail = faults.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');
-  refuse(code, detail, { errors: faults });
+  throwProblem(code, detail, { errors: faults });
 }
 
 function requireUnchanged(input: ReadOnlyMembers, current: ReadOnlyMembers): void {
@@ -93,7 +93,7 @@ function requireUnchanged(input: ReadOnlyMembers, current: ReadOnlyMembers): voi
 function requireGrantableRoles(caller: Caller, roles: readonly RoleName[]): void {
   const forbiddenRole = findForbiddenRole(roles, caller.permissions);
   if (forbiddenRole === undefined) return;
-  refuse(
+  throwProblem(
     'permission_denied',
     `The role ${forbiddenRole} has permissions that you may not assign or change.`,
   );
@@ -106,7 +106,7 @@ function requireGrantableRoles(caller: Caller, roles: readonly RoleName[]): void
 function requireSecretRotationRight(caller: Caller, { roles, status }: Application): void {
   if (caller.permissions.has('um.write')) return;
   if (status === 'PendingApproval' || !hasPaymentRights(roles)) return;
-  refuse(
+  throwProblem(
     'permission_denied',
     'The application has rights to payments. Only a user with the permission um.write can rotate its secret.',
   );
@@ -117,7 +117,7 @@ function requireSecretRotationRight(caller: Caller, { roles, status }: Applicati
  */
 function requireDeviceRights(caller: Caller, { clientId }: Application): void {
   if (!isDeviceClientId(clientId) || caller.permissions.has('um.write')) return;
-  refuse(
+  throwProblem(
     'permission_denied',
     'The devices of a merchant act as this application. Only a user with the permission um.write can change it.',
   );
@@ -138,7 +138,7 @@ function requireUnreservedClientId({ clientId = '' }: ApplicationInput): void {
  */
 function requireRemovable({ clientId }: Application): void {
   if (!isDeviceClientId(clientId)) return;
-  refuse(
+  throwProblem(
     'permission_denied',
     'The devices of a merchant act as this application. It can be disabled, but not deleted.',
   );
@@ -149,7 +149,7 @@ function requireRemovable({ clientId }: Application): void {
  */
 function requireNotPosClient({ clientId }: Application): void {
   if (!isPosClientId(clientId)) return;
-  refuse(
+  throwProblem(
     'permission_denied',
     'The application belongs to a point of sale. Change it at /provisioning/v2/points-of-sale.',
   );
@@ -207,12 +207,12 @@ export function createApplicationManagement(deps: ManagementDeps) {
     const storeId = input.storeId ?? caller.storeId;
     const entityType = entityId === organizationId ? 'tenant' : 'merchant';
     if (caller.entityType === 'merchant' && entityId !== caller.entityId) {
-      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
     if (entityType === 'merchant') await locationChecks.requireMerchant(organizationId, entityId);
     if (storeId !== undefined) {
       if (caller.storeId !== undefined && storeId !== caller.storeId) {
-        refuse('store_not_found', 'No store in your scope has this identifier.');
+        throwProblem('store_not_found', 'No store in your scope has this identifier.');
       }
       if ((await locationChecks.findMerchantOfStore(organizationId, storeId)) !== entityId) {
         const detail = 'is not a store of the merchant in entityId';
@@ -352,7 +352,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
         if (!isVisibleTo(context.caller, current)) throwNotFound();
         requireVersion(ifMatch, current.version);
         if (current.status !== 'PendingApproval') {
-          refuse('application_state', `The status of the application is ${current.status}.`);
+          throwProblem('application_state', `The status of the application is ${current.status}.`);
         }
         return { ...current, status: 'Enabled' };
       };
@@ -366,7 +366,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       const clientSecret = ids.secret();
       const withNewSecret = (current: ApplicationRecord) => {
         if (current.secretHash === undefined) {
-          refuse('resource_not_found', 'A public application has no secret.');
+          throwProblem('resource_not_found', 'A public application has no secret.');
         }
         requireSecretRotationRight(context.caller, current);
         return { ...current, secretHash: hashSecret(clientSecret) };

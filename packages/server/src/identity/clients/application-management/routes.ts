@@ -8,7 +8,7 @@ import {
   pageOf,
   RegisteredApplication,
   RenewedSecret,
-  refuse,
+  throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
@@ -51,7 +51,7 @@ function requireOwnDomain(
   { userDomainId: requestedDomain }: { userDomainId: string },
 ): void {
   if (requestedDomain === caller.realm) return;
-  refuse('resource_not_found', 'No user domain in your scope has this name.');
+  throwProblem('resource_not_found', 'No user domain in your scope has this name.');
 }
 
 function sendApplication(

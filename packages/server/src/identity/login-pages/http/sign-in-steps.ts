@@ -1,7 +1,7 @@
 // Stores which steps of a sign-in a user has completed, between two pages and only for one browser.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../../platform/index.ts';
-import type { Accounts, Method, User } from '../../accounts/index.ts';
+import type { Accounts, AuthenticationMethod, User } from '../../accounts/index.ts';
 import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
 import { loginStepModel as model } from '../../sessions/sessions.ts';
 import { isUserSessionValid } from '../../tokens/user-session-validity.ts';
@@ -20,7 +20,7 @@ export type SignInStepName =
 export type SignInStep = {
   readonly name: SignInStepName;
   readonly userId: string;
-  readonly methods: readonly Method[];
+  readonly methods: readonly AuthenticationMethod[];
   /** Epoch milliseconds; the step is invalid if the user was disabled or signed out after this time. */
   readonly since: number;
 };

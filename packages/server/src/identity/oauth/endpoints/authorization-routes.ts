@@ -1,6 +1,6 @@
 // The authorization endpoint for browsers: both paths, GET and POST, and the return from the login
 // pages.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
@@ -47,7 +47,7 @@ const wrongMethod: OauthError = {
 };
 
 function oauthErrorOf(error: unknown): OauthError {
-  if (error instanceof Refusal) {
+  if (error instanceof ProblemError) {
     const { status } = errorCodes[error.code];
     const word = status < 500 ? 'invalid_request' : 'temporarily_unavailable';
     return { status, error: word, description: error.detail };

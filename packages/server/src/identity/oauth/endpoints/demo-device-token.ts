@@ -1,5 +1,5 @@
 // Issues a token of a merchant's device to a user of that merchant, without the device; demo only.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
 import { acceptFormBodies, type Caller } from '../../../http/index.ts';
@@ -116,7 +116,8 @@ export function createDemoDeviceTokenIssuer(deps: DemoDeviceTokenDeps) {
       return await verifyToken(token);
     } catch (error) {
       // An unavailable database does not make the token invalid.
-      if (error instanceof Refusal && errorCodes[error.code].status === 401) throw invalidToken();
+      if (error instanceof ProblemError && errorCodes[error.code].status === 401)
+        throw invalidToken();
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 // The token endpoint of devices on the listener with mutual TLS: /oauth2-mtls/v1/token.
 
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { setRequestDevice } from '../../devices/authenticated-device.ts';
 import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
@@ -24,7 +24,7 @@ type DeviceTokenRouteDeps = {
  * By RFC 8705, 2, the certificate authenticates the client; a device without permission is a
  * different error.
  */
-function oauthErrorOf({ code }: Refusal): { status: number; error: string } | undefined {
+function oauthErrorOf({ code }: ProblemError): { status: number; error: string } | undefined {
   const { status } = errorCodes[code];
   if (status === 401) return { status, error: 'invalid_client' };
   if (status === 403) return { status: 400, error: 'unauthorized_client' };
@@ -44,7 +44,7 @@ export async function registerDeviceTokenRoute(
     );
     const realm = await findRealm(await devices.userDomainOf(device.organizationId));
     if (realm === undefined) {
-      throw new Refusal('device_not_active', 'The user domain of the device is disabled.');
+      throw new ProblemError('device_not_active', 'The user domain of the device is disabled.');
     }
     setRequestDevice(request.raw, device);
     return realm;
@@ -79,8 +79,8 @@ export async function registerDeviceTokenRoute(
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
     scope.setErrorHandler(async (error, request, reply) => {
-      const oauthError = error instanceof Refusal ? oauthErrorOf(error) : undefined;
-      if (oauthError === undefined || !(error instanceof Refusal)) {
+      const oauthError = error instanceof ProblemError ? oauthErrorOf(error) : undefined;
+      if (oauthError === undefined || !(error instanceof ProblemError)) {
         return handleOauthError(error, request, reply);
       }
       if (oauthError.status === 401) {

@@ -1,6 +1,6 @@
 // Introspection (RFC 7662) and revocation (RFC 7009) of the tokens of a realm, all of which are
 // JWTs.
-import { defined, errorCodes, Refusal } from '@switchyard/contract';
+import { defined, errorCodes, ProblemError } from '@switchyard/contract';
 import { decodeJwt } from 'jose';
 import type { Caller, VerifyToken } from '../../../http/index.ts';
 import type { Clock } from '../../../platform/index.ts';
@@ -47,7 +47,7 @@ export function createIntrospection(deps: Deps) {
       const caller = await verify(token, acceptAnyCertificate(token));
       return caller.realm === realm.userDomainId ? caller : undefined;
     } catch (error) {
-      if (error instanceof Refusal && errorCodes[error.code].status === 401) return undefined;
+      if (error instanceof ProblemError && errorCodes[error.code].status === 401) return undefined;
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 // The routes of the logout endpoint, for browsers and for back ends.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptFormBodies, html } from '../../../http/index.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
@@ -46,7 +46,7 @@ const unknownConfirmation: OauthError = {
 };
 
 function oauthErrorOf(error: unknown): OauthError {
-  if (error instanceof Refusal) {
+  if (error instanceof ProblemError) {
     const { status } = errorCodes[error.code];
     const word = status < 500 ? 'invalid_request' : 'temporarily_unavailable';
     return { status, error: word, description: error.detail };

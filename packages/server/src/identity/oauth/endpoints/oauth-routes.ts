@@ -1,6 +1,6 @@
 // Registers the token, introspection, revocation, JWKS and discovery endpoints, which oidc-provider
 // serves.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm.ts';
@@ -114,7 +114,7 @@ function createHandler({ findRealm, findListener, limits, origins }: Deps, endpo
  * the server.
  */
 export function handleOauthError(error: unknown, _request: FastifyRequest, reply: FastifyReply) {
-  if (error instanceof Refusal) {
+  if (error instanceof ProblemError) {
     const { status } = errorCodes[error.code];
     if (error.retryAfterMs !== undefined) {
       reply.header('Retry-After', String(Math.ceil(error.retryAfterMs / 1000)));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { defined, Refusal } from '@switchyard/contract';
+import { defined, ProblemError } from '@switchyard/contract';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   movableClock,
@@ -289,7 +289,7 @@ describe('while the database is away', () => {
     const flaky: Database = {
       ...database,
       query: async (text, values) => {
-        if (isAway) throw new Refusal('database_unavailable', 'Away.', { retryAfterMs: 1500 });
+        if (isAway) throw new ProblemError('database_unavailable', 'Away.', { retryAfterMs: 1500 });
         return database.query(text, values);
       },
     };

@@ -1,5 +1,5 @@
 // The userinfo endpoint (OpenID Connect Core, 5.3; RFC 6750).
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
 import { acceptFormBodies, type Caller } from '../../../http/index.ts';
@@ -83,7 +83,8 @@ export async function registerUserInfo(
       caller = await verifyRequest(request, token);
     } catch (error) {
       // An unavailable database does not make the token invalid.
-      if (error instanceof Refusal && errorCodes[error.code].status === 401) return invalidToken;
+      if (error instanceof ProblemError && errorCodes[error.code].status === 401)
+        return invalidToken;
       throw error;
     }
     if (caller.realm !== realm.userDomainId) return invalidToken;

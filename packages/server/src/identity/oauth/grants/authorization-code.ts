@@ -1,7 +1,7 @@
 // The authorization code grant (RFC 6749, 4.1.3): redeems a code for tokens, once.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type AuthorizationCode, errors } from 'oidc-provider';
-import type { Method } from '../../accounts/types.ts';
+import type { AuthenticationMethod } from '../../accounts/types.ts';
 import type { Application } from '../../clients/application.ts';
 import { requestDevice } from '../../devices/authenticated-device.ts';
 import { loginTsToMs } from '../../sessions/sessions.ts';
@@ -74,7 +74,7 @@ export async function redeemCode(
       application,
       user,
       scope: code.scope ?? '',
-      methods: (code.amr ?? []) as Method[],
+      methods: (code.amr ?? []) as AuthenticationMethod[],
       authenticatedAt,
       familyId: code.grantId,
       sessionId: code.sessionUid,

@@ -1,5 +1,5 @@
 // Creates the oidc-provider instance of one realm with the rules of the platform.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { errorCodes, ProblemError } from '@switchyard/contract';
 import Provider, {
   errors,
   type KoaContextWithOIDC,
@@ -77,7 +77,7 @@ function respondToServerError(
   error: Error,
   logError: (error: Error) => void,
 ): void {
-  if (!(error instanceof Refusal)) {
+  if (!(error instanceof ProblemError)) {
     logError(error);
     return;
   }

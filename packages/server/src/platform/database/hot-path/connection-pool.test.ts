@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { testDatabase, testDatabaseUrl } from '../../../../test/support/database/test-database.ts';
 import { createLog } from '../../observability/log.ts';
 import { postgresTypeParsers } from '../column-parsers.ts';
@@ -27,7 +27,7 @@ async function open(options: Partial<HotPoolOptions> & { url?: string } = {}): P
 after(() => Promise.all(opened.map((pool) => pool.end())));
 
 const isUnavailable = (error: unknown) =>
-  error instanceof Refusal && error.code === 'database_unavailable';
+  error instanceof ProblemError && error.code === 'database_unavailable';
 
 const echo = {
   name: 'hot-echo',
@@ -107,7 +107,7 @@ describe('statements of the sale', () => {
     ]);
     const sleeping = pool.run(sleep, [2]);
     await assert.rejects(pool.run(echo, [4]), (error) => {
-      assert.ok(error instanceof Refusal);
+      assert.ok(error instanceof ProblemError);
       return error.code === 'database_unavailable' && error.outcome === 'NotProcessed';
     });
     await sleeping;
@@ -127,7 +127,7 @@ describe('connections for statements of the sale', () => {
     const behind = pidOf();
     const refused = assert.rejects(sleeping, (error) => {
       assert.ok(isUnavailable(error));
-      return (error as Refusal).outcome === 'Unknown';
+      return (error as ProblemError).outcome === 'Unknown';
     });
     await other.query('SELECT pg_terminate_backend($1)', [first]);
     await refused;

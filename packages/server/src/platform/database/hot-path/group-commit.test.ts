@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { defined, Refusal } from '@switchyard/contract';
+import { defined, ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -182,7 +182,7 @@ describe('group commit', () => {
     await assert.rejects(
       group.submit({ id: 9, key: 'z' }),
       (error) =>
-        error instanceof Refusal && error.code === 'overloaded' && error.retryAfterMs === 1000,
+        error instanceof ProblemError && error.code === 'overloaded' && error.retryAfterMs === 1000,
     );
     assert.equal(group.waiting(), 2);
     for (const index of [0, 1, 2]) {
@@ -201,7 +201,7 @@ describe('group commit', () => {
       key: keyOf,
       async run() {
         runs += 1;
-        throw new Refusal('database_unavailable', 'gone');
+        throw new ProblemError('database_unavailable', 'gone');
       },
     });
     const results = await Promise.allSettled(

@@ -1,5 +1,5 @@
 // Group commit: writes rows that arrive at the same time with one statement.
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { withJitter } from '../../identifiers/ids.ts';
 import { pause } from '../../time/clock.ts';
 import { isRetryable } from '../database-errors.ts';
@@ -88,7 +88,7 @@ export function createGroupCommit<Row, Result>(
   function submit(row: Row): Promise<Result> {
     if (queue.length + waitingByKeyCount >= queueLimit) {
       return Promise.reject(
-        new Refusal('overloaded', 'The platform is overloaded.', {
+        new ProblemError('overloaded', 'The platform is overloaded.', {
           retryAfterMs: overloadedRetryAfterMs,
           logDetail: `${name}: ${queueLimit} rows wait`,
         }),
@@ -167,7 +167,7 @@ export function createGroupCommit<Row, Result>(
       });
     } catch (error) {
       // A problem such as an unavailable database affects every row: repeating them one by one would not help.
-      if (batch.length === 1 || error instanceof Refusal) {
+      if (batch.length === 1 || error instanceof ProblemError) {
         for (const entry of batch) entry.reject(error);
         return;
       }

@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { migrations } from '../../../../test/support/database/migrated-database-template.ts';
 import { until } from '../../../../test/support/wait-for-result.ts';
 import {
@@ -82,7 +82,7 @@ function assertRecoveryRequired({ timeline }: Process): void {
   assert.equal(timeline.status().isRecoveryRequired, true);
   assert.throws(
     () => timeline.numbering.requireAvailable(),
-    (error) => error instanceof Refusal && error.code === 'recovery_required',
+    (error) => error instanceof ProblemError && error.code === 'recovery_required',
   );
 }
 
@@ -279,7 +279,7 @@ describe('database timeline', { concurrency: false }, () => {
       await server.start();
       await assert.rejects(
         node.database.query('SELECT 1'),
-        (error) => error instanceof Refusal && error.code === 'database_unavailable',
+        (error) => error instanceof ProblemError && error.code === 'database_unavailable',
       );
       assert.match(node.logged.join(''), /on an older timeline than before/);
     }));

@@ -1,6 +1,6 @@
 // Detects that the database was restored or failed over, and stops new numbers when acknowledged writes are missing.
 import { join } from 'node:path';
-import { Refusal } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../../concurrency/poller.ts';
 import type { Log } from '../../observability/log.ts';
@@ -140,14 +140,14 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   const numbering: Numbering = {
     requireAvailable() {
       if (isRecoveryRequired()) {
-        throw new Refusal(
+        throw new ProblemError(
           'recovery_required',
           'The database lacks payments that were acknowledged. New payments wait for the operator of the platform.',
           { retryAfterMs: recoveryRetryMs },
         );
       }
       if (!isSettling()) return;
-      throw new Refusal(
+      throw new ProblemError(
         'database_unavailable',
         'The database failed over, and the platform compares its last payments with it.',
         { retryAfterMs: settlingMs },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readRefusalBody, refusalText } from './refusal-body.ts';
+import { problemText, readProblemBody } from './problem-body.ts';
 
 test('a refusal is read from a problem and from an OAuth error', () => {
   const problem = { title: 'Role', code: 'role_missing', detail: 'The application has no role.' };
@@ -17,9 +17,9 @@ test('a refusal is read from a problem and from an OAuth error', () => {
     [{ code: 403, detail: { text: 'x' } }, '403'],
   ];
   for (const [body, text] of cases) {
-    assert.equal(refusalText(403, readRefusalBody(JSON.stringify(body))), text);
+    assert.equal(problemText(403, readProblemBody(JSON.stringify(body))), text);
   }
-  for (const body of ['', '<html>', '{"code":']) assert.deepEqual(readRefusalBody(body), {});
+  for (const body of ['', '<html>', '{"code":']) assert.deepEqual(readProblemBody(body), {});
 });
 
 test('a text of another server becomes one short line, and its code has the form of a code', () => {
@@ -27,7 +27,7 @@ test('a text of another server becomes one short line, and its code has the form
     code: 'not a code\n',
     detail: `first\r\nsecond\u001b[31m\u2028${'x'.repeat(400)}`,
   };
-  const { code, detail } = readRefusalBody(JSON.stringify(body));
+  const { code, detail } = readProblemBody(JSON.stringify(body));
   assert.equal(code, undefined);
   assert.equal(detail?.length, 300);
   assert.match(String(detail), /^first second \[31m x+$/);

@@ -1,15 +1,15 @@
-/** The only error class for expected refusals: a code of the closed list and a public sentence. */
+/** The error class of every problem response (RFC 9457): a code of the closed list and a public sentence. */
 import { type ErrorCode, errorCodes, type FieldError, type Outcome } from './errors.ts';
 import type { ProblemExtensions } from './schemas/problem.ts';
 
 /**
- * Additional data of a refusal. `extensions` become members of the problem, which declares each of
+ * Additional data of a problem. `extensions` become members of the problem, which declares each of
  * them. `logDetail` is only logged.
  *
  * @example
- * const extra: RefusalExtra = { retryAfterMs: 2000, logDetail: 'lane 2 full' };
+ * const extra: ProblemOptions = { retryAfterMs: 2000, logDetail: 'lane 2 full' };
  */
-export type RefusalExtra = {
+export type ProblemOptions = {
   readonly outcome?: Outcome | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly errors?: readonly FieldError[] | undefined;
@@ -19,16 +19,16 @@ export type RefusalExtra = {
 };
 
 /**
- * A refusal of a request, with the reason for the caller. Never put card data, a secret or a value
+ * The reason why a request fails, for the caller. Never put card data, a secret or a value
  * from the request into `detail`.
  *
  * @param code - a code of the closed list; it gives status, title, `retryable` and `outcome`
  * @param detail - one public sentence about this occurrence
  * @param extra - additional data of the problem or the log; `retryAfterMs` in milliseconds
  * @example
- * throw new Refusal('refund_amount_exceeded', '4000 EUR minor units are left to refund.');
+ * throw new ProblemError('refund_amount_exceeded', '4000 EUR minor units are left to refund.');
  */
-export class Refusal extends Error {
+export class ProblemError extends Error {
   readonly code: ErrorCode;
   readonly detail: string;
   readonly outcome: Outcome;
@@ -37,9 +37,9 @@ export class Refusal extends Error {
   readonly extensions: ProblemExtensions | undefined;
   readonly logDetail: string | undefined;
 
-  constructor(code: ErrorCode, detail: string, extra: RefusalExtra = {}) {
+  constructor(code: ErrorCode, detail: string, extra: ProblemOptions = {}) {
     super(`${code}: ${detail}`, extra.cause === undefined ? undefined : { cause: extra.cause });
-    this.name = 'Refusal';
+    this.name = 'ProblemError';
     this.code = code;
     this.detail = detail;
     this.outcome = extra.outcome ?? errorCodes[code].outcome;
@@ -51,28 +51,28 @@ export class Refusal extends Error {
 }
 
 /**
- * Throws a {@link Refusal}.
+ * Throws a {@link ProblemError}.
  *
  * @param code - a code of the closed list
  * @param detail - one public sentence about this occurrence
  * @param extra - additional data of the problem or the log
- * @throws Refusal always
+ * @throws ProblemError always
  * @example
- * if (transaction === undefined) refuse('transaction_not_found', 'No such transaction.');
+ * if (transaction === undefined) throwProblem('transaction_not_found', 'No such transaction.');
  */
-export function refuse(code: ErrorCode, detail: string, extra: RefusalExtra = {}): never {
-  throw new Refusal(code, detail, extra);
+export function throwProblem(code: ErrorCode, detail: string, extra: ProblemOptions = {}): never {
+  throw new ProblemError(code, detail, extra);
 }
 
 /**
- * Names the faulty member of a refusal, as the `errors` of the problem.
+ * Returns the `errors` of a problem with one faulty member.
  *
  * @param pointer - JSON pointer of the member, for example `/amount`
  * @param code - a code for field errors
  * @param detail - one public sentence about the member
- * @returns the `errors` member of a {@link RefusalExtra}
+ * @returns the `errors` member of a {@link ProblemOptions}
  * @example
- * refuse('field_invalid', 'amount is too large.', fieldError('/amount', 'too_large', 'At most 999999.'));
+ * throwProblem('field_invalid', 'amount is too large.', fieldError('/amount', 'too_large', 'At most 999999.'));
  */
 export function fieldError(
   pointer: string,
@@ -83,19 +83,19 @@ export function fieldError(
 }
 
 /**
- * Refuses a request with a problem about one member.
+ * Throws a problem about one member of the request.
  *
  * @param code - the code of the problem and of the member
  * @param pointer - JSON pointer of the member, for example `/amount`
  * @param detail - one public sentence, for the problem and for the member
- * @throws Refusal always
+ * @throws ProblemError always
  * @example
- * refuseField('amount_invalid', '/amount', 'An account verification has the amount 0.');
+ * throwFieldProblem('amount_invalid', '/amount', 'An account verification has the amount 0.');
  */
-export function refuseField(
+export function throwFieldProblem(
   code: ErrorCode & FieldError['code'],
   pointer: string,
   detail: string,
 ): never {
-  throw new Refusal(code, detail, fieldError(pointer, code, detail));
+  throw new ProblemError(code, detail, fieldError(pointer, code, detail));
 }

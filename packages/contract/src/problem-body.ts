@@ -1,13 +1,13 @@
-/** Reads the code and the sentence of a refused request, for a client that shows or logs them. */
+/** Reads the code and the sentence of a problem response, for a client that shows or logs them. */
 import { defined } from './defined.ts';
 
 /**
- * The code and detail in the body of a refusal.
+ * The code and detail in the body of a problem response.
  *
  * @example
- * const { code, detail }: RefusalBody = readRefusalBody(body);
+ * const { code, detail }: ProblemBody = readProblemBody(body);
  */
-export type RefusalBody = {
+export type ProblemBody = {
   /** `code` of a problem (RFC 9457), or `error` of RFC 6749. */
   readonly code?: string;
   /** `detail` of a problem, `error_description` of RFC 6749, or the title of the problem. */
@@ -33,9 +33,9 @@ function sentenceIn(value: unknown): string | undefined {
  * @param body - the body as text
  * @returns both if present; an empty object for a body that is not a JSON object
  * @example
- * readRefusalBody('{"code":"role_missing"}'); // { code: 'role_missing' }
+ * readProblemBody('{"code":"role_missing"}'); // { code: 'role_missing' }
  */
-export function readRefusalBody(body: string): RefusalBody {
+export function readProblemBody(body: string): ProblemBody {
   let members: Readonly<Record<string, unknown>>;
   try {
     members = Object(JSON.parse(body));
@@ -56,9 +56,9 @@ export function readRefusalBody(body: string): RefusalBody {
  * @param refusal - the code and detail from the body
  * @returns for example `403 role_missing: The application has not the role.`
  * @example
- * throw new Error(`the handshake was answered with ${refusalText(status, readRefusalBody(body))}`);
+ * throw new Error(`the handshake was answered with ${problemText(status, readProblemBody(body))}`);
  */
-export function refusalText(status: number, { code, detail }: RefusalBody): string {
+export function problemText(status: number, { code, detail }: ProblemBody): string {
   const head = code === undefined ? `${status}` : `${status} ${code}`;
   return detail === undefined ? head : `${head}: ${detail}`;
 }
