@@ -7,7 +7,7 @@ import type { ProblemExtensions } from './schemas/problem.ts';
  * them. `logDetail` is only logged.
  *
  * @example
- * const extra: ProblemOptions = { retryAfterMs: 2000, logDetail: 'lane 2 full' };
+ * const extra: ProblemOptions = { retryAfterMs: 2000, logDetail: 'queue of link 2 is full' };
  */
 export type ProblemOptions = {
   readonly outcome?: Outcome | undefined;

@@ -13,7 +13,7 @@
 -- ---------------------------------------------------------------------------------------------------------
 
 -- A job to run at due_at. A process that claims a job sets due_at to the end of its lease.
--- Jobs with the same lane run in the order of their creation.
+-- Jobs with the same queue_id run in the order of their creation.
 CREATE TABLE jobs (
   organization_id uuid NOT NULL,
   job_id uuid NOT NULL,
@@ -24,13 +24,13 @@ CREATE TABLE jobs (
   lease_token uuid,
   lease_until timestamptz,
   last_error text,
-  lane uuid,
+  queue_id uuid,
   created_at timestamptz NOT NULL,
   PRIMARY KEY (organization_id, job_id)
 );
 
--- A lane is blocked by a message that the acquirer did not answer.
-CREATE INDEX jobs_stopped ON jobs (organization_id, lane, job_id) WHERE last_error = 'Unanswered';
+-- A queue is blocked by a message that the acquirer did not answer.
+CREATE INDEX jobs_stopped ON jobs (organization_id, queue_id, job_id) WHERE last_error = 'Unanswered';
 -- Jobs are claimed per kind, so that a long queue of one kind does not slow down another.
 CREATE INDEX jobs_kind_due ON jobs (kind, due_at);
 

@@ -277,8 +277,8 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const { body } = await sell(on);
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
     assert.equal(await phases[0], 'Received');
-    const [kept] = await database.query<{ same: boolean; lane: string }>(
-      `SELECT e.at = o.updated_at AND j.created_at = o.updated_at AS same, j.lane
+    const [kept] = await database.query<{ same: boolean; queue_id: string }>(
+      `SELECT e.at = o.updated_at AND j.created_at = o.updated_at AS same, j.queue_id
        FROM transaction_events e
        JOIN operations o USING (organization_id, transaction_id)
        JOIN jobs j ON j.organization_id = e.organization_id
@@ -286,7 +286,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
        WHERE e.organization_id = $1 AND e.type = 'transaction.reversal_queued'`,
       [on.organizationId],
     );
-    assert.deepEqual({ ...kept }, { same: true, lane: on.linkId });
+    assert.deepEqual({ ...kept }, { same: true, queue_id: on.linkId });
     host.script(approve);
     await inState(on, body.transactionId, 'Reversed');
   });
@@ -310,7 +310,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const database = await testDatabase();
     const stuck = [on.organizationId, randomUUID(), on.linkId];
     await database.query(
-      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
+      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
        VALUES ($1, $2, 'test.stuck', '{}', now(), 6, now(), $3)`,
       stuck,
     );
@@ -321,7 +321,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const shown = new RegExp(`switchyard_acquirer_queue_stuck_messages\\{link="${on.linkId}"\\} 1`);
     assert.match(metrics, shown);
     await database.query(
-      'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND lane = $3',
+      'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND queue_id = $3',
       stuck,
     );
     for (const { body } of [first, second]) await inState(on, body.transactionId, 'Reversed');

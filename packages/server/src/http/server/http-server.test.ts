@@ -363,8 +363,8 @@ describe('http', () => {
       assert.deepEqual(problem.transaction, transaction);
       assert.equal(answer.headers['retry-after'], '2');
       assert.equal(answer.headers['cache-control'], 'no-store');
-      assert.equal(sample.lines.at(-1)?.['logDetail'], 'lane 2');
-      assert.ok(!answer.body.includes('lane'));
+      assert.equal(sample.lines.at(-1)?.['logDetail'], 'queue 2');
+      assert.ok(!answer.body.includes('queue'));
     });
 
     it('hides an unexpected error and logs it with the identifier of the request', async () => {

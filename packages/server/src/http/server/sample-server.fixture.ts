@@ -187,7 +187,7 @@ function registerFaults(http: Http): void {
         retryAfterMs: 1200,
         outcome: 'Unknown',
         extensions: { transaction, ...({ code: 'never' } as object) },
-        logDetail: 'lane 2',
+        logDetail: 'queue 2',
       });
     },
   });

@@ -204,7 +204,13 @@ async function createUpload(
     maxCount: resolved.contract.offlineLimits.maxCount,
     ksnUse: createKsnUse(request, { organizationId, merchantId, cardFingerprint, at: now }),
     outboxId: ports.ids.uuid(),
-    job: { organizationId, kind: submitOfflineSaleJob, payload, dueAt: now, lane: context.linkId },
+    job: {
+      organizationId,
+      kind: submitOfflineSaleJob,
+      payload,
+      dueAt: now,
+      queueId: context.linkId,
+    },
     gapId: ports.ids.uuid(),
     gapJob: { organizationId, kind: gapReportJob, payload, dueAt: now + gapReportDelayMs },
   };

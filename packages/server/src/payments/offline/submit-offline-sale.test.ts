@@ -13,7 +13,7 @@ const job = (attempts = 0) =>
   ({
     organizationId: 'o',
     jobId: 'j',
-    lane: 'link',
+    queueId: 'link',
     attempts,
     payload: { transactionId: 't' },
   }) as unknown as Job;

@@ -15,7 +15,7 @@ const jobFor = (linkId: string) =>
   ({
     organizationId: 'o',
     jobId: `${linkId}-1`,
-    lane: linkId,
+    queueId: linkId,
     attempts: 0,
     payload: { transactionId: linkId, operationNumber: 1 },
   }) as unknown as Job;

@@ -203,7 +203,7 @@ export const updateWithOperation = {
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition},
       merchant_id uuid, "operationNumber" integer, "operationId" uuid, kind text, status text, amount bigint,
       "clientOperationId" text, details jsonb, allowed_ms integer, "createdAt" timestamptz,
-      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid, clearing_link uuid,
+      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, queue_id uuid, clearing_link uuid,
       settlement_date date, settlement_end timestamptz, currency text, line jsonb)
   ), ${updateTransactionCte}, op AS (
     INSERT INTO operations (organization_id, transaction_id, operation_number, operation_id, merchant_id,
@@ -214,8 +214,8 @@ export const updateWithOperation = {
     ON CONFLICT (organization_id, transaction_id, operation_number) DO UPDATE
       SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
-    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
-    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, lane
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
+    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, queue_id
     FROM tx WHERE job_id IS NOT NULL
   ), cl AS (
     INSERT INTO clearing_lines (organization_id, transaction_id, operation_number, link_id, settlement_date,
@@ -253,7 +253,7 @@ export function toUpdateRow(
       job_kind: job?.kind,
       payload: job?.payload,
       due_at: job?.dueAt,
-      lane: job?.lane,
+      queue_id: job?.queueId,
       clearing_link: clearing?.linkId,
       settlement_date: clearing?.settlementDate,
       settlement_end: clearing?.dueAt,

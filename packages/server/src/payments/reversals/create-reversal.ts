@@ -67,7 +67,7 @@ export function createRetryJob(
     kind: retryOperationJob,
     payload,
     dueAt: isoTime(dueClock.toDue(dueAt)),
-    lane: authorizationContext(transaction).linkId,
+    queueId: authorizationContext(transaction).linkId,
   };
 }
 

@@ -10,19 +10,23 @@ import { createLinkQueue, noResponseNote, registerBacklogGauges } from './link-b
 async function setUp() {
   const database = await testDatabase();
   const organizationId = randomUUID();
-  const lane = randomUUID();
-  async function add(attempts: number, lastError: string | null, jobLane = lane): Promise<Job> {
+  const queueId = randomUUID();
+  async function add(
+    attempts: number,
+    lastError: string | null,
+    jobQueueId = queueId,
+  ): Promise<Job> {
     const jobId = systemIds.uuid();
     const now = systemClock.now();
     await database.query(
       `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at,
-         lane, last_error) VALUES ($1, $2, 'test.lane', '{}', $3, $4, $3, $5, $6)`,
-      [organizationId, jobId, new Date(now).toISOString(), attempts, jobLane, lastError],
+         queue_id, last_error) VALUES ($1, $2, 'test.queue', '{}', $3, $4, $3, $5, $6)`,
+      [organizationId, jobId, new Date(now).toISOString(), attempts, jobQueueId, lastError],
     );
-    const rest = { kind: 'test.lane', payload: {}, attempts, dueAt: now };
-    return { organizationId, jobId, lane: jobLane, ...rest };
+    const rest = { kind: 'test.queue', payload: {}, attempts, dueAt: now };
+    return { organizationId, jobId, queueId: jobQueueId, ...rest };
   }
-  return { linkQueue: createLinkQueue({ database }), organizationId, lane, add };
+  return { linkQueue: createLinkQueue({ database }), organizationId, queueId, add };
 }
 
 describe('link queue', () => {
@@ -39,7 +43,7 @@ describe('link queue', () => {
     assert.equal(await linkQueue.isBlocked(behind), true);
     const elsewhere = await add(0, null, randomUUID());
     assert.equal(await linkQueue.isBlocked(elsewhere), false);
-    const { lane: _lane, ...without } = behind;
+    const { queueId: _queueId, ...without } = behind;
     assert.equal(await linkQueue.isBlocked(without), false);
   });
 
@@ -53,14 +57,14 @@ describe('link queue', () => {
   });
 
   it('reports length, age, attempts and alerts for each link', async () => {
-    const { linkQueue, organizationId, lane, add } = await setUp();
+    const { linkQueue, organizationId, queueId, add } = await setUp();
     assert.deepEqual(await linkQueue.backlog(organizationId), []);
     const since = systemClock.now();
     await add(alertAfterAttempts, noResponseNote);
     await add(0, null);
     const [queue] = await linkQueue.backlog(organizationId);
     const { oldestAt, ...rest } = queue ?? { oldestAt: '' };
-    assert.deepEqual(rest, { linkId: lane, length: 2, attempts: alertAfterAttempts, alerts: 1 });
+    assert.deepEqual(rest, { linkId: queueId, length: 2, attempts: alertAfterAttempts, alerts: 1 });
     assert.ok(Date.parse(oldestAt) >= since);
     const metrics = createMetrics();
     registerBacklogGauges(linkQueue, { metrics, clock: systemClock });
@@ -71,7 +75,7 @@ describe('link queue', () => {
       ['stuck_messages', 1],
     ] as const) {
       assert.ok(
-        text.includes(`switchyard_acquirer_queue_${name}{link="${lane}"} ${value}\n`),
+        text.includes(`switchyard_acquirer_queue_${name}{link="${queueId}"} ${value}\n`),
         name,
       );
     }

@@ -41,14 +41,14 @@ export const noResponseNote = 'Unanswered';
 
 // After the alert a message no longer blocks the others: it may be one that the host cannot process.
 const selectBlockingJob = `SELECT 1 FROM jobs
-  WHERE organization_id = $1 AND lane = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
+  WHERE organization_id = $1 AND queue_id = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
     AND attempts <= ${alertAfterAttempts} LIMIT 1`;
 
-const selectBacklog = `SELECT lane AS "linkId", count(*)::int AS length, min(created_at) AS "oldestAt",
+const selectBacklog = `SELECT queue_id AS "linkId", count(*)::int AS length, min(created_at) AS "oldestAt",
     max(attempts)::int AS attempts,
     (count(*) FILTER (WHERE attempts >= ${alertAfterAttempts}))::int AS alerts
-  FROM jobs WHERE lane IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
-  GROUP BY organization_id, lane`;
+  FROM jobs WHERE queue_id IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
+  GROUP BY organization_id, queue_id`;
 
 type BacklogRow = {
   linkId: string;
@@ -67,9 +67,9 @@ type LinkBacklog = Omit<BacklogRow, 'oldestAt'> & { oldestAt: string };
 export function createLinkQueue({ database }: { database: Database }) {
   return {
     /** True while an earlier message of the link has no response. */
-    async isBlocked({ organizationId, lane, jobId }: Job): Promise<boolean> {
-      if (lane === undefined) return false;
-      return (await database.query(selectBlockingJob, [organizationId, lane, jobId])).length > 0;
+    async isBlocked({ organizationId, queueId, jobId }: Job): Promise<boolean> {
+      if (queueId === undefined) return false;
+      return (await database.query(selectBlockingJob, [organizationId, queueId, jobId])).length > 0;
     },
     /** The queues that are not empty, of one organisation or of all organisations. */
     async backlog(organizationId?: string): Promise<LinkBacklog[]> {

@@ -116,12 +116,12 @@ export function createRetryDriver<Message>(
   }
 
   return async (job) => {
-    const linkId = job.lane ?? job.jobId;
+    const linkId = job.queueId ?? job.jobId;
     // Enters the queue before the first wait: jobs start in their order.
     const queueEntry = sendQueue.enter(linkId);
     try {
       // Thousands of messages may wait for a link that is down: no query for each of them.
-      if (job.lane !== undefined && !acquiring.isLinkAvailable(linkId))
+      if (job.queueId !== undefined && !acquiring.isLinkAvailable(linkId))
         return rescheduleUncounted(linkRetryMs);
       if (await linkQueue.isBlocked(job)) return rescheduleUncounted(blockedRetryMs);
       if (!concurrency.acquire(linkId)) return rescheduleUncounted(concurrencyRetryMs);

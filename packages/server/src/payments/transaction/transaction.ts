@@ -160,7 +160,7 @@ export type JobRequest = {
   /** RFC 3339. */
   dueAt: string;
   /** The acquirer link whose messages leave in order. */
-  lane?: string;
+  queueId?: string;
 };
 
 /** A capture that waits for the next clearing file of its link. */

@@ -6,7 +6,7 @@ const leaseMatches =
   'j.organization_id = r.organization_id AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
 
 export const enqueueText = `INSERT INTO jobs
-  (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
+  (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
   VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (organization_id, job_id) DO NOTHING`;
 
 /** Leases end by the clock of the database, so that the clocks of processes need not agree. */
@@ -34,7 +34,7 @@ export const claimText = `WITH due AS (
     UPDATE jobs AS j SET lease_token = $3, lease_until = ${leaseEnd('$4')}, due_at = ${leaseEnd('$4')},
       attempts = j.attempts + 1
     FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
-    RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.lane, j.attempts, due.due_at`;
+    RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.queue_id, j.attempts, due.due_at`;
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${leaseMatches} RETURNING j.job_id`;

@@ -39,7 +39,7 @@ export type Job = {
   kind: string;
   payload: Record<string, unknown>;
   /** Undefined if the order does not matter. */
-  lane?: string;
+  queueId?: string;
   /** Earlier attempts. */
   attempts: number;
   /** The due time, epoch milliseconds of the clock for due times. */
@@ -52,8 +52,8 @@ export type NewJob = {
   jobId?: string;
   kind: string;
   payload: Record<string, unknown>;
-  /** A UUID. Due jobs of one lane start in the order of their creation. */
-  lane?: string;
+  /** A UUID. Due jobs of one queue start in the order of their creation. */
+  queueId?: string;
   /** Epoch milliseconds of the process clock. Default: now. */
   dueAt?: number;
 };
@@ -113,7 +113,7 @@ type ClaimedRow = {
   job_id: string;
   kind: string;
   payload: Record<string, unknown>;
-  lane: string | null;
+  queue_id: string | null;
   attempts: number;
   due_at: Date;
 };
@@ -257,7 +257,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     handle(kind, handler, { maxConcurrent = defaultMaxConcurrent, deletesItself = false } = {}) {
       kinds.set(kind, { handler, maxConcurrent, deletesItself, running: 0, hasMore: false });
     },
-    async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
+    async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, queueId, dueAt }, trx) {
       const now = clock.now();
       const values = [
         organizationId,
@@ -266,7 +266,7 @@ export function createJobs(deps: JobsDeps): Jobs {
         JSON.stringify(payload),
         isoTime(dueClock.toDue(dueAt ?? now)),
         isoTime(now),
-        lane ?? null,
+        queueId ?? null,
       ];
       if (trx !== undefined) {
         await trx.executeQuery(CompiledQuery.raw(enqueueText, values));
@@ -353,7 +353,7 @@ function toJob(row: ClaimedRow): Job {
     jobId: row.job_id,
     kind: row.kind,
     payload: row.payload,
-    ...(row.lane === null ? {} : { lane: row.lane }),
+    ...(row.queue_id === null ? {} : { queueId: row.queue_id }),
     attempts: row.attempts - 1,
     dueAt: row.due_at.getTime(),
   };

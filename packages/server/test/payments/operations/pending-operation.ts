@@ -146,7 +146,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     async retry(outcome: AcquirerOutcome, attempts = 0) {
       next = outcome;
       const { payload } = jobs[0] ?? {};
-      return retry({ organizationId: 'o', jobId: 'j', lane: 'l', attempts, payload } as Job);
+      return retry({ organizationId: 'o', jobId: 'j', queueId: 'l', attempts, payload } as Job);
     },
     /** A user resolves the operation manually. */
     resolve(outcome: 'Succeeded' | 'Failed') {
