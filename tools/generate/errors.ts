@@ -1,16 +1,16 @@
-// docs/reference/errors.md: every code that a refusal can carry, each under a heading of its own.
+// docs/reference/errors.md: every code that a problem response can have, each under a heading of its own.
 import { type ErrorCode, type ErrorCodeFacts, errorCodes } from '@switchyard/contract';
 import { code, table } from './markdown.ts';
 
 const opening = `# Errors
 
-Every refusal is an \`application/problem+json\` document (RFC 9457). Switch on \`code\`: the list is
+Every error response is an \`application/problem+json\` document (RFC 9457). Switch on \`code\`: the list is
 closed, and a code never changes its meaning. \`outcome\` says whether money may have moved;
-\`retryable\` says whether the same request can succeed later. A code that is reserved has its place in the list, and
-nothing answers with it yet. A decline by the card's issuer is no
-error: it is HTTP 200 and the whole transaction, with \`approved: false\`.
+\`retryable\` says whether the same request can succeed later. No response uses a reserved code yet.
+A decline by the card's issuer is not an error: it is HTTP 200 with the whole transaction and
+\`approved: false\`.
 
-The OAuth endpoints keep the body and the words of RFC 6749.
+The OAuth endpoints use the error body and the codes of RFC 6749.
 
 `;
 
@@ -28,7 +28,9 @@ export function errorsDocument(): string {
 
 function page(name: ErrorCode): string {
   const { status, title, help, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
-  const kept = reserved === true ? 'Reserved: nothing answers with it yet. ' : '';
-  const again = retryable ? 'The same request can succeed later.' : 'Repeating it changes nothing.';
+  const kept = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
+  const again = retryable
+    ? 'The same request can succeed later.'
+    : 'Do not repeat the same request unchanged: it fails again.';
   return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${kept}${help} ${again}`;
 }

@@ -126,7 +126,7 @@ const rows: readonly Row[] = [
   {
     code: closeCodes.deviceDisabled,
     on: whereDevicesAreNamed,
-    description: 'The terminal is not enabled, or has no place in a store.',
+    description: 'The terminal is not enabled or not assigned to a store.',
   },
   {
     code: closeCodes.notServed,

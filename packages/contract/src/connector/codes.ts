@@ -99,7 +99,7 @@ export const connectorFaults = {
   },
   wrong_store: {
     retryable: false,
-    summary: 'The terminal stands in another store than the point of sale.',
+    summary: 'The terminal belongs to another store than the point of sale.',
   },
   tsn_ambiguous: {
     closeCode: closeCodes.deviceAmbiguous,
@@ -155,7 +155,7 @@ export const connectorFaults = {
   not_enabled: {
     closeCode: closeCodes.notServed,
     retryable: false,
-    summary: 'The Cloud Connector is not enabled at the level that `level` names.',
+    summary: 'The Cloud Connector is not activated at the level that `level` names.',
   },
   family_not_supported: {
     closeCode: closeCodes.notServed,

@@ -47,87 +47,87 @@ export const lookupCodes = {
   resource_not_found: permanentError(
     404,
     'The resource is not found',
-    'Nothing in your scope has the identifier in the path.',
+    'Your scope has no resource with the identifier in the path.',
   ),
   events_forgotten: permanentError(
     410,
-    'These events are not kept any more',
-    'The position lies before the oldest event that is kept; begin there, and compare what you hold with what the API shows.',
+    'These events are no longer stored',
+    'The position is before the oldest stored event; continue from there and compare your data with the API.',
   ),
   service_not_found: permanentError(
     404,
     'The service is not found',
-    'The catalogue shows you no service of this identifier; drafts are their provider’s alone.',
+    'The catalogue has no service with this identifier for you; only its provider sees a draft.',
   ),
   endpoint_not_found: permanentError(
     404,
     'The endpoint is not found',
-    'No endpoint of webhooks in your scope has this identifier.',
+    'No webhook endpoint in your scope has this identifier.',
   ),
   delivery_not_found: permanentError(
     404,
     'The delivery is not found',
-    'No delivery in your scope has this identifier; old ones are deleted in time.',
+    'No delivery in your scope has this identifier; old deliveries are deleted.',
   ),
   already_exists: permanentError(
     409,
-    'The resource exists already',
-    'Another resource holds the value that must be unique; the pointer names the member.',
+    'The resource already exists',
+    'Another resource has the value that must be unique; the pointer names the member.',
   ),
   certificate_limit_reached: permanentError(
     409,
     'The device has too many certificates',
-    'Revoke the certificates that the device no longer uses, then ask for a new one.',
+    'Revoke certificates that the device no longer uses, then request a new one.',
   ),
   has_dependants: permanentError(
     409,
     'The resource has dependants',
-    'Other resources depend on this one; delete or move those that the detail names first.',
+    'Other resources depend on this one; first delete or move those that the detail names.',
   ),
   service_state: permanentError(
     409,
     'The state of the service does not allow this',
-    'Only what is published is offered and activated, and only a draft is deleted.',
+    'Only a published service can be offered and activated; only a draft can be deleted.',
   ),
   activation_state: permanentError(
     409,
     'The state of the activation does not allow this',
-    'Read the activation: it was decided, switched off or asked for again in the meantime.',
+    'The activation was decided, deactivated or requested again in the meantime; read it again.',
   ),
   endpoint_state: permanentError(
     409,
     'The state of the endpoint does not allow this',
-    'Read the endpoint: it is disabled, or has to answer its challenge first.',
+    'The endpoint is disabled, or must answer its challenge first; read it again.',
   ),
   endpoint_limit_reached: permanentError(
     409,
     'The organisation has too many endpoints',
-    'Delete the endpoints that are no longer used, or let one take the events of several.',
+    'Delete endpoints that are no longer used, or send the events of several endpoints to one.',
   ),
   endpoint_unverified: permanentError(
     409,
     'The endpoint did not answer its challenge',
-    'It has to verify the signature and answer 200 with the challenge as the whole body.',
+    'The endpoint must verify the signature and answer 200 with the challenge as the whole body.',
   ),
   replay_running: permanentError(
     409,
-    'A replay to the endpoint is under way',
-    'One replay of an endpoint runs at a time; the problem names its positions. Begin again once it has ended.',
+    'A replay to the endpoint is running',
+    'An endpoint has one replay at a time; the problem names its positions. Start again when it has ended.',
   ),
   keys_renewed_often: temporaryError(
     409,
     'The keys were renewed too often',
-    'Each key signs for 24 hours beside its successor, and three of them at a time; renew again once the oldest has ended.',
+    'An old key stays valid for 24 hours, and three can be valid at a time; renew again after the oldest expires.',
   ),
   application_state: permanentError(
     409,
-    'The application does not wait for approval',
-    'Only an application with the status PendingApproval can be approved; read it again.',
+    'The application is not waiting for approval',
+    'Only an application in the status PendingApproval can be approved; read it again.',
   ),
   delivery_state: permanentError(
     409,
     'The delivery cannot be sent again',
-    'Its event is no longer kept, or its endpoint is gone.',
+    'The event is no longer stored, or the endpoint was deleted.',
   ),
   concurrent_modification: temporaryError(
     409,
@@ -141,8 +141,8 @@ export const lookupCodes = {
   ),
   precondition_required: reservedPermanentError(
     428,
-    'The If-Match header is needed',
-    'Send the ETag that the resource was read with, so that no change of others is overwritten.',
+    'The If-Match header is required',
+    'Send the ETag of the version that you read, so that you do not overwrite another change.',
   ),
 } as const;
 
@@ -151,30 +151,30 @@ export const idempotencyCodes = {
   client_id_reused: permanentError(
     422,
     'The client identifier was used for another request',
-    'The identifier belongs to an earlier request with other contents; the pointers name the members.',
+    'An earlier request with other contents used this identifier; the pointers name the members.',
   ),
   offline_sequence_reused: permanentError(
     422,
-    'The terminal has used this number for another offline sale',
-    'The terminalSequence stands for another sale of the terminal; the problem names it.',
+    'The sequence number belongs to another offline sale',
+    'The terminal used this terminalSequence for another sale; the problem names that sale.',
   ),
   offline_sale_already_uploaded: {
     ...permanentError(
       409,
       'The offline sale was uploaded under another identifier',
-      'The problem names the first transaction; use its clientTransactionId, and never this identifier again.',
+      'The problem names the first transaction; use its clientTransactionId and not this identifier.',
     ),
     outcome: 'Processed',
   },
   request_in_progress: temporaryError(
     409,
     'The same request is still running',
-    'An earlier request with this identifier has not finished; repeat it later for its answer.',
+    'An earlier request with this identifier is still running; repeat the request later to get its response.',
   ),
   request_interrupted: unknownOutcomeOnce(
     409,
-    'The same request was cut off',
-    'An earlier request with this key was cut off and may have been done; look before you take another key.',
+    'The same request was interrupted',
+    'An earlier request with this key was interrupted and may have been processed; check before you use a new key.',
   ),
   transaction_ambiguous: permanentError(
     409,
@@ -184,7 +184,7 @@ export const idempotencyCodes = {
   transaction_archived: reservedPermanentError(
     409,
     'The transaction is archived',
-    'The identifier belongs to a transaction past its retention; its final state is in the problem.',
+    'The retention time of the transaction has ended; the problem contains its final state.',
   ),
 } as const;
 
@@ -193,29 +193,29 @@ export const stateCodes = {
   transaction_in_progress: temporaryError(
     409,
     'The transaction is still in progress',
-    'The sale, or an operation on it, has no outcome yet; ask for the status and repeat the operation then.',
+    'The sale or an operation on it has no outcome yet; request the status, then repeat the operation.',
   ),
   reversal_in_progress: permanentError(
     409,
     'The transaction is being reversed',
-    'The outcome of the sale was unknown, so it is being reversed; nothing else can be done with it.',
+    'The outcome of the sale was unknown, so the platform reverses it; no other operation is possible.',
   ),
   confirmation_pending: temporaryError(
     409,
-    'The sale awaits its confirmation',
-    'Confirm the sale, or take it back with a Technical cancel; unconfirmed it is reversed in time.',
+    'The sale is waiting for its confirmation',
+    'Confirm the sale or cancel it with reason Technical; the platform reverses it if it stays unconfirmed.',
   ),
   batch_running: reserve(
     temporaryError(
       409,
       'A batch is still running',
-      'A capture of all transactions with this scope is running; wait for its end.',
+      'A capture of all transactions in this scope is running; wait until it has ended.',
     ),
   ),
   not_authorized: permanentError(
     422,
     'The transaction is not authorised',
-    'The operation needs an authorisation, and the transaction holds none.',
+    'The operation requires an authorisation, and the transaction has none.',
   ),
   transaction_declined: permanentError(
     422,
@@ -225,107 +225,107 @@ export const stateCodes = {
   transaction_failed: reservedPermanentError(
     422,
     'The transaction failed',
-    'The sale never reached the acquirer; send a new sale with a new identifier.',
+    'The acquirer never received the sale; send a new sale with a new identifier.',
   ),
   transaction_reversed: permanentError(
     422,
     'The transaction was reversed',
-    'The sale was taken back in full, so there is nothing left to operate on.',
+    'The whole sale was reversed, so no amount is left for an operation.',
   ),
   authorization_expired: permanentError(
     422,
     'The authorisation has expired',
-    'The hold lapsed after the days of the acquirer contract.',
+    'The authorisation is older than the acquirer contract allows.',
   ),
   not_captured: permanentError(
     422,
     'Nothing has been captured',
-    'A refund needs a captured amount; cancel the authorisation instead.',
+    'A refund requires a captured amount; cancel the authorisation instead.',
   ),
   nothing_to_capture: permanentError(
     422,
     'Nothing is left to capture',
-    'The authorised amount is captured or cancelled already.',
+    'The authorised amount is already captured or cancelled.',
   ),
   nothing_to_cancel: permanentError(
     422,
-    'Nothing is held that could be cancelled',
-    'A verification of the card holds no amount.',
+    'No authorised amount is left to cancel',
+    'An account verification authorises no amount.',
   ),
   already_captured: permanentError(
     422,
-    'The transaction is captured already',
+    'The transaction is already captured',
     'A captured amount cannot be cancelled; refund it instead.',
   ),
   already_cancelled: permanentError(
     422,
-    'The transaction is cancelled already',
-    'The whole authorisation was cancelled by an earlier operation.',
+    'The transaction is already cancelled',
+    'An earlier operation cancelled the whole authorisation.',
   ),
   already_refunded: permanentError(
     422,
-    'The transaction is refunded already',
-    'The whole captured amount was refunded by earlier operations.',
+    'The transaction is already refunded',
+    'Earlier operations refunded the whole captured amount.',
   ),
   not_refundable: reservedPermanentError(
     422,
     'The transaction cannot be refunded',
-    'The transaction is of a kind that has no refund.',
+    'Transactions of this type have no refund.',
   ),
   refund_window_closed: reservedPermanentError(
     422,
-    'The time for refunds has passed',
+    'The time limit for refunds has passed',
     'The acquirer contract accepts refunds for a limited time after the capture.',
   ),
   capture_amount_exceeded: permanentError(
     422,
-    'The capture exceeds what is left to capture',
-    'The amount is above the open authorised amount; maxAmount tells what is left.',
+    'The capture exceeds the amount left to capture',
+    'The amount is above the authorised amount that is left; maxAmount gives the largest possible amount.',
   ),
   cancel_amount_exceeded: permanentError(
     422,
-    'The cancel exceeds what is left to cancel',
-    'The amount is above what is neither captured nor cancelled; maxAmount tells what is left.',
+    'The cancel exceeds the amount left to cancel',
+    'The amount is above the part neither captured nor cancelled; maxAmount gives the largest possible amount.',
   ),
   refund_amount_exceeded: permanentError(
     422,
-    'The refund exceeds what is left to refund',
-    'The amount is above the captured amount less its refunds; maxAmount tells what is left.',
+    'The refund exceeds the amount left to refund',
+    'The amount is above the captured amount minus its refunds; maxAmount gives the largest possible amount.',
   ),
   not_completed: permanentError(
     422,
-    'Nothing has been paid',
-    'A refund needs a completed QR payment; one that is not paid yet is cancelled instead.',
+    'The payment is not completed',
+    'Only a completed QR payment can be refunded; cancel a payment that is not paid yet.',
   ),
   already_completed: permanentError(
     422,
-    'The payment is completed already',
-    'A QR payment that was paid cannot be cancelled; refund it instead.',
+    'The payment is already completed',
+    'A paid QR payment cannot be cancelled; refund it instead.',
   ),
   payment_held: permanentError(
     409,
     'The payment is held',
-    'What was paid differs from what was asked for, or cannot be given back; somebody has to resolve it.',
+    'The paid amount differs from the requested one, or cannot be refunded; a user must resolve the payment.',
   ),
   payment_not_held: permanentError(
     422,
     'The payment is not held',
-    'Nothing about this QR payment waits for a decision.',
+    'This QR payment does not wait for a decision.',
   ),
   resolution_not_possible: permanentError(
     409,
-    'It cannot be resolved in this way',
-    'What has ended, or may still end by itself, is not decided by hand; the detail says what is possible.',
+    'This resolution is not possible',
+    'A payment that has ended, or may still end by itself, cannot be resolved manually; see the detail.',
   ),
   event_limit_reached: permanentError(
     422,
     'The payment has too many events',
-    'No more events of its provider, cancels or refunds are taken for this payment.',
+    'The platform accepts no more provider events, cancels or refunds for this payment.',
   ),
   partial_reversal_not_supported: permanentError(
     422,
     'A technical cancel is for the whole amount',
-    'A cancel with reason Technical takes the whole sale back; leave the amount out.',
+    'A cancel with reason Technical reverses the whole sale; omit the amount.',
   ),
 } as const;
 
@@ -333,18 +333,18 @@ export const stateCodes = {
 export const configurationCodes = {
   no_acquirer_for_merchant: permanentError(
     422,
-    'No acquirer contract fits',
+    'No acquirer contract matches',
     'The merchant has no enabled acquirer contract for this payment.',
   ),
   terminal_range_exhausted: permanentError(
     422,
     'No terminal of the acquirer contract is left',
-    'Every terminal of the range is taken; make a contract with a wider range for the merchant.',
+    'All terminal identifiers of the range are used; give the merchant a contract with a wider range.',
   ),
   currency_not_supported: permanentError(
     422,
     'The currency is not in the acquirer contract',
-    'The currency is known, and the acquirer contract of the merchant does not list it.',
+    'The currency is valid, but the acquirer contract of the merchant does not list it.',
   ),
   capture_mode_not_supported: permanentError(
     422,
@@ -354,12 +354,12 @@ export const configurationCodes = {
   multiple_capture_not_supported: permanentError(
     422,
     'Only one capture is possible',
-    'The acquirer contract of the merchant allows one capture for each authorisation.',
+    'The acquirer contract of the merchant allows one capture per authorisation.',
   ),
   partial_cancel_not_supported: permanentError(
     422,
     'A partial cancel is not possible',
-    'The acquirer cannot cancel a part; cancel all that is open, or capture and refund.',
+    'The acquirer cannot cancel a part; cancel the whole open amount, or capture and refund.',
   ),
   partial_approval_not_supported: permanentError(
     422,
@@ -368,47 +368,47 @@ export const configurationCodes = {
   ),
   clear_card_data_refused: permanentError(
     422,
-    'Clear card data is refused',
-    'The acquirer contract of the merchant accepts encrypted card data and tokens alone.',
+    'Card data in clear is not accepted',
+    'The acquirer contract of the merchant accepts only encrypted card data and tokens.',
   ),
   encryption_key_unknown: permanentError(
     422,
     'The encryption key is not known',
-    'The security module holds no base derivation key of this name or for this serial number.',
+    'The security module has no base derivation key with this name or for this key serial number.',
   ),
   pin_not_supported: permanentError(
     422,
-    'The acquirer takes no PIN',
-    'The link of the acquirer has no zone PIN key, so no PIN can be sent on it.',
+    'The acquirer does not accept PINs',
+    'The acquirer link has no zone PIN key, so the platform cannot send a PIN.',
   ),
   nothing_to_clear: permanentError(
     422,
     'No capture waits for a clearing file',
-    'Captures of days that have not ended wait until then, or are asked for by openDays.',
+    'Captures of a day that has not ended wait until then; openDays includes them.',
   ),
   acknowledgement_invalid: permanentError(
     422,
-    'The acknowledgement cannot be read, or is of another file',
-    'The detail names the line; nothing was taken from it.',
+    'The acknowledgement is not valid for the file',
+    'The detail names the line; nothing in the acknowledgement was processed.',
   ),
   clearing_file_acknowledged: permanentError(
     409,
-    'The clearing file was acknowledged otherwise',
+    'The clearing file has another acknowledgement',
     'The acquirer acknowledges a file once; the same acknowledgement again changes nothing.',
   ),
   payment_type_not_enabled: permanentError(
     422,
     'The payment type is not enabled',
-    'No provider service that is active for the device declares this payment type.',
+    'No provider service that is active for the device supports this payment type.',
   ),
   service_not_subscribed: permanentError(
     422,
     'The service is not subscribed',
-    'The organisation has no subscription to a package that holds the service.',
+    'The organisation has no subscription to a package that contains the service.',
   ),
   provider_not_subscribed: reservedPermanentError(
     422,
     'The provider service is not subscribed',
-    'The organisation has no subscription that holds the service of this provider.',
+    'The organisation has no subscription that contains the service of this provider.',
   ),
 } as const;

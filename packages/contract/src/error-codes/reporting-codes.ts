@@ -6,31 +6,31 @@ export const reportingCodes = {
   export_not_ready: temporaryError(
     409,
     'The export has no content yet',
-    'Ask for the export until its state is Completed, then fetch the content.',
+    'Read the export until its state is Completed, then download the content.',
   ),
   export_ended: permanentError(
     409,
     'The export has ended',
-    'It is completed, failed or cancelled already; delete it, or order another one.',
+    'The export is already completed, failed or cancelled; delete it or create a new one.',
   ),
   export_limit_reached: temporaryError(
     409,
-    'Too many exports are under way',
-    'Wait for the end of one of them, or cancel one.',
+    'Too many exports are running',
+    'Wait until an export has ended, or cancel one.',
   ),
   reconciliation_state: permanentError(
     409,
     'The state of the reconciliation does not allow this',
-    'It is compared still, or has failed; read it again, or send the file anew.',
+    'The comparison is still running or has failed; read it again or upload the file again.',
   ),
   resolution_not_allowed: permanentError(
     409,
-    'The item cannot be resolved so',
-    'It agrees, or was resolved already; waysToResolve of the item names what may be decided.',
+    'The item cannot be resolved in this way',
+    'The item matches or is already resolved; waysToResolve lists the possible decisions.',
   ),
   range_not_satisfiable: permanentError(
     416,
-    'The range lies outside the content',
-    'Ask for one range of bytes that begins before the end; Content-Range names the length.',
+    'The range is outside the content',
+    'Request one byte range that begins before the end; Content-Range gives the length.',
   ),
 } as const;

@@ -23,7 +23,7 @@ export const ListedErrorCode = closed(
       description: 'Whether money may have moved, unless the problem itself says otherwise.',
     }),
     reserved: Type.Optional(
-      Type.Boolean({ description: 'True where nothing answers with it yet.' }),
+      Type.Boolean({ description: 'True if no response uses this code yet.' }),
     ),
   },
   'An error code.',

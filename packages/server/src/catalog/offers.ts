@@ -155,7 +155,7 @@ function createPackages({
       const key = { organizationId, packageId };
       const now = isoTime(clock.now());
       const isNew = await insertPackage(run, { ...key, name: input.name, now });
-      if (!isNew) throwProblem('already_exists', 'The package exists already.');
+      if (!isNew) throwProblem('already_exists', 'The package already exists.');
       const row = await written(run, key, input);
       await audit.record(trx, {
         organizationId,

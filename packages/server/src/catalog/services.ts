@@ -145,7 +145,7 @@ export function createServices(
         const now = isoTime(clock.now());
         const made = { serviceId, organizationId, declaration, sealed, now };
         const row = await insertService(runIn(trx), made);
-        if (row === undefined) throwProblem('already_exists', 'The service exists already.');
+        if (row === undefined) throwProblem('already_exists', 'The service already exists.');
         await audit.record(trx, {
           organizationId,
           ...by.author,
