@@ -54,8 +54,8 @@ describe('records of changes', () => {
       'UPDATE audit_heads SET skipped = skipped + 100 WHERE organization_id = $1',
       [organizationId],
     );
-    const both = [entryOf(organizationId), entryOf(organizationId)];
-    await database.transaction((trx) => recordAll(trx, both));
+    const entries = [entryOf(organizationId), entryOf(organizationId)];
+    await database.transaction((trx) => recordAll(trx, entries));
     await database.transaction((trx) => record(trx, entryOf(organizationId)));
     assert.deepEqual(await sequences(organizationId), [1, 102, 103, 104]);
     const [broken] = await database.query<{ n: number }>(

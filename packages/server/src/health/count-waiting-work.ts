@@ -35,8 +35,8 @@ export function createWaitingWorkCounter({ database, clock }: WaitingWorkDeps) {
       const [jobs, outbox, webhooks] = await Promise.all(
         [jobsText, outboxText, webhooksText].map((text) => count(text, organizationId)),
       );
-      const none = { count: 0 };
-      return { jobs: jobs ?? none, outbox: outbox ?? none, webhooks: webhooks ?? none };
+      const noWork = { count: 0 };
+      return { jobs: jobs ?? noWork, outbox: outbox ?? noWork, webhooks: webhooks ?? noWork };
     },
   };
 }

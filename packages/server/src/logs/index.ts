@@ -23,7 +23,7 @@ export type Logs = {
   readonly record: OnResponse | undefined;
   register(app: FastifyInstance, streams: EventStreams): void;
   /** `deletes`: whether this process deletes expired lines. */
-  start(on: { deletes: boolean }): void;
+  start(options: { deletes: boolean }): void;
   stop(): Promise<void>;
 };
 

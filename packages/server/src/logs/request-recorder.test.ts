@@ -54,10 +54,10 @@ function recorderOn(add: RequestLogStore['add'], keeps: 'errors' | 'all' = 'all'
   });
   working.push(recorder);
   const count = async (outcome: string) => {
-    const found = await metrics.registry
+    const metric = await metrics.registry
       .getSingleMetric('switchyard_request_log_lines_total')
       ?.get();
-    return found?.values.find(({ labels }) => labels['outcome'] === outcome)?.value ?? 0;
+    return metric?.values.find(({ labels }) => labels['outcome'] === outcome)?.value ?? 0;
   };
   return { recorder, count, grown };
 }
@@ -70,16 +70,16 @@ describe('the recorded requests', () => {
       ['all', [200, 404, 500]],
       ['errors', [404, 500]],
     ] as const) {
-      const kept: RequestLogLine[] = [];
+      const storedLines: RequestLogLine[] = [];
       const { recorder } = recorderOn(async (lines) => {
-        kept.push(...lines);
+        storedLines.push(...lines);
         return [];
       }, keeps);
       for (const status of [200, 404, 500]) recorder.record(answered(randomUUID(), { status }));
       recorder.record(answered(randomUUID(), { status: 500, operationId: 'listLoggedRequests' }));
       await recorder.stop();
       assert.deepEqual(
-        kept.map(({ status }) => status),
+        storedLines.map(({ status }) => status),
         [...expected],
       );
     }
@@ -87,16 +87,16 @@ describe('the recorded requests', () => {
 
   test('wait for an unavailable database; lines above the limit are counted as lost', async () => {
     let isAway = true;
-    const kept: RequestLogLine[] = [];
+    const storedLines: RequestLogLine[] = [];
     const { recorder, count, grown } = recorderOn(async (lines) => {
       if (isAway) throw new ProblemError('database_unavailable', 'Away.');
-      kept.push(...lines);
+      storedLines.push(...lines);
       return [{ organizationId: 'o', sequence: 1 }];
     });
     recorder.start();
     for (let index = 0; index < 10_050; index += 1) recorder.record(answered(randomUUID()));
     isAway = false;
-    await eventually('all that fitted is written', () => kept.length === 10_000, 30_000);
+    await eventually('all that fitted is written', () => storedLines.length === 10_000, 30_000);
     await recorder.stop();
     assert.equal(await count('lost'), 50);
     assert.equal(await count('kept'), 10_000);
@@ -104,21 +104,21 @@ describe('the recorded requests', () => {
   });
 
   test('lines that the database rejects are dropped, and later lines are kept', async () => {
-    const kept: RequestLogLine[] = [];
+    const storedLines: RequestLogLine[] = [];
     const { recorder, count } = recorderOn(async (lines) => {
       if (lines.some(({ status }) => status === 599)) throw new Error('22021');
-      kept.push(...lines);
+      storedLines.push(...lines);
       return [];
     });
     recorder.start();
     recorder.record(answered(randomUUID(), { status: 599 }));
     await eventually('it was tried', async () => {
       recorder.record(answered(randomUUID()));
-      return kept.length > 0;
+      return storedLines.length > 0;
     });
     await recorder.stop();
     assert.ok((await count('lost')) >= 1);
-    assert.ok(kept.every(({ status }) => status === 200));
+    assert.ok(storedLines.every(({ status }) => status === 200));
   });
 
   test('a shutdown with an unavailable database ends, and counts lost lines', async () => {
@@ -179,9 +179,9 @@ describe('the request log table', () => {
     await store.add(linesOf(full, 50), 300);
     assert.equal((await sequences(full)).length, 300);
     await store.add(linesOf(full, 50), 100);
-    const kept = await sequences(full);
-    assert.ok(kept.length < 300 && kept.length >= 100, `${kept.length}`);
-    for (let turn = 0; turn < 10; turn += 1) await store.add(linesOf(full, 50), 100);
+    const storedLines = await sequences(full);
+    assert.ok(storedLines.length < 300 && storedLines.length >= 100, `${storedLines.length}`);
+    for (let round = 0; round < 10; round += 1) await store.add(linesOf(full, 50), 100);
     const last = await sequences(full);
     assert.equal(last.at(-1), 900);
     assert.ok(last.length <= 150 && last.length >= 100, `${last.length}`);

@@ -49,14 +49,14 @@ before(async () => {
 
 after(() => http.close());
 
-const ask = (headers: Record<string, string> = {}) =>
+const getCodes = (headers: Record<string, string> = {}) =>
   http.app.inject({
     url: '/resources/v1/countries',
     headers: { authorization: 'Bearer good', ...headers },
   });
 
 test('all countries of ISO 3166-1 come as a bare array, sorted by code', async () => {
-  const answer = await ask();
+  const answer = await getCodes();
   assert.equal(answer.statusCode, 200);
   assert.match(String(answer.headers['content-type']), /^application\/json/);
   const countries: Country[] = answer.json();
@@ -81,26 +81,26 @@ test('a token is required, and no permission', async () => {
   assert.equal(missing.statusCode, 401);
   assert.ok(missing.headers['www-authenticate']);
   assert.equal(missing.json().code, 'token_missing');
-  assert.equal((await ask({ authorization: 'Bearer bad' })).json().code, 'token_invalid');
+  assert.equal((await getCodes({ authorization: 'Bearer bad' })).json().code, 'token_invalid');
 });
 
 test('a list that the client has in its cache is not sent again', async () => {
-  const first = await ask();
+  const first = await getCodes();
   const tag = String(first.headers['etag']);
   assert.match(tag, /^"[\w-]{22}"$/);
   assert.match(String(first.headers['cache-control']), /^private, max-age=\d+$/);
-  for (const held of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-    const again = await ask({ 'if-none-match': held });
-    assert.equal(again.statusCode, 304, held);
+  for (const etag of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+    const again = await getCodes({ 'if-none-match': etag });
+    assert.equal(again.statusCode, 304, etag);
     assert.equal(again.body, '');
     assert.equal(again.headers['etag'], tag);
   }
-  assert.equal((await ask({ 'if-none-match': '"other"' })).statusCode, 200);
+  assert.equal((await getCodes({ 'if-none-match': '"other"' })).statusCode, 200);
 });
 
 test('names follow Accept-Language, and each language has its own tag', async () => {
   const nameOf = async (language: string) => {
-    const answer = await ask({ 'accept-language': language });
+    const answer = await getCodes({ 'accept-language': language });
     const countries: Country[] = answer.json();
     const germany = countries.find(({ code }) => code === 'DE');
     return `${answer.headers['content-language']} ${germany?.display}`;
@@ -110,8 +110,8 @@ test('names follow Accept-Language, and each language has its own tag', async ()
   assert.equal(await nameOf('fr;q=0'), 'en Germany');
   assert.equal(await nameOf('fr;q=x, ;;,'), 'en Germany');
   assert.equal(await nameOf('*'), 'en Germany');
-  const french = await ask({ 'accept-language': 'fr' });
-  assert.notEqual(french.headers['etag'], (await ask()).headers['etag']);
+  const french = await getCodes({ 'accept-language': 'fr' });
+  assert.notEqual(french.headers['etag'], (await getCodes()).headers['etag']);
   assert.match(String(french.headers['vary']), /accept-language/i);
 });
 
@@ -128,8 +128,8 @@ describe('public reference data', () => {
       items.map(({ code }) => code),
       listErrorCodes(),
     );
-    const found = items.find(({ code }) => code === 'payload_too_large');
-    assert.deepEqual(found, { code: 'payload_too_large', ...errorCodes.payload_too_large });
+    const entry = items.find(({ code }) => code === 'payload_too_large');
+    assert.deepEqual(entry, { code: 'payload_too_large', ...errorCodes.payload_too_large });
   });
 
   test('every role and group is listed with its permissions', async () => {

@@ -104,8 +104,8 @@ describe('an acknowledgement', () => {
   const read = referenceClearingFormat.readAcknowledgement;
 
   it('lists the rejected lines', () => {
-    const told = read(`${opening}|Accepted\nR|2|632601000002|61\nT|1|1\n`);
-    assert.deepEqual(told, {
+    const acknowledgement = read(`${opening}|Accepted\nR|2|632601000002|61\nT|1|1\n`);
+    assert.deepEqual(acknowledgement, {
       fileId,
       sequence: 7,
       accepted: 1,
@@ -114,8 +114,15 @@ describe('an acknowledgement', () => {
   });
 
   it('accepts CRLF line ends and a rejection of the whole file', () => {
-    const told = read(`${opening}|Rejected|HASH\r\nT|0|0\r\n`);
-    assert.deepEqual([told.rejectionReason, told.accepted, told.rejections.length], ['HASH', 0, 0]);
+    const acknowledgement = read(`${opening}|Rejected|HASH\r\nT|0|0\r\n`);
+    assert.deepEqual(
+      [
+        acknowledgement.rejectionReason,
+        acknowledgement.accepted,
+        acknowledgement.rejections.length,
+      ],
+      ['HASH', 0, 0],
+    );
   });
 
   for (const [what, text, line] of [

@@ -17,9 +17,9 @@ afterEach(async () => {
 
 /** Starts a server with controlled responses, and a client for it. */
 async function open(options: Partial<Parameters<typeof createAcquirerHttpClient>[0]> = {}) {
-  const asked: { path: string; response: ServerResponse }[] = [];
+  const requests: { path: string; response: ServerResponse }[] = [];
   const server = createServer((request, response) => {
-    asked.push({ path: request.url ?? '', response });
+    requests.push({ path: request.url ?? '', response });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(() => {
@@ -36,36 +36,36 @@ async function open(options: Partial<Parameters<typeof createAcquirerHttpClient>
     ...options,
   });
   closers.push(calls.close);
-  const left: string[] = [];
+  const sentPaths: string[] = [];
   return {
-    left,
+    sentPaths: sentPaths,
     post: (path: string, timeoutMs = 60_000) => {
-      const onSent = () => void left.push(path);
+      const onSent = () => void sentPaths.push(path);
       return calls.post({ path, headers: {}, body: '{}', timeoutMs, onPossiblySent: onSent });
     },
     arrived: async (path: string) => {
-      await eventually(`${path} arrives`, () => asked.some((each) => each.path === path));
-      return asked.find((each) => each.path === path)?.response as ServerResponse;
+      await eventually(`${path} arrives`, () => requests.some((each) => each.path === path));
+      return requests.find((each) => each.path === path)?.response as ServerResponse;
     },
-    asked: () => asked.map(({ path }) => path),
+    requests: () => requests.map(({ path }) => path),
   };
 }
 
 test('a queued request counts as sent after it gets a connection', async () => {
-  const { left, post, arrived } = await open({ maxConnections: 1 });
+  const { sentPaths, post, arrived } = await open({ maxConnections: 1 });
   const first = post('/first');
   const waiting = post('/waiting');
   (await arrived('/first')).end('{}');
   assert.equal((await first).result, 'Responded');
   const response = await arrived('/waiting');
-  await eventually('it is told as sent', () => left.includes('/waiting'));
+  await eventually('the request is reported as sent', () => sentPaths.includes('/waiting'));
   response.destroy();
   assert.deepEqual(await waiting, { result: 'ConnectionLost' });
 });
 
 test('the wait for a free connection times out with NotSent', async (t) => {
   const limitMs = 30_000;
-  const { left, post, arrived, asked } = await open({
+  const { sentPaths, post, arrived, requests } = await open({
     maxConnections: 1,
     connectTimeoutMs: limitMs,
   });
@@ -84,8 +84,8 @@ test('the wait for a free connection times out with NotSent', async (t) => {
   assert.equal((await first).result, 'Responded');
   (await arrived('/patient')).end('{}');
   assert.equal((await patient).result, 'Responded');
-  assert.deepEqual(asked(), ['/first', '/patient']);
-  assert.deepEqual(left, ['/first', '/patient']);
+  assert.deepEqual(requests(), ['/first', '/patient']);
+  assert.deepEqual(sentPaths, ['/first', '/patient']);
 });
 
 test('the connect time-out starts after the wait for a free connection', async (t) => {

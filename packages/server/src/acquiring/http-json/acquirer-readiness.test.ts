@@ -11,21 +11,21 @@ afterEach(() => {
 
 /** Creates a ready instance; the test controls the later echo results. */
 async function ready() {
-  const asked: ((echo: EchoResult) => void)[] = [];
+  const pendingEchoes: ((echo: EchoResult) => void)[] = [];
   const states: boolean[] = [];
   const readiness = createAcquirerReadiness({
-    sendEcho: () => new Promise((resolve) => asked.push(resolve)),
+    sendEcho: () => new Promise((resolve) => pendingEchoes.push(resolve)),
     onChange: (isReady) => void states.push(isReady),
     retryDelaysMs: [1],
   });
   opened.push(readiness);
   const answer = async (number: number, echo: EchoResult) => {
-    await eventually(`question ${number}`, () => asked.length >= number);
-    asked[number - 1]?.(echo);
+    await eventually(`question ${number}`, () => pendingEchoes.length >= number);
+    pendingEchoes[number - 1]?.(echo);
   };
   await answer(1, 'Ready');
   await eventually('ready', readiness.isReady);
-  return { readiness, states, asked, answer };
+  return { readiness, states, pendingEchoes: pendingEchoes, answer };
 }
 
 test('an unreachable acquirer is not ready until an echo succeeds', async () => {
@@ -39,25 +39,25 @@ test('an unreachable acquirer is not ready until an echo succeeds', async () => 
 });
 
 test('an acquirer that responds to other requests stays ready until an echo fails', async () => {
-  const { readiness, states, asked, answer } = await ready();
+  const { readiness, states, pendingEchoes, answer } = await ready();
   const before = readiness.countResponses();
   readiness.recordResponse();
   readiness.recordSendFailure(before);
   assert.equal(readiness.isReady(), true);
   await answer(2, 'NotReady');
   await eventually('away', () => !readiness.isReady());
-  assert.deepEqual([states, asked.length], [[true, false], 2]);
+  assert.deepEqual([states, pendingEchoes.length], [[true, false], 2]);
 });
 
 test('a lost echo is ignored while payments get responses', async () => {
-  const { readiness, states, asked, answer } = await ready();
+  const { readiness, states, pendingEchoes, answer } = await ready();
   readiness.checkNow();
-  await eventually('the question', () => asked.length === 2);
+  await eventually('the question', () => pendingEchoes.length === 2);
   readiness.recordResponse();
   await answer(2, 'NoResponse');
-  // He is asked once more, and is away where nobody hears from him now.
+  // One more echo without a response makes the acquirer unavailable.
   readiness.checkNow();
-  await eventually('the next question', () => asked.length === 3);
+  await eventually('the next question', () => pendingEchoes.length === 3);
   assert.deepEqual(states, [true]);
   await answer(3, 'NoResponse');
   await eventually('away', () => !readiness.isReady());

@@ -149,11 +149,13 @@ test('sale, refund, authorisation, captures and reversal change the ledger by th
   assert.deepEqual(sums(server), { captured: 1234, refunded: 0, open: 0 });
   const refunded = await connection.send(after(sale, { kind: 'Refund', amount: 234 }));
   assert.equal(refunded.outcome, 'Approved');
-  const hold = request({ kind: 'Authorization', amount: 1000 });
-  await connection.send(hold);
-  await connection.send(after(hold, { kind: 'Capture', amount: 400 }));
+  const authorization = request({ kind: 'Authorization', amount: 1000 });
+  await connection.send(authorization);
+  await connection.send(after(authorization, { kind: 'Capture', amount: 400 }));
   assert.deepEqual(sums(server), { captured: 1634, refunded: 234, open: 600 });
-  await connection.send(after(hold, { kind: 'Reversal', amount: 600, remainingAmount: 400 }));
+  await connection.send(
+    after(authorization, { kind: 'Reversal', amount: 600, remainingAmount: 400 }),
+  );
   assert.deepEqual(sums(server), { captured: 1634, refunded: 234, open: 0 });
 });
 
@@ -165,8 +167,8 @@ test('a repeat returns the outcome of the first message, approved or declined', 
   assert.deepEqual(first, { outcome: 'Declined', responseCode: '51' });
   assert.deepEqual(await connection.send({ ...sale, repeat: true }), first);
   const approved = request();
-  const told = await connection.send(approved);
-  assert.deepEqual(await connection.send({ ...approved, repeat: true }), told);
+  const firstOutcome = await connection.send(approved);
+  assert.deepEqual(await connection.send({ ...approved, repeat: true }), firstOutcome);
   assert.equal(sums(server)?.captured, 1234);
 });
 
@@ -205,16 +207,16 @@ test('a response with an invalid signature has an unknown outcome', async () => 
 });
 
 test('an acquirer that rejects the platform key or does not sign is never ready', async () => {
-  const stranger = keys.publicKeysFor({ ...names, keyVersion: 9 }).current.x;
-  const server = await acquirer([stranger]);
+  const foreignKey = keys.publicKeysFor({ ...names, keyVersion: 9 }).current.x;
+  const server = await acquirer([foreignKey]);
   const { connection } = attach(server.port, { acquirerKeys: [server.publicKey] });
-  let asked = 0;
+  let requestCount = 0;
   const port = await listening((_request, response) => {
-    asked += 1;
+    requestCount += 1;
     response.end('{"status":"Ready"}');
   });
   const { connection: untrusting } = attach(port, { acquirerKeys: [server.publicKey] });
-  await eventually('it was asked twice', () => asked >= 2);
+  await eventually('two requests arrived', () => requestCount >= 2);
   for (const each of [connection, untrusting]) {
     assert.equal(each.isAvailable(), false);
     assert.deepEqual(await each.send(request()), { outcome: 'NotSent', reason: 'not ready' });
@@ -263,32 +265,32 @@ async function listening(act: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A bank that signs well, leaves payments `Pending`, and answers enquiries as it is told, in turn. */
+/** An acquirer with valid signatures: payments stay `Pending`, and enquiries get the given outcomes in order. */
 async function pendingBank(
   enquiries: readonly [status: number, outcome: string][],
   over: { timeoutMs?: number } = {},
 ) {
-  let asked = 0;
+  let requestCount = 0;
   const bank = createSigningAcquirer((path, messageId) => {
     if (path.endsWith('/echo')) return [200, { status: 'Ready' }];
     if (!path.endsWith('/enquiries')) return [202, { messageId, outcome: 'Pending' }];
-    const [status, outcome] = enquiries[Math.min(asked, enquiries.length - 1)] ?? [500, ''];
-    asked += 1;
+    const [status, outcome] = enquiries[Math.min(requestCount, enquiries.length - 1)] ?? [500, ''];
+    requestCount += 1;
     const approval = outcome === 'Approved' ? { responseCode: '00' } : {};
     return [status, { messageId, outcome, ...approval }];
   });
   const port = await listening(bank.listener);
   const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
   await eventually('the bank is ready', () => connection.isAvailable());
-  return { connection, asked: () => asked };
+  return { connection, asked: () => requestCount };
 }
 
 test('a rejected enquiry leaves the outcome of the payment unknown', async () => {
   const unknown = { outcome: 'Unknown', reason: 'Timeout' };
   for (const status of [400, 404, 409]) {
-    const { connection, asked } = await pendingBank([[status, 'NotProcessed']]);
+    const { connection, asked: requestCount } = await pendingBank([[status, 'NotProcessed']]);
     assert.deepEqual(await connection.send(request()), unknown, String(status));
-    assert.equal(asked(), 1, 'the answer would be the same');
+    assert.equal(requestCount(), 1, 'the answer would be the same');
   }
   const { connection } = await pendingBank([[500, 'NotProcessed']], { timeoutMs: shortMs });
   assert.deepEqual(await connection.send(request()), unknown);
@@ -305,7 +307,7 @@ test('an enquiry is retried after overload and server errors', async () => {
 });
 
 test('an acquirer with all connections in use gets an echo and stays available', async () => {
-  const held: (() => void)[] = [];
+  const heldResponses: (() => void)[] = [];
   let echoes = 0;
   let isOver = false;
   const bank = createSigningAcquirer((path, messageId) => {
@@ -313,8 +315,10 @@ test('an acquirer with all connections in use gets an echo and stays available',
       echoes += 1;
       return [200, { status: 'Ready' }];
     }
-    const said = [200, { messageId, outcome: 'Approved', responseCode: '00' }] as const;
-    return isOver ? said : new Promise((resolve) => held.push(() => resolve(said)));
+    const response = [200, { messageId, outcome: 'Approved', responseCode: '00' }] as const;
+    return isOver
+      ? response
+      : new Promise((resolve) => heldResponses.push(() => resolve(response)));
   });
   let isFirst = true;
   const port = await listening((request, response) => {
@@ -332,10 +336,10 @@ test('an acquirer with all connections in use gets an echo and stays available',
   await eventually('the bank is ready', () => connection.isAvailable());
   // One more than there are connections: one is lost, and that one takes its place.
   const all = Array.from({ length: 257 }, () => connection.send(request()));
-  await eventually('it is asked', () => echoes >= 2, 20_000);
+  await eventually('two echoes arrived', () => echoes >= 2, 20_000);
   assert.equal(connection.isAvailable(), true);
   isOver = true;
-  for (const answer of held) answer();
+  for (const answer of heldResponses) answer();
   const outcomes = await Promise.all(all);
   assert.ok(outcomes.every(({ outcome }) => outcome === 'Approved'));
   assert.deepEqual(states, [true], 'the link was never unavailable');
@@ -355,19 +359,19 @@ test('an unreachable acquirer has the outcome NotSent and is not available', asy
     tls: false,
     lateResponseWindowMs: 100,
   });
-  let left = 0;
+  let sentCount = 0;
   const onSent = () => {
-    left += 1;
+    sentCount += 1;
   };
   const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs, onSent };
-  // What clients are told of it names no address.
+  // The problem for clients contains no address.
   assert.deepEqual(await calls.post(call), {
     result: 'NotSent',
     reason: 'no connection: ECONNREFUSED',
   });
   calls.close();
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(left, 0, 'nothing is said to have left');
+  assert.equal(sentCount, 0, 'no request was reported as sent');
 });
 
 test('the link becomes unavailable after the first message to a stopped acquirer', async () => {
@@ -392,10 +396,10 @@ test('no request is sent to a server with an untrusted certificate', async () =>
   const dataDir = mkdtempSync(join(tmpdir(), 'http-acquirer-tls-'));
   const settings = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
   const { key, cert } = await ensureListenerCertificate({ settings, clock: systemClock });
-  let asked = 0;
+  let requestCount = 0;
   let connected = 0;
   const server = createTlsServer({ key, cert }, (_request, response) => {
-    asked += 1;
+    requestCount += 1;
     response.end();
   });
   server.on('connection', () => {
@@ -419,7 +423,7 @@ test('no request is sent to a server with an untrusted certificate', async () =>
   const { result } = await calls.post(call);
   calls.close();
   assert.equal(result, 'NotSent');
-  assert.deepEqual([connected > 0, asked], [true, 0]);
+  assert.deepEqual([connected > 0, requestCount], [true, 0]);
 });
 
 test('a host outside loopback requires TLS', () => {

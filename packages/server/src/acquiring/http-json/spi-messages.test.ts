@@ -163,7 +163,7 @@ test('a contradictory or unrelated response has an unknown outcome', () => {
   assert.deepEqual(judged({}, 500), unknown);
 });
 
-test('an explicit decline is a decline, whatever its response code', () => {
+test('an explicit decline is a decline with every response code', () => {
   const declined = (responseCode: string) => judged({ outcome: 'Declined', responseCode });
   for (const [code, isExplicitDecline] of [
     ['51', undefined],

@@ -4,26 +4,28 @@ import { responseCodeFacts } from '@switchyard/contract';
 import { builtInHosts } from '@switchyard/iso8583';
 
 test('each response code of a built-in host is in the response code table', () => {
-  let seen = 0;
+  let codeCount = 0;
   for (const host of Object.values(builtInHosts)) {
     if (!('responseCodes' in host)) continue;
     for (const [said, meant] of Object.entries(host.responseCodes.financial)) {
-      seen += 1;
+      codeCount += 1;
       assert.ok(responseCodeFacts(meant).known, `${said} as ${meant}`);
       assert.deepEqual(responseCodeFacts(said), responseCodeFacts(meant), `${said} as ${meant}`);
     }
   }
-  assert.ok(seen >= 40, `${seen} codes`);
+  assert.ok(codeCount >= 40, `${codeCount} codes`);
 });
 
 test('the built-in 1993 host maps each known action code to a 1987 response code', () => {
   const { financial } = builtInHosts['iso1993-ascii'].responseCodes;
   const codes = Array.from({ length: 1000 }, (_, code) => String(code).padStart(3, '0'));
   // Acquirer-specific approval codes have no 1987 equivalent.
-  const known = codes.filter((code) => responseCodeFacts(code).known && !/^0(?!0[0-7])/.test(code));
-  assert.ok(known.length >= 70, `${known.length} codes`);
+  const knownCodes = codes.filter(
+    (code) => responseCodeFacts(code).known && !/^0(?!0[0-7])/.test(code),
+  );
+  assert.ok(knownCodes.length >= 70, `${knownCodes.length} codes`);
   assert.deepEqual(
-    known.filter((code) => !Object.hasOwn(financial, code)),
+    knownCodes.filter((code) => !Object.hasOwn(financial, code)),
     [],
   );
 });

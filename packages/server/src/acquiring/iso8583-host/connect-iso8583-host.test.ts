@@ -66,47 +66,47 @@ function connectTo(
 
 async function attached() {
   const host = await startScriptedHost();
-  const told: LateResponse[] = [];
-  const connection = connectTo(host.port, 'iso1987-binary', (late) => told.push(late));
+  const lateResponses: LateResponse[] = [];
+  const connection = connectTo(host.port, 'iso1987-binary', (late) => lateResponses.push(late));
   const close = async () => {
     await connection.close();
     await host.stop();
   };
   await eventually('signed on', () => connection.isAvailable());
-  return { host, connection, told, close };
+  return { host, connection, lateResponses: lateResponses, close };
 }
 
 const { organizationId, transactionId } = request;
 const late = { organizationId, transactionId, kind: 'Sale', responseCode: '00' };
 
 test('a correct response after an invalid one is reported as a late response', async () => {
-  const { host, connection, told, close } = await attached();
+  const { host, connection, lateResponses, close } = await attached();
   try {
     let sale: Asked | undefined;
-    host.script((asked) => {
-      sale = asked;
-      asked.socket.write(frameOf(answerTo(asked.message, { 42: 'M00000000000002' })));
+    host.script((received) => {
+      sale = received;
+      received.socket.write(frameOf(answerTo(received.message, { 42: 'M00000000000002' })));
     });
     const outcome = await connection.send(request);
     assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'InvalidResponse' });
     host.script(approve);
     assert.ok(sale);
     approve(sale);
-    await eventually('told', () => told.length > 0);
-    assert.deepEqual(told, [late]);
+    await eventually('the late response', () => lateResponses.length > 0);
+    assert.deepEqual(lateResponses, [late]);
   } finally {
     await close();
   }
 });
 
 test('a response after an ambiguous one is late; a response after a definite one is ignored', async () => {
-  const { host, connection, told, close } = await attached();
+  const { host, connection, lateResponses, close } = await attached();
   const sales: Asked[] = [];
   try {
     for (const [index, code] of ['05', '09', '68', '26', '94'].entries()) {
-      host.script((asked) => {
-        sales.push(asked);
-        asked.socket.write(frameOf(answerTo(asked.message, { 39: code })));
+      host.script((received) => {
+        sales.push(received);
+        received.socket.write(frameOf(answerTo(received.message, { 39: code })));
       });
       const reference = { ...request.reference, stan: `00000${index}` };
       const outcome = await connection.send({ ...request, reference });
@@ -114,8 +114,8 @@ test('a response after an ambiguous one is late; a response after a definite one
     }
     // The connection keeps the order: all earlier responses are processed before the last one.
     for (const sale of sales) approve(sale);
-    await eventually('told', () => told.length >= 4);
-    assert.deepEqual(told, Array(4).fill(late));
+    await eventually('the late response', () => lateResponses.length >= 4);
+    assert.deepEqual(lateResponses, Array(4).fill(late));
   } finally {
     await close();
   }
@@ -126,7 +126,7 @@ async function host1993(t: TestContext) {
   const { messages, framing } = builtInHosts['iso1993-ascii'];
   const plain = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
   const wire = compileHost(plain, { now: Date.now });
-  const heard: Message[] = [];
+  const receivedMessages: Message[] = [];
   const sockets = new Set<Socket>();
   let amount: string | undefined;
   const answerOf = (message: Message): Message => {
@@ -140,7 +140,7 @@ async function host1993(t: TestContext) {
     socket.on('data', (chunk: Buffer) => {
       for (const { payload } of deframer.push(chunk)) {
         const message = wire.decode(payload);
-        heard.push(message);
+        receivedMessages.push(message);
         if (Number(message.mti[2]) % 2 === 0)
           socket.write(encodeFrame(framing, wire.encode(answerOf(message))));
       }
@@ -156,9 +156,9 @@ async function host1993(t: TestContext) {
   assert.ok(typeof address === 'object' && address !== null);
   return {
     port: address.port,
-    heard,
+    heard: receivedMessages,
     /** Sends a message to each connection; its MTI is written as the platform reads it. */
-    tell(message: Message) {
+    send(message: Message) {
       for (const socket of sockets) socket.write(encodeFrame(framing, wire.encode(message)));
     },
     /** Sets the amount of later responses. */
@@ -181,9 +181,9 @@ test('a 1993 host that echoes only the amount confirms a partial reversal', asyn
     amount: 234,
     remainingAmount: 1000,
   });
-  const taken = { outcome: 'Approved', responseCode: '00', amount: 234 };
-  assert.deepEqual(await connection.send(part('000002')), taken);
-  const { fields } = host.heard.at(-1) ?? assert.fail('nothing heard');
+  const approval = { outcome: 'Approved', responseCode: '00', amount: 234 };
+  assert.deepEqual(await connection.send(part('000002')), approval);
+  const { fields } = host.heard.at(-1) ?? assert.fail('no message arrived');
   assert.deepEqual([fields[4], fields[30]], ['000000001000', '000000001234'.padEnd(24, '0')]);
   host.name('000000000999');
   const wrong = { outcome: 'Unknown', reason: 'InvalidResponse' };
@@ -201,10 +201,10 @@ test('a 1993 host that signs off by request or advice gets the response of its f
     ['0825', '0834'],
   ] as const) {
     await eventually('signed on', () => connection.isAvailable());
-    const heardBefore = host.heard.length;
-    host.tell({ mti: request, fields: { 7: '0101120000', 11: '000778', 24: '802' } });
+    const receivedBefore = host.heard.length;
+    host.send({ mti: request, fields: { 7: '0101120000', 11: '000778', 24: '802' } });
     const isResponse = ({ fields }: Message) => fields[11] === '000778' && fields[24] === '802';
-    const responses = () => host.heard.slice(heardBefore).filter(isResponse);
+    const responses = () => host.heard.slice(receivedBefore).filter(isResponse);
     await eventually('the response', () => responses().length > 0);
     const [{ mti = '', fields = {} } = {}] = responses();
     assert.deepEqual([mti, fields[39], fields[70]], [response, '800', undefined], request);

@@ -57,20 +57,20 @@ function sale(stan: string): Message {
 
 const heardSale = (host: ScriptedHost, count = 1) =>
   eventually(
-    `${count} sales heard`,
+    `${count} sales arrived`,
     () => host.heard().filter((mti) => mti === '0200').length === count,
   );
 
 describe('ISO 8583 host link', () => {
   test('sends no financial message before the sign-on is approved', async () => {
-    const held: Asked[] = [];
-    const { host, link } = await setUp({}, (asked) => held.push(asked));
-    await eventually('sign-on heard', () => held.length === 1);
+    const heldRequests: Asked[] = [];
+    const { host, link } = await setUp({}, (received) => heldRequests.push(received));
+    await eventually('the sign-on arrived', () => heldRequests.length === 1);
     const notSent = { result: 'NotSent', reason: 'not signed on' };
     assert.deepEqual(await link.sendRequest(sale('000001'), longMs), notSent);
     assert.equal(link.isAvailable(), false);
     host.script(approve);
-    for (const asked of held) approve(asked);
+    for (const received of heldRequests) approve(received);
     await signedOn(link);
     assert.equal((await link.sendRequest(sale('000002'), longMs)).result, 'Responded');
     assert.deepEqual(host.heard(), ['0800001', '0200']);
@@ -105,9 +105,9 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp({ echoIntervalMs: 25 });
     const echoes = () => host.heard().filter((each) => each === '0800301').length;
     const echo = frameOf({ mti: '0800', fields: { 7: '0101120000', 11: '000007', 70: '301' } });
-    host.script((asked) => {
-      if (asked.message.fields[70] !== '301') approve(asked);
-      else if (asked.message.mti === '0800') asked.socket.write(echo);
+    host.script((received) => {
+      if (received.message.fields[70] !== '301') approve(received);
+      else if (received.message.mti === '0800') received.socket.write(echo);
     });
     await eventually('five echoes without an answer', () => echoes() >= 5);
     assert.equal(link.isAvailable(), true);
@@ -117,14 +117,17 @@ describe('ISO 8583 host link', () => {
   test('correlates responses in any order and segmentation', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    const held: Asked[] = [];
-    host.script((asked) => held.push(asked));
+    const heldRequests: Asked[] = [];
+    host.script((received) => heldRequests.push(received));
     const exchanges = ['000001', '000002', '000003'].map((stan) =>
       link.sendRequest(sale(stan), longMs),
     );
-    await eventually('all asked', () => held.length === 3);
-    const bytes = Buffer.concat(held.reverse().map(({ message }) => frameOf(answerTo(message))));
-    for (let at = 0; at < bytes.length; at += 7) held[0]?.socket.write(bytes.subarray(at, at + 7));
+    await eventually('all asked', () => heldRequests.length === 3);
+    const bytes = Buffer.concat(
+      heldRequests.reverse().map(({ message }) => frameOf(answerTo(message))),
+    );
+    for (let at = 0; at < bytes.length; at += 7)
+      heldRequests[0]?.socket.write(bytes.subarray(at, at + 7));
     const stans = (await Promise.all(exchanges)).map((each) =>
       each.result === 'Responded' ? each.response.fields[11] : each.result,
     );
@@ -135,7 +138,7 @@ describe('ISO 8583 host link', () => {
   test('reconnects if the host exceeds the request rate limit', async () => {
     const { host, link } = await setUp({}, networkOnly);
     await signedOn(link);
-    const { socket } = host.asked.at(-1) ?? assert.fail('nobody signed on');
+    const { socket } = host.asked.at(-1) ?? assert.fail('no sign-on arrived');
     const fields = { 7: '0101120000', 11: '000007', 70: '301' };
     socket.write(Buffer.concat(Array(5000).fill(frameOf({ mti: '0800', fields }))));
     await eventually('taken again', () => host.connections() > 1 && link.isAvailable());
@@ -144,13 +147,13 @@ describe('ISO 8583 host link', () => {
 
   test('disconnects a host that sends requests and never reads responses', async () => {
     const states: boolean[] = [];
-    const asked: Asked[] = [];
+    const received: Asked[] = [];
     const { link } = await setUp({ onAvailabilityChange: (up) => states.push(up) }, (each) => {
-      asked.push(each);
+      received.push(each);
       approve(each);
     });
     await signedOn(link);
-    const socket = asked[0]?.socket;
+    const socket = received[0]?.socket;
     assert.ok(socket);
     socket.pause();
     const echo = { 7: '0101120000', 11: '000007', 70: '301' };
@@ -165,7 +168,7 @@ describe('ISO 8583 host link', () => {
   test('never sends a queued message after its time-out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    const { socket } = host.asked[0] ?? assert.fail('nobody signed on');
+    const { socket } = host.asked[0] ?? assert.fail('no sign-on arrived');
     socket.pause();
     const filler = 'x'.repeat(999);
     const fillers: Promise<ExchangeResult<Message>>[] = [];
@@ -187,11 +190,11 @@ describe('ISO 8583 host link', () => {
       stuck = await link.sendRequest(next(), 20);
     }
     assert.deepEqual(stuck, { result: 'NotSent', reason: 'not sent in time' });
-    const given = String(stan).padStart(6, '0');
+    const traceNumber = String(stan).padStart(6, '0');
     socket.resume();
     for (const each of await Promise.all(fillers)) assert.equal(each.result, 'Responded');
     assert.equal((await link.sendRequest(next(), longMs)).result, 'Responded');
-    assert.ok(!host.asked.some(({ message }) => message.fields[11] === given));
+    assert.ok(!host.asked.some(({ message }) => message.fields[11] === traceNumber));
   });
 
   test('rejects a duplicate trace number while the first message is pending', async () => {
@@ -202,7 +205,7 @@ describe('ISO 8583 host link', () => {
     const second = await link.sendRequest(sale('000001'), longMs);
     assert.deepEqual(second, { result: 'NotSent', reason: 'duplicate trace' });
     await heardSale(host);
-    for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
+    for (const received of host.asked) if (received.message.mti === '0200') approve(received);
     assert.equal((await first).result, 'Responded');
   });
 
@@ -235,8 +238,8 @@ describe('ISO 8583 host link', () => {
   test('accepts a response that arrived before the time-out while the event loop was blocked', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    host.script((asked) => {
-      approve(asked);
+    host.script((received) => {
+      approve(received);
       // The response is in the socket buffer when the time-out passes.
       const until = performance.now() + 100;
       while (performance.now() < until);
@@ -260,8 +263,8 @@ describe('ISO 8583 host link', () => {
     host.script(networkOnly);
     assert.deepEqual(await link.sendRequest(sale('000001'), 20), { result: 'Timeout' });
     await heardSale(host);
-    for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
-    await eventually('told', () => late.length === 1);
+    for (const received of host.asked) if (received.message.mti === '0200') approve(received);
+    await eventually('the late response', () => late.length === 1);
     assert.equal(late[0]?.fields[11], '000001');
   });
 
@@ -286,7 +289,7 @@ describe('ISO 8583 host link', () => {
     assert.equal(link.isAvailable(), false);
     const refused = { result: 'NotSent', reason: 'not signed on' };
     assert.deepEqual(await link.sendRequest(sale('000002'), longMs), refused);
-    for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
+    for (const received of host.asked) if (received.message.mti === '0200') approve(received);
     assert.equal((await waiting).result, 'Responded');
     await closed;
     assert.deepEqual(host.heard(), ['0800001', '0200', '0800002']);
@@ -317,11 +320,11 @@ describe('ISO 8583 host link', () => {
       const { host, link } = await setUp();
       await signedOn(link);
       host.script(script);
-      const asked = link.sendRequest(sale('000001'), longMs);
+      const received = link.sendRequest(sale('000001'), longMs);
       await heardSale(host);
       const ended = endOf(host.asked[0]?.socket);
       await link.close(0);
-      await asked;
+      await received;
       assert.equal(await ended, end);
     }
   });
@@ -332,9 +335,9 @@ describe('ISO 8583 host link', () => {
       onAvailabilityChange: (available) => states.push(available),
     });
     await signedOn(link);
-    const held: Asked[] = [];
-    const heldSignOns = () => held.filter(({ message }) => message.fields[70] === '001');
-    host.script((asked) => held.push(asked));
+    const heldRequests: Asked[] = [];
+    const heldSignOns = () => heldRequests.filter(({ message }) => message.fields[70] === '001');
+    host.script((received) => heldRequests.push(received));
     const inFlight = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     const fields = { 7: '0101120000', 11: '000778', 70: '002' };
@@ -349,14 +352,14 @@ describe('ISO 8583 host link', () => {
     refused.socket.write(frameOf(answerTo(refused.message, { 39: '91' })));
     await eventually('another sign-on', () => heldSignOns().length === 2);
     assert.deepEqual(await link.sendRequest(sale('000003'), longMs), notSent);
-    for (const asked of held) if (asked.message.mti === '0200') approve(asked);
+    for (const received of heldRequests) if (received.message.mti === '0200') approve(received);
     assert.equal((await inFlight).result, 'Responded');
     host.script(approve);
     approve(heldSignOns()[1] ?? assert.fail('no sign-on'));
     await signedOn(link);
     assert.equal((await link.sendRequest(sale('000004'), longMs)).result, 'Responded');
-    const heard = ['0800001', '0200', '0810002', '0800001', '0800001', '0200'];
-    assert.deepEqual(host.heard(), heard);
+    const expectedMessages = ['0800001', '0200', '0810002', '0800001', '0800001', '0200'];
+    assert.deepEqual(host.heard(), expectedMessages);
     assert.equal(host.connections(), 1);
     assert.deepEqual(states, [true, false, true]);
   });

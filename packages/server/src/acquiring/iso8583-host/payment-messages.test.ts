@@ -68,8 +68,8 @@ test('a response must match MTI, RRN and terminal id of the request', () => {
 test('a partial approval without an amount is not an approval', () => {
   const without = answered({ 39: '10', 4: undefined });
   assert.equal(toAcquirerOutcome(request, without, 'EUR').outcome, 'Unknown');
-  const named = toAcquirerOutcome(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
-  assert.equal(named.outcome === 'Approved' && named.amount, 500);
+  const outcome = toAcquirerOutcome(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
+  assert.equal(outcome.outcome === 'Approved' && outcome.amount, 500);
 });
 
 test('a partial approval code that a custom table does not map is still a partial approval', () => {
@@ -78,14 +78,14 @@ test('a partial approval code that a custom table does not map is still a partia
   const host = compileHost({ ...like, messages, responseCodes: lines }, { now: Date.now });
   const inClear = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
   const wire = compileHost(inClear, { now: Date.now });
-  const said = (fields: Message['fields']) =>
+  const outcomeOf = (fields: Message['fields']) =>
     toAcquirerOutcome(request, host.decode(wire.encode(answered(fields))), 'EUR');
   for (const code of ['002', '006']) {
-    assert.equal(said({ 39: code, 4: undefined }).outcome, 'Unknown', code);
-    const half = said({ 39: code, 4: '000000000617' });
+    assert.equal(outcomeOf({ 39: code, 4: undefined }).outcome, 'Unknown', code);
+    const half = outcomeOf({ 39: code, 4: '000000000617' });
     assert.deepEqual(half, { outcome: 'Approved', responseCode: code, amount: 617 });
   }
-  assert.equal(said({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
+  assert.equal(outcomeOf({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
 });
 
 test('the response to a partial reversal may echo the remaining amount, and no other amount', () => {
@@ -99,8 +99,8 @@ test('the response to a partial reversal may echo the remaining amount, and no o
     fields: { ...partial.fields, 39: '00', ...fields },
   });
   const outcome = (fields: Message['fields'], amountIs: 'Reversed' | 'Remaining') => {
-    const told = toAcquirerOutcome(partial, answer(fields), 'EUR', amountIs);
-    return told.outcome === 'Approved' ? told.amount : told.outcome;
+    const outcome = toAcquirerOutcome(partial, answer(fields), 'EUR', amountIs);
+    return outcome.outcome === 'Approved' ? outcome.amount : outcome.outcome;
   };
   const without = { 95: undefined };
   assert.equal(outcome({ ...without, 4: stays }, 'Remaining'), 234);
@@ -208,8 +208,8 @@ test('a malformed DE48 contains no subelement, and no read passes its end', () =
   }
   fc.assert(
     fc.property(fc.string({ maxLength: 200 }), (field) => {
-      const found = readSubelement(field, '83');
-      const written = encodeSubelement('83', found);
+      const subelement = readSubelement(field, '83');
+      const written = encodeSubelement('83', subelement);
       assert.ok(field.includes(written), field);
     }),
   );

@@ -28,18 +28,18 @@ const linkOf = (): Iso8583HostLink => ({
 
 /** Imports every key after the gate opens, and counts concurrent calls. */
 function module(gate: Promise<void> = Promise.resolve()) {
-  const seen = { now: 0, most: 0, asked: 0 };
+  const calls = { now: 0, most: 0, asked: 0 };
   const hsm = {
     async importKey({ checkValue }: { checkValue: string }) {
-      seen.now += 1;
-      seen.asked += 1;
-      seen.most = Math.max(seen.most, seen.now);
+      calls.now += 1;
+      calls.asked += 1;
+      calls.most = Math.max(calls.most, calls.now);
       await gate;
-      seen.now -= 1;
+      calls.now -= 1;
       return { keyRef: `ref-${checkValue}`, checkValue };
     },
   } as unknown as Hsm;
-  return { hsm, seen };
+  return { hsm, seen: calls };
 }
 
 const mac = (checkValue: string): ZoneKeyUpdate => ({
@@ -52,7 +52,7 @@ const mac = (checkValue: string): ZoneKeyUpdate => ({
 
 test('a replaced key is rejected, and a repeated message has no effect', async () => {
   const database = await testDatabase();
-  const { hsm, seen } = module();
+  const { hsm, seen: calls } = module();
   const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
   const link = linkOf();
   const ring = keys.keyRingFor(link);
@@ -67,7 +67,7 @@ test('a replaced key is rejected, and a repeated message has no effect', async (
     assert.equal(await ring.importKey(mac(replayed)), false);
   }
   assert.deepEqual(ring.listMacKeyRefs(), ['ref-CCCCCC', 'ref-BBBBBB']);
-  assert.equal(seen.asked, 3);
+  assert.equal(calls.asked, 3);
   // A second process rejects them too.
   const later = createZoneKeys({ database, clock: systemClock, log, hsm });
   await later.reload();
@@ -85,15 +85,15 @@ test('key updates of one host run one at a time, and excess updates are rejected
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const { hsm, seen } = module(gate);
+  const { hsm, seen: calls } = module(gate);
   const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
   const ring = keys.keyRingFor(linkOf());
   const flood = Array.from({ length: 20 }, (_, at) => ring.importKey(mac(`0000${at + 10}`)));
   const refused = await Promise.all(flood.slice(4));
-  assert.ok(refused.every((taken) => taken === false));
+  assert.ok(refused.every((imported) => imported === false));
   open();
   assert.deepEqual(await Promise.all(flood.slice(0, 4)), [true, true, true, true]);
-  assert.deepEqual([seen.most, seen.asked], [1, 4]);
+  assert.deepEqual([calls.most, calls.asked], [1, 4]);
   // A later key update is accepted.
   assert.equal(await ring.importKey(mac('DDDDDD')), true);
 });
@@ -104,14 +104,14 @@ test('a reload that started before a key was stored does not remove the key', as
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  let held = true;
+  let isLocked = true;
   const slow = {
     ...database,
     async query(text: string, values?: readonly unknown[]) {
       const rows = await database.query(text, values);
-      const isFirst = held && /^SELECT acquirer_link_id/.test(text);
+      const isFirst = isLocked && /^SELECT acquirer_link_id/.test(text);
       if (isFirst) {
-        held = false;
+        isLocked = false;
         await gate;
       }
       return rows;
@@ -120,7 +120,7 @@ test('a reload that started before a key was stored does not remove the key', as
   const keys = createZoneKeys({ database: slow, clock: systemClock, log, hsm: module().hsm });
   const ring = keys.keyRingFor(linkOf());
   const looked = keys.reload();
-  const taken = ring.importKey(mac('EEEEEE'));
+  const imported = ring.importKey(mac('EEEEEE'));
   const stored = async () => {
     const text = "SELECT 1 FROM acquirer_link_keys WHERE key_ref = 'ref-EEEEEE'";
     return (await database.query(text)).length > 0;
@@ -128,6 +128,6 @@ test('a reload that started before a key was stored does not remove the key', as
   await until(stored, 'the key');
   open();
   await looked;
-  assert.equal(await taken, true);
+  assert.equal(await imported, true);
   assert.deepEqual(ring.listMacKeyRefs(), ['ref-EEEEEE', 'first']);
 });

@@ -27,17 +27,17 @@ const keys: Record<string, Omit<KeyFacts, 'checkValue'>> = {
 
 /** `fault` is the error of every HSM call. */
 function module(fault?: HsmErrorCode) {
-  const asked: string[] = [];
+  const keyReferences: string[] = [];
   return {
-    asked,
+    asked: keyReferences,
     mayUse: (ref: string, usage: string) =>
       ref !== 'others' && (keys[ref] === undefined || keys[ref].usage === usage),
     async checkKey(ref: string): Promise<KeyFacts> {
-      asked.push(ref);
+      keyReferences.push(ref);
       if (fault !== undefined) throw new HsmError(fault);
-      const found = keys[ref];
-      if (found === undefined) throw new HsmError('KeyNotFound');
-      return { ...found, checkValue: '000000' };
+      const key = keys[ref];
+      if (key === undefined) throw new HsmError('KeyNotFound');
+      return { ...key, checkValue: '000000' };
     },
   };
 }
@@ -57,20 +57,20 @@ const hosts = {
     name === 'coded' ? { host: compileHost(coded, clock), version: '1' } : undefined,
 };
 
-const look = (names: LinkDependencies, hsm = module()) =>
+const check = (names: LinkDependencies, hsm = module()) =>
   checkLinkConfiguration(
     { hsm, clientCertificates: certificates, hostTables: hosts, clock },
     'organization',
     names,
   );
 
-const places = async (names: LinkDependencies, fault?: HsmErrorCode) =>
-  (await look(names, module(fault))).errors.map(({ pointer }) => pointer);
+const faultPointers = async (names: LinkDependencies, fault?: HsmErrorCode) =>
+  (await check(names, module(fault))).errors.map(({ pointer }) => pointer);
 
 describe('link configuration checks', () => {
   test('report no error for valid keys and certificate', async () => {
     assert.deepEqual(
-      await look({
+      await check({
         zonePinKey: { keyRef: 'zpk', format: 'ISO3' },
         macKey: { keyRef: 'mac' },
         zoneMasterKey: { keyRef: 'zmk' },
@@ -78,53 +78,60 @@ describe('link configuration checks', () => {
       }),
       { errors: [], isIncomplete: false },
     );
-    assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO4' } }), []);
-    assert.deepEqual(await places({}), []);
+    assert.deepEqual(
+      await faultPointers({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO4' } }),
+      [],
+    );
+    assert.deepEqual(await faultPointers({}), []);
   });
 
   test('report keys of other usage, other owner or unknown name with the same text', async () => {
     for (const keyRef of ['mac', 'zmk', 'others', 'nobody']) {
-      const { errors } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
+      const { errors } = await check({ zonePinKey: { keyRef, format: 'ISO0' } });
       const detail = 'is not a zone PIN key of this organisation';
       assert.deepEqual(errors, [{ pointer: '/zonePinKey/keyRef', detail }], keyRef);
     }
     const wrong = { macKey: { keyRef: 'zpk' }, zoneMasterKey: { keyRef: 'mac' } };
-    assert.deepEqual(await places(wrong), ['/macKey/keyRef', '/zoneMasterKey/keyRef']);
+    assert.deepEqual(await faultPointers(wrong), ['/macKey/keyRef', '/zoneMasterKey/keyRef']);
   });
 
   test('do not call the HSM for keys of another organisation', async () => {
     const hsm = module();
-    await look({ zonePinKey: { keyRef: 'others', format: 'ISO0' } }, hsm);
+    await check({ zonePinKey: { keyRef: 'others', format: 'ISO0' } }, hsm);
     assert.deepEqual(hsm.asked, []);
   });
 
   test('report a key algorithm that does not match PIN format or MAC algorithm', async () => {
-    assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk', format: 'ISO4' } }), [
+    assert.deepEqual(await faultPointers({ zonePinKey: { keyRef: 'zpk', format: 'ISO4' } }), [
       '/zonePinKey/format',
     ]);
-    assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO0' } }), [
+    assert.deepEqual(await faultPointers({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO0' } }), [
       '/zonePinKey/format',
     ]);
     const macKey = { keyRef: 'mac' };
-    assert.deepEqual(await places({ macKey, dialect: 'coded' }), ['/macKey/keyRef']);
-    assert.deepEqual(await places({ macKey, dialect: 'unknown' }), []);
+    assert.deepEqual(await faultPointers({ macKey, dialect: 'coded' }), ['/macKey/keyRef']);
+    assert.deepEqual(await faultPointers({ macKey, dialect: 'unknown' }), []);
   });
 
   test('are incomplete if the HSM is unavailable, and report unknown keys', async () => {
     const names: LinkDependencies = { zonePinKey: { keyRef: 'zpk', format: 'ISO0' } };
     for (const fault of ['HsmUnavailable', 'HsmBusy', 'Unsupported'] as const) {
-      assert.deepEqual(await look(names, module(fault)), { errors: [], isIncomplete: true }, fault);
+      assert.deepEqual(
+        await check(names, module(fault)),
+        { errors: [], isIncomplete: true },
+        fault,
+      );
     }
     for (const fault of ['KeyNotFound', 'KeyUsage'] as const) {
-      assert.deepEqual(await places(names, fault), ['/zonePinKey/keyRef'], fault);
+      assert.deepEqual(await faultPointers(names, fault), ['/zonePinKey/keyRef'], fault);
     }
   });
 
   test('report a missing and an expired certificate', async () => {
-    assert.deepEqual((await look({ clientCertificate: 'none' })).errors, [
+    assert.deepEqual((await check({ clientCertificate: 'none' })).errors, [
       { pointer: '/clientCertificate', detail: 'is not there' },
     ]);
-    assert.deepEqual((await look({ clientCertificate: 'old' })).errors, [
+    assert.deepEqual((await check({ clientCertificate: 'old' })).errors, [
       { pointer: '/clientCertificate', detail: 'has expired' },
     ]);
   });
@@ -155,7 +162,7 @@ test('dependenciesOf returns the settings in the form of the API', () => {
 
 test('checks run in the background, after a change or an interval, one at a time', async () => {
   let time = 0;
-  let asked = 0;
+  let keyReferences = 0;
   let answer = Promise.withResolvers<void>();
   const detail = 'is not a MAC key of this organisation';
   const faults = [{ pointer: '/macKey/keyRef', detail }];
@@ -164,8 +171,8 @@ test('checks run in the background, after a change or an interval, one at a time
     hsm: {
       mayUse: () => true,
       async checkKey() {
-        asked += 1;
-        const usage = asked === 1 ? 'ZonePin' : 'Mac';
+        keyReferences += 1;
+        const usage = keyReferences === 1 ? 'ZonePin' : 'Mac';
         await answer.promise;
         return { usage, algorithm: 'Tdes', checkValue: '000000' };
       },
@@ -175,33 +182,33 @@ test('checks run in the background, after a change or an interval, one at a time
     clock: { now: () => time },
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
   });
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
   scheduleCheck(entry, 'one');
   scheduleCheck(entry, 'one');
-  await turn();
-  assert.equal(asked, 1);
+  await nextEventLoopTurn();
+  assert.equal(keyReferences, 1);
   assert.deepEqual(entry.check?.errors, []);
   answer.resolve();
-  await turn();
+  await nextEventLoopTurn();
   assert.deepEqual(entry.check.errors, faults);
   scheduleCheck(entry, 'one');
-  await turn();
-  assert.equal(asked, 1);
+  await nextEventLoopTurn();
+  assert.equal(keyReferences, 1);
   time += 30_000;
   answer = Promise.withResolvers();
   scheduleCheck(entry, 'one');
-  await turn();
+  await nextEventLoopTurn();
   // The previous errors remain until the next check completes.
-  assert.deepEqual([asked, entry.check.errors], [2, faults]);
+  assert.deepEqual([keyReferences, entry.check.errors], [2, faults]);
   answer.resolve();
-  await turn();
+  await nextEventLoopTurn();
   assert.deepEqual(entry.check.errors, []);
   scheduleCheck(entry, 'two');
-  await turn();
-  assert.equal(asked, 3);
+  await nextEventLoopTurn();
+  assert.equal(keyReferences, 3);
   // A removed link has no check: its scheduled check does not run.
   scheduleCheck(entry, 'three');
   delete entry.check;
-  await turn();
-  assert.equal(asked, 3);
+  await nextEventLoopTurn();
+  assert.equal(keyReferences, 3);
 });

@@ -32,12 +32,15 @@ test('opening a link checks owner and usage of each key', () => {
   const all = module('one ZonePin zpk', 'one Mac mac', 'one KeyEncryption zmk');
   assertOwnKeys(all, host({ zonePinKey, macKey, zoneMasterKey }));
   assertOwnKeys(module(), host({}));
-  const none = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
-  assert.throws(() => assertOwnKeys(none, host({ zonePinKey })), /zpk, which is not a ZonePin key/);
-  assert.throws(() => assertOwnKeys(none, host({ macKey })), /mac, which is not a Mac key/);
+  const otherKeys = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
   assert.throws(
-    () => assertOwnKeys(none, host({ zoneMasterKey })),
+    () => assertOwnKeys(otherKeys, host({ zonePinKey })),
+    /zpk, which is not a ZonePin key/,
+  );
+  assert.throws(() => assertOwnKeys(otherKeys, host({ macKey })), /mac, which is not a Mac key/);
+  assert.throws(
+    () => assertOwnKeys(otherKeys, host({ zoneMasterKey })),
     /zmk, which is not a KeyEncryption key/,
   );
-  assert.throws(() => assertOwnKeys(none, http), /zpk, which is not a ZonePin key/);
+  assert.throws(() => assertOwnKeys(otherKeys, http), /zpk, which is not a ZonePin key/);
 });

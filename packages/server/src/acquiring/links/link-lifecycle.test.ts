@@ -110,11 +110,11 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
     onLateResponse: () => {},
   });
   closers.push(acquiring.close);
-  const shown = async () =>
+  const shownMetrics = async () =>
     (await metrics.registry.getSingleMetric('switchyard_acquirer_link_up')?.get())?.values.map(
       ({ labels, value }) => `${labels['name']} ${value}`,
     );
-  return { acquiring, shown, metrics };
+  return { acquiring, shown: shownMetrics, metrics };
 }
 
 describe('acquirer links', () => {
@@ -122,11 +122,11 @@ describe('acquirer links', () => {
     const host = await startHost();
     const bad = linkTo({ host: 'acquirer.example', tls: false }, 'bad');
     const good = linkTo({ port: host.port }, 'good');
-    const { acquiring, shown } = await setUp([bad, good]);
+    const { acquiring, shown: shownMetrics } = await setUp([bad, good]);
     await acquiring.start();
     await eventually('the good one is up', () => acquiring.isLinkAvailable(good.linkId));
     assert.equal(acquiring.isLinkAvailable(bad.linkId), false);
-    assert.deepEqual((await shown())?.sort(), ['bad 0', 'good 1']);
+    assert.deepEqual((await shownMetrics())?.sort(), ['bad 0', 'good 1']);
   });
 
   test('every loopback address is allowed without TLS', async () => {
@@ -145,9 +145,9 @@ describe('acquirer links', () => {
   test('an unknown response code is a decline, and is counted per link', async () => {
     const host = await startHost();
     const codes = ['ZZ', 'ZZ', '05', 'ZY'];
-    host.script((asked) => {
-      const { message, socket } = asked;
-      if (message.mti !== '0200') return approve(asked);
+    host.script((received) => {
+      const { message, socket } = received;
+      if (message.mti !== '0200') return approve(received);
       socket.write(frameOf(answerTo(message, { 39: codes.shift() ?? '00' })));
       return undefined;
     });
@@ -182,47 +182,62 @@ describe('acquirer links', () => {
     host.script(networkOnly);
     const links = [linkTo({ port: host.port })];
     const linkId = links[0]?.linkId ?? '';
-    const { acquiring, shown } = await setUp(links);
+    const { acquiring, shown: shownMetrics } = await setUp(links);
     await acquiring.start();
     await eventually('up', () => acquiring.isLinkAvailable(linkId));
     const outcome = acquiring.send(saleOn(linkId));
-    await eventually('asked', () => host.heard().includes('0200'));
+    await eventually('the sale arrived', () => host.heard().includes('0200'));
     const answer = () => {
-      const asked = host.asked.find(({ message }) => message.mti === '0200');
-      if (asked !== undefined) approve(asked);
+      const received = host.asked.find(({ message }) => message.mti === '0200');
+      if (received !== undefined) approve(received);
     };
     const change = async (changed: Partial<Iso8583HostLink>) => {
       links[0] = { ...(links[0] ?? linkTo({})), ...changed };
       await acquiring.refreshLinks();
     };
-    return { host, links, linkId, acquiring, shown, outcome, answer, change };
+    return { host, links, linkId, acquiring, shown: shownMetrics, outcome, answer, change };
   }
 
   test('a link that is only renamed stays connected', async () => {
-    const { host, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
+    const {
+      host,
+      acquiring,
+      shown: shownMetrics,
+      outcome,
+      answer,
+      change,
+    } = await withSaleInFlight();
     await change({ name: 'renamed' });
     const [link] = acquiring.listLinks(organizationId);
     assert.deepEqual([link?.name, link?.available], ['renamed', true]);
-    assert.deepEqual(await shown(), ['renamed 1']);
+    assert.deepEqual(await shownMetrics(), ['renamed 1']);
     answer();
     assert.equal((await outcome).outcome, 'Approved');
     assert.equal(host.connections(), 1);
   });
 
   test('changed settings apply after the sign-on, and the old connection drains', async () => {
-    const { host, linkId, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
+    const {
+      host,
+      linkId,
+      acquiring,
+      shown: shownMetrics,
+      outcome,
+      answer,
+      change,
+    } = await withSaleInFlight();
     host.script(approve);
     const other = await startHost();
-    const held: Asked[] = [];
-    other.script((asked) => held.push(asked));
+    const heldRequests: Asked[] = [];
+    other.script((received) => heldRequests.push(received));
     await change({ settings: linkTo({ port: other.port }).settings });
-    await eventually('the new host is asked', () => held.length === 1);
+    await eventually('the new host has the sale', () => heldRequests.length === 1);
     assert.ok(
       acquiring.isLinkAvailable(linkId),
       'the old one serves until the new one is signed on',
     );
     other.script(approve);
-    for (const asked of held) approve(asked);
+    for (const received of heldRequests) approve(received);
     await eventually('the new one serves', async () => {
       const { outcome: said } = await acquiring.send(saleOn(linkId));
       return said === 'Approved' && other.heard().includes('0200');
@@ -230,7 +245,7 @@ describe('acquirer links', () => {
     answer();
     assert.equal((await outcome).outcome, 'Approved');
     await eventually('the old one is signed off', () => host.heard().includes('0800002'));
-    assert.deepEqual(await shown(), ['north 1']);
+    assert.deepEqual(await shownMetrics(), ['north 1']);
   });
 
   test('settings that never sign on leave the working connection open', async () => {
@@ -255,10 +270,10 @@ describe('acquirer links', () => {
     links.length = 0;
     await acquiring.refreshLinks();
     assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'Approved');
-    const left = unfinished.splice(0);
+    const remaining = unfinished.splice(0);
     await acquiring.refreshLinks();
     assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'NotSent');
-    unfinished.push(...left);
+    unfinished.push(...remaining);
     await acquiring.refreshLinks();
     await eventually('opened again for what came late', () => acquiring.isLinkAvailable(linkId));
     await eventually('signed off once', () => host.heard().includes('0800002'));

@@ -6,9 +6,9 @@ import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Numbering, systemClock, unguardedNumbering } from '../../platform/index.ts';
 import { createReferenceAllocator } from './reference-allocator.ts';
 
-type Named = { terminalId: string; stan: string };
+type Reference = { terminalId: string; stan: string };
 
-const spell = ({ terminalId, stan }: Named) => `${terminalId} ${stan}`;
+const spell = ({ terminalId, stan }: Reference) => `${terminalId} ${stan}`;
 
 /** Uses a new contract, so that tests do not share terminals. */
 async function setUp({
@@ -38,12 +38,12 @@ describe('reference allocator', () => {
   test('concurrent calls in two processes never return the same trace number', async () => {
     const { next } = await setUp({ processes: 2 });
     const holderId = randomUUID();
-    const seen = new Set<string>();
+    const spelled = new Set<string>();
     for (let round = 0; round < 3; round += 1) {
-      const asked = Array.from({ length: 450 }, (_, index) => next(holderId, index));
-      for (const reference of await Promise.all(asked)) seen.add(spell(reference));
+      const allocations = Array.from({ length: 450 }, (_, index) => next(holderId, index));
+      for (const reference of await Promise.all(allocations)) spelled.add(spell(reference));
     }
-    assert.equal(seen.size, 3 * 450);
+    assert.equal(spelled.size, 3 * 450);
   });
 
   test('sequential calls in one process skip no trace number', async () => {
@@ -71,21 +71,21 @@ describe('reference allocator', () => {
   test('concurrent new devices each receive a separate terminal id', async () => {
     const { next } = await setUp({ processes: 2 });
     const holders = Array.from({ length: 300 }, () => randomUUID());
-    const named = await Promise.all(holders.map((holderId, index) => next(holderId, index)));
-    assert.equal(new Set(named.map(({ terminalId }) => terminalId)).size, 300);
+    const references = await Promise.all(holders.map((holderId, index) => next(holderId, index)));
+    assert.equal(new Set(references.map(({ terminalId }) => terminalId)).size, 300);
     // A device keeps its terminal id in all processes.
     const again = await Promise.all(holders.map((holderId, index) => next(holderId, index + 1)));
     assert.deepEqual(
       again.map(({ terminalId }) => terminalId),
-      named.map(({ terminalId }) => terminalId),
+      references.map(({ terminalId }) => terminalId),
     );
   });
 
   test('an exhausted range rejects new devices and serves existing ones', async () => {
     const { next } = await setUp({ to: 'TERM0003' });
     const holders = Array.from({ length: 4 }, () => randomUUID());
-    const asked = await Promise.allSettled(holders.map((holderId) => next(holderId)));
-    const refused = holders.filter((_, index) => asked[index]?.status === 'rejected');
+    const allocations = await Promise.allSettled(holders.map((holderId) => next(holderId)));
+    const refused = holders.filter((_, index) => allocations[index]?.status === 'rejected');
     assert.equal(refused.length, 1, 'the last claim fails');
     await assert.rejects(
       next(refused[0] ?? ''),

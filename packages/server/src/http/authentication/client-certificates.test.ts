@@ -24,20 +24,20 @@ const headerOf = ({ cert }: MadeCertificate) =>
 /** A verifier that accepts every certificate unless a test sets another status. */
 function createVerifier() {
   const verdicts = new Map<string, 'expired' | 'revoked'>();
-  const judge = {
+  const verifier = {
     judged: 0,
     changes: 0,
     verdicts,
     async verify(certificate: X509Certificate): Promise<CertificateStatus<string>> {
-      judge.judged += 1;
+      verifier.judged += 1;
       const thumbprint = hash('sha256', certificate.raw, 'base64url');
-      const verdict = verdicts.get(thumbprint);
-      if (verdict !== undefined) return { status: verdict };
+      const status = verdicts.get(thumbprint);
+      if (status !== undefined) return { status };
       return { status: 'valid', certificate, thumbprint, holder: certificate.subject };
     },
-    revision: () => judge.changes,
+    revision: () => verifier.changes,
   };
-  return judge satisfies CertificateVerifier<string>;
+  return verifier satisfies CertificateVerifier<string>;
 }
 
 /** A server that records the thumbprints that the token check received. */
@@ -45,15 +45,15 @@ async function createMirror(
   more: Parameters<typeof createSample>[0],
   options: { trustedProxy?: readonly string[]; now?: () => number } = {},
 ) {
-  const seen: (string | undefined)[] = [];
-  const judge = createVerifier();
+  const thumbprints: (string | undefined)[] = [];
+  const verifier = createVerifier();
   const { trustedProxy, now = () => 0 } = options;
-  const certificates = createCertificateReader({ trustedProxy, verifier: judge, clock: { now } });
+  const certificates = createCertificateReader({ trustedProxy, verifier, clock: { now } });
   const sample = await createSample({
     ...more,
     certificates,
     verifyToken: async (_token, presented) => {
-      seen.push(await presented.thumbprint());
+      thumbprints.push(await presented.thumbprint());
       return callerWith();
     },
   });
@@ -80,7 +80,7 @@ async function createMirror(
       holder: (await certificates.requireCertificate(request)).holder,
     }),
   });
-  return { sample, seen, judge };
+  return { sample, seen: thumbprints, judge: verifier };
 }
 
 type Response = {

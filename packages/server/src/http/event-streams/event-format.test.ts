@@ -29,24 +29,24 @@ describe('the format of a stream', () => {
 });
 
 describe('the cursor of a client', () => {
-  const of = (given: string | undefined, after?: number) =>
-    readStreamCursor({ headers: { 'last-event-id': given } }, after);
+  const cursorOf = (lastEventId: string | undefined, after?: number) =>
+    readStreamCursor({ headers: { 'last-event-id': lastEventId } }, after);
 
   it('is Last-Event-ID, which wins over the query parameter', () => {
-    assert.equal(of('12', 3), 12);
-    assert.equal(of('0', 3), 0);
-    assert.equal(of('9007199254740991'), Number.MAX_SAFE_INTEGER);
-    assert.equal(of(undefined, 3), 3);
-    assert.equal(of('', 3), 3);
-    assert.equal(of(undefined), 0);
+    assert.equal(cursorOf('12', 3), 12);
+    assert.equal(cursorOf('0', 3), 0);
+    assert.equal(cursorOf('9007199254740991'), Number.MAX_SAFE_INTEGER);
+    assert.equal(cursorOf(undefined, 3), 3);
+    assert.equal(cursorOf('', 3), 3);
+    assert.equal(cursorOf(undefined), 0);
   });
 
   it('is rejected when it is not an event id', () => {
-    for (const given of ['-1', '1.0', '01', '1e3', ' 1', 'a', '9007199254740992', '1, 2']) {
+    for (const lastEventId of ['-1', '1.0', '01', '1e3', ' 1', 'a', '9007199254740992', '1, 2']) {
       assert.throws(
-        () => of(given),
+        () => cursorOf(lastEventId),
         (error) => error instanceof ProblemError && error.code === 'header_invalid',
-        given,
+        lastEventId,
       );
     }
   });

@@ -60,9 +60,9 @@ describe('an event stream', () => {
 
   it('an error before the first event is a problem response', async (t) => {
     const sample = await createStreamSample(t);
-    const problem = async (heard: Awaited<ReturnType<typeof listenTo>>) => {
-      assert.equal(heard.headers['content-type'], 'application/problem+json');
-      return [heard.status, JSON.parse(await heard.body()).code];
+    const problem = async (stream: Awaited<ReturnType<typeof listenTo>>) => {
+      assert.equal(stream.headers['content-type'], 'application/problem+json');
+      return [stream.status, JSON.parse(await stream.body()).code];
     };
     const garbage = await listenTo(sample.url, { token, lastEventId: 'x' });
     assert.deepEqual(await problem(garbage), [400, 'header_invalid']);

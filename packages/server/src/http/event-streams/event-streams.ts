@@ -273,8 +273,10 @@ const streamHeaders = {
 } as const;
 
 function headersOf(reply: FastifyReply): Record<string, string> {
-  const known = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
+  const definedHeaders = Object.entries(reply.getHeaders()).filter(
+    ([, value]) => value !== undefined,
+  );
+  return Object.fromEntries(definedHeaders.map(([name, value]) => [name, String(value)]));
 }
 
 function knownCaller({ caller }: FastifyRequest): Caller {

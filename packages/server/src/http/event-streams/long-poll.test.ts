@@ -51,8 +51,8 @@ describe('a long poll', () => {
     for (let n = 1; n <= 60; n += 1) sample.commit({ n });
     const polled = await poll(sample, 'least=60&wait=60');
     assert.deepEqual(polled.body, { ids: [60], next: 60 });
-    const none = await poll(sample, 'least=99&wait=2');
-    assert.deepEqual(none.body, { ids: [], next: 60 });
+    const emptyPage = await poll(sample, 'least=99&wait=2');
+    assert.deepEqual(emptyPage.body, { ids: [], next: 60 });
   });
 
   it('returns no events after its time, with the next cursor', async (t) => {
@@ -91,9 +91,9 @@ describe('a long poll', () => {
   it('returns at once when too many clients wait', async (t) => {
     const limits = { perClient: 1, perDevice: 1, perOrganization: 10, total: 10 };
     const sample = await createStreamSample(t, { streams: { limits } });
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     assert.deepEqual((await poll(sample, 'wait=60')).body, { ids: [], next: 0 });
-    heard.leave();
+    stream.leave();
     await eventually('the place is free', async () => (await waiting(sample)) === 0);
     const polled = poll(sample, 'wait=60');
     await eventually('it waits', async () => (await waiting(sample)) === 1);

@@ -32,18 +32,18 @@ async function openSocket(sample: StreamSample, text: string, ca?: string): Prom
     ca === undefined
       ? connect(port, '127.0.0.1')
       : tlsConnect({ port, host: '127.0.0.1', servername: 'localhost', ca });
-  let heard = '';
+  let stream = '';
   let isOver = false;
   socket.setEncoding('utf8');
   socket.on('data', (part: string) => {
-    heard += part;
+    stream += part;
   });
   socket.on('error', () => {});
   socket.on('close', () => {
     isOver = true;
   });
   socket.write(text);
-  return { socket, text: () => heard, isOver: () => isOver };
+  return { socket, text: () => stream, isOver: () => isOver };
 }
 
 /** What a client reads: each chunk as long as it says. */
@@ -69,15 +69,15 @@ describe('a stream on a connection that was taken over', () => {
     it(`is not a running request, and ends with a last chunk (${kind})`, async (t) => {
       const certificate = kind === 'TLS' ? await makeCertificate('server') : undefined;
       const sample = await createStreamSample(t, defined({ tls: certificate }));
-      const heard = await openSocket(sample, head(), certificate?.cert);
+      const stream = await openSocket(sample, head(), certificate?.cert);
       sample.happen({ text: 'zwölf €' });
-      await eventually('the event', () => heard.text().includes('zwölf €'));
+      await eventually('the event', () => stream.text().includes('zwölf €'));
       assert.equal(await running(sample), 0);
       assert.equal(await sample.metric('switchyard_streams_open'), 1);
       sample.list.isFinished = true;
       sample.happen({ n: 2 });
-      await eventually('the end', heard.isOver);
-      const { text, isWhole } = unchunked(bodyOf(heard.text()));
+      await eventually('the end', stream.isOver);
+      const { text, isWhole } = unchunked(bodyOf(stream.text()));
       assert.ok(isWhole, 'nothing is cut off');
       assert.match(
         text,
@@ -93,7 +93,7 @@ describe('a stream on a connection that was taken over', () => {
     const sendRequest = (accept: string) =>
       new Promise<{ headers: IncomingMessage['headers']; body: string }>((resolve, reject) => {
         const headers = { authorization: `Bearer ${token}`, accept };
-        const asked = request(sample.url, { agent, headers }, (response) => {
+        const streamRequest = request(sample.url, { agent, headers }, (response) => {
           let body = '';
           response.setEncoding('utf8');
           response.on('data', (part: string) => {
@@ -101,8 +101,8 @@ describe('a stream on a connection that was taken over', () => {
           });
           response.on('end', () => resolve({ headers: response.headers, body }));
         });
-        asked.on('error', reject);
-        asked.end();
+        streamRequest.on('error', reject);
+        streamRequest.end();
       });
     sample.commit({ n: 1 });
     sample.list.isFinished = true;
@@ -119,20 +119,20 @@ describe('a stream on a connection that was taken over', () => {
 
   it('keeps no parser: a second request on the connection is ignored without harm', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await openSocket(sample, head());
+    const stream = await openSocket(sample, head());
     sample.happen({ n: 1 });
-    await eventually('the first event', () => heard.text().includes('"n":1'));
-    heard.socket.write(`${head()}GET / HTTP/1.1\r\n\r\nrubbish`);
+    await eventually('the first event', () => stream.text().includes('"n":1'));
+    stream.socket.write(`${head()}GET / HTTP/1.1\r\n\r\nrubbish`);
     sample.happen({ n: 2 });
-    await eventually('the second event', () => heard.text().includes('"n":2'));
-    assert.equal(heard.text().match(/HTTP\/1\.1/g)?.length, 1);
+    await eventually('the second event', () => stream.text().includes('"n":2'));
+    assert.equal(stream.text().match(/HTTP\/1\.1/g)?.length, 1);
     assert.equal(await sample.metric('switchyard_streams_open'), 1);
   });
 
   it('is closed when a second request came with the first one', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await openSocket(sample, head() + head());
-    await eventually('the connection ends', heard.isOver);
+    const stream = await openSocket(sample, head() + head());
+    await eventually('the connection ends', stream.isOver);
     await eventually(
       'none is open',
       async () => (await sample.metric('switchyard_streams_open')) === 0,
@@ -147,12 +147,12 @@ describe('a stream on a connection that was taken over', () => {
     const closing = await openSocket(sample, head('1.1', 'Connection: close\r\n'));
     const old = await openSocket(sample, head('1.0'));
     sample.happen({ n: 1 });
-    for (const heard of [closing, old]) {
-      await eventually('the event', () => heard.text().includes('"n":1'));
+    for (const stream of [closing, old]) {
+      await eventually('the event', () => stream.text().includes('"n":1'));
     }
     sample.list.isFinished = true;
     sample.happen({ n: 2 });
-    for (const heard of [closing, old]) await eventually('the end', heard.isOver);
+    for (const stream of [closing, old]) await eventually('the end', stream.isOver);
     assert.doesNotMatch(old.text(), /chunked/i);
     assert.ok(unchunked(bodyOf(closing.text())).isWhole);
   });
@@ -182,9 +182,9 @@ describe('a stream on a connection that was taken over', () => {
       async () => (await sample.metric('switchyard_streams_open')) === 5,
     );
     await sample.close();
-    for (const heard of all) {
-      await eventually('the end', heard.isOver);
-      const { text, isWhole } = unchunked(bodyOf(heard.text()));
+    for (const stream of all) {
+      await eventually('the end', stream.isOver);
+      const { text, isWhole } = unchunked(bodyOf(stream.text()));
       assert.ok(isWhole && text.includes('shutting_down'), text);
     }
   });

@@ -16,51 +16,51 @@ describe('a slow client', () => {
   it('has one page waiting, and the server reads no further page', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 500 } } });
     for (let n = 1; n <= 400; n += 1) sample.commit({ n, bulky });
-    const heard = await listenTo(sample.url, { token });
-    heard.pause();
+    const stream = await listenTo(sample.url, { token });
+    stream.pause();
     await eventually('cut', async () => (await sample.metric(endedBy('slow_reader'))) === 1);
     // Of forty pages; sockets hold some.
     assert.ok(sample.list.reads < 20, `${sample.list.reads} reads`);
-    heard.leave();
+    stream.leave();
   });
 
   it('gets all events in order as long as it reads from time to time', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 20_000 } } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     for (const count of [20, 40, 60, 80]) {
-      heard.pause();
+      stream.pause();
       const before = sample.list.reads;
-      for (let turn = 0; turn < 20; turn += 1)
+      for (let attempt = 0; attempt < 20; attempt += 1)
         await new Promise((resolve) => setImmediate(resolve));
       assert.ok(sample.list.reads <= before + 10);
-      heard.resume();
-      await heard.has(count);
+      stream.resume();
+      await stream.has(count);
     }
     assert.deepEqual(
-      (await heard.has(100)).map(({ id }) => id),
+      (await stream.has(100)).map(({ id }) => id),
       Array.from({ length: 100 }, (_, index) => index + 1),
     );
-    assert.equal(heard.ending(), undefined);
+    assert.equal(stream.ending(), undefined);
   });
 
   it('is disconnected when it reads nothing for long, and gets the rest after it reconnects', async (t) => {
     // The fast client must stay connected, also on a machine that pauses for a while.
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 6000 } } });
     const quick = await listenTo(sample.url, { token });
-    const heard = await listenTo(sample.url, { token });
-    heard.pause();
+    const stream = await listenTo(sample.url, { token });
+    stream.pause();
     for (let n = 1; n <= 60; n += 1) sample.happen({ n, bulky });
     await quick.has(60);
     await eventually('cut', async () => (await sample.metric(endedBy('slow_reader'))) === 1);
     assert.equal(await openCount(sample), 1);
-    heard.resume();
-    assert.equal(await heard.ended(), 'cut');
-    const last = heard.events.at(-1)?.id ?? 0;
+    stream.resume();
+    assert.equal(await stream.ended(), 'cut');
+    const last = stream.events.at(-1)?.id ?? 0;
     assert.ok(last < 60, `${last}`);
     const again = await listenTo(sample.url, { token, lastEventId: last });
     await again.has(60 - last);
-    const ids = [...heard.events, ...again.events].map(({ id }) => id);
+    const ids = [...stream.events, ...again.events].map(({ id }) => id);
     assert.deepEqual(
       ids,
       Array.from({ length: 60 }, (_, index) => index + 1),
@@ -71,10 +71,10 @@ describe('a slow client', () => {
     const times = { heartbeatMs: 2, slowReaderMs: 400 };
     const sample = await createStreamSample(t, { streams: { timings: times } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
-    const heard = await listenTo(sample.url, { token });
-    heard.pause();
+    const stream = await listenTo(sample.url, { token });
+    stream.pause();
     await eventually('cut', async () => (await sample.metric(endedBy('slow_reader'))) === 1);
-    heard.leave();
+    stream.leave();
   });
 });
 
@@ -120,14 +120,14 @@ describe('the limits of waiting clients', () => {
 describe('a shutdown', () => {
   it('ends all streams and long polls at once with a reason', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await Promise.all([1, 2, 3].map(() => listenTo(sample.url, { token })));
+    const stream = await Promise.all([1, 2, 3].map(() => listenTo(sample.url, { token })));
     const headers = { authorization: `Bearer ${token}` };
     const polled = fetch(`${sample.url}?wait=60`, { headers });
     const waiting = () => sample.metric('switchyard_change_subscribers');
     await eventually('all wait', async () => (await waiting()) === 4);
     const beganMs = performance.now();
     await sample.close();
-    for (const each of heard) assert.equal(await each.ended(), 'shutting_down');
+    for (const each of stream) assert.equal(await each.ended(), 'shutting_down');
     assert.deepEqual(await (await polled).json(), { ids: [], next: 0 });
     assert.ok(performance.now() - beganMs < 20_000, 'the shutdown waits for no client');
     assert.ok(!sample.lines.some(({ msg }) => String(msg).includes('cut off')));
@@ -136,12 +136,12 @@ describe('a shutdown', () => {
   it('does not wait for a client that reads nothing', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
-    const heard = await listenTo(sample.url, { token });
-    heard.pause();
+    const stream = await listenTo(sample.url, { token });
+    stream.pause();
     await eventually('some reads', () => sample.list.reads > 1);
     const beganMs = performance.now();
     await sample.close();
     assert.ok(performance.now() - beganMs < 20_000);
-    heard.leave();
+    stream.leave();
   });
 });

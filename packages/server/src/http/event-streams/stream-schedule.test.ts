@@ -40,20 +40,20 @@ describe('the schedule of streams', () => {
   it('handles thousands of streams that end and start others during a run', () => {
     const ticks = createStreamSchedule();
     const scheduled: ScheduledTick[] = [];
-    let looks = 0;
+    let checks = 0;
     for (let at = 0; at < 5000; at += 1) {
-      const place = ticks.add(() => {
-        looks += 1;
+      const timer = ticks.add(() => {
+        checks += 1;
         scheduled[at + 1]?.end();
         ticks.add(() => assert.fail('its time is not said')).end();
-        place.setNext(Number.POSITIVE_INFINITY);
+        timer.setNext(Number.POSITIVE_INFINITY);
       });
-      place.setNext(at);
-      scheduled.push(place);
+      timer.setNext(at);
+      scheduled.push(timer);
     }
     ticks.run(4999);
-    assert.equal(looks, 2500);
+    assert.equal(checks, 2500);
     ticks.run(4999);
-    assert.equal(looks, 2500);
+    assert.equal(checks, 2500);
   });
 });

@@ -13,7 +13,7 @@ function createWatched() {
   const state = { nowMs: 0, running: 0 };
   const running = () => state.running;
   const shedding = createLoadShedding({ running, limits, nowMs: () => state.nowMs });
-  const turn = (delayMs: number) => {
+  const measureLag = (delayMs: number) => {
     state.nowMs += sampleEveryMs + delayMs;
     shedding.sample();
   };
@@ -28,7 +28,7 @@ function createWatched() {
         return true;
       }
     });
-  return { state, shedding, refused, turn };
+  return { state, shedding, refused, turn: measureLag };
 }
 
 describe('load shedding', () => {
@@ -58,12 +58,12 @@ describe('load shedding', () => {
   });
 
   it('ignores one long pause, and reacts to two', () => {
-    const { shedding, refused, turn } = createWatched();
-    turn(150);
+    const { shedding, refused, turn: measureLag } = createWatched();
+    measureLag(150);
     assert.deepEqual(refused(), []);
-    turn(150);
+    measureLag(150);
     assert.deepEqual(refused(), ['report', 'list', 'sale']);
-    turn(0);
+    measureLag(0);
     assert.deepEqual(refused(), []);
     shedding.stop();
   });

@@ -66,8 +66,8 @@ describe('slow clients', () => {
 
   async function metricValue(text: string): Promise<number> {
     const all = await metrics.registry.metrics();
-    const found = all.split('\n').find((row) => row.startsWith(text));
-    return Number(found?.split(' ').at(-1));
+    const metricLine = all.split('\n').find((row) => row.startsWith(text));
+    return Number(metricLine?.split(' ').at(-1));
   }
   const closedBy = (reason: string) =>
     metricValue(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
@@ -94,9 +94,9 @@ describe('slow clients', () => {
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
     const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
-    for (const heard of (await Promise.all(ends)).slice(1)) {
-      assert.match(String(heard), /^HTTP\/1\.1 408 /);
-      assert.match(String(heard), /request_timeout/);
+    for (const response of (await Promise.all(ends)).slice(1)) {
+      assert.match(String(response), /^HTTP\/1\.1 408 /);
+      assert.match(String(response), /request_timeout/);
     }
     assert.equal(await closedBy('request_timeout'), before + 3);
     await noNewConnections();
@@ -215,8 +215,8 @@ describe('more silent connections than the limit', () => {
     assert.ok(silent.every(({ destroyed }) => !destroyed));
     silent[0]?.destroy();
     for (;;) {
-      const heard = await sendRequest(port).catch(() => '');
-      if (heard.includes('served')) break;
+      const response = await sendRequest(port).catch(() => '');
+      if (response.includes('served')) break;
     }
   });
 });

@@ -64,7 +64,7 @@ export function checkDocument(document: OpenApiDocument): void {
       );
       for (const tag of operation.tags) {
         assert.ok(
-          document.tags.some((known) => known.name === tag),
+          document.tags.some((declaredTag) => declaredTag.name === tag),
           name,
         );
       }

@@ -201,8 +201,8 @@ const streamedBody = (example: unknown): JsonObject => ({
 
 function bodyExamples({ body, examples }: RouteDeclaration): JsonObject {
   if (examples !== undefined) {
-    const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
-    return { examples: Object.fromEntries(named) };
+    const namedExamples = Object.entries(examples).map(([name, value]) => [name, { value }]);
+    return { examples: Object.fromEntries(namedExamples) };
   }
   const example = exampleOf(body);
   return defined({ example: example?.value });

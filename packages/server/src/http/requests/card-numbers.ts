@@ -71,20 +71,20 @@ function addSchema(to: FreeText, schema: Schema, member: string, depth: number):
   }
   for (const [name, each] of Object.entries(properties)) {
     if (checkedByPayments.has(name)) continue;
-    const found = to.members.get(name) ?? newFreeText();
-    addSchema(found, each, name, depth + 1);
-    if (isUsed(found)) to.members.set(name, found);
+    const freeText = to.members.get(name) ?? newFreeText();
+    addSchema(freeText, each, name, depth + 1);
+    if (isUsed(freeText)) to.members.set(name, freeText);
   }
   const open = typeof additionalProperties === 'object' ? [additionalProperties] : [];
   for (const each of [...Object.values(patternProperties), ...open]) {
-    const found = to.others ?? newFreeText();
-    addSchema(found, each, '', depth + 1);
-    if (isUsed(found)) to.others = found;
+    const freeText = to.others ?? newFreeText();
+    addSchema(freeText, each, '', depth + 1);
+    if (isUsed(freeText)) to.others = freeText;
   }
   if (items !== undefined) {
-    const found = to.items ?? newFreeText();
-    addSchema(found, items, member, depth + 1);
-    if (isUsed(found)) to.items = found;
+    const freeText = to.items ?? newFreeText();
+    addSchema(freeText, items, member, depth + 1);
+    if (isUsed(freeText)) to.items = freeText;
   }
 }
 
@@ -96,8 +96,8 @@ function findText(value: unknown, at: FreeText, pointer: string): string | undef
     const { items } = at;
     if (items === undefined) return undefined;
     for (const [index, each] of value.entries()) {
-      const found = findText(each, items, `${pointer}/${index}`);
-      if (found !== undefined) return found;
+      const freeText = findText(each, items, `${pointer}/${index}`);
+      if (freeText !== undefined) return freeText;
     }
     return undefined;
   }
@@ -107,8 +107,8 @@ function findText(value: unknown, at: FreeText, pointer: string): string | undef
     if (next === undefined) continue;
     // The pointer must not repeat the number.
     if (member === undefined && holdsCardNumber(name)) return pointer;
-    const found = findText(each, next, `${pointer}/${escapePointerStep(name)}`);
-    if (found !== undefined) return found;
+    const freeText = findText(each, next, `${pointer}/${escapePointerStep(name)}`);
+    if (freeText !== undefined) return freeText;
   }
   return undefined;
 }

@@ -22,7 +22,7 @@ function createReader(text: string) {
   const stop = (): never => {
     throw new SyntaxError(`at ${at}`);
   };
-  const take = (expected: string) => {
+  const expectCharacter = (expected: string) => {
     if (!text.startsWith(expected, at)) stop();
     at += expected.length;
   };
@@ -38,7 +38,7 @@ function createReader(text: string) {
     return plain < 0 ? stop() : ('"\\/\b\f\n\r\t'[plain] ?? stop());
   };
   const takeString = (): string => {
-    take('"');
+    expectCharacter('"');
     let out = '';
     while (text[at] !== '"') {
       const character = text[at] ?? stop();
@@ -46,12 +46,12 @@ function createReader(text: string) {
       at += 1;
       out += character === '\\' ? takeEscaped() : character;
     }
-    take('"');
+    expectCharacter('"');
     return /\p{Surrogate}|\0/u.test(out) ? stop() : out;
   };
   return {
     stop,
-    take,
+    take: expectCharacter,
     takeString,
     next: () => text[at],
     isAtEnd: () => at === text.length,
@@ -98,7 +98,7 @@ function parseSlowly(text: string): { value: unknown } | undefined {
     reader.take('}');
     return Object.fromEntries(out);
   };
-  const bare = (depth: number): unknown => {
+  const nestedArray = (depth: number): unknown => {
     const first = reader.next();
     if (first === '"') return reader.takeString();
     if (first !== '{' && first !== '[') return JSON.parse(reader.takeWord());
@@ -107,7 +107,7 @@ function parseSlowly(text: string): { value: unknown } | undefined {
   };
   function element(depth: number): unknown {
     reader.skipSpace();
-    const value = bare(depth);
+    const value = nestedArray(depth);
     reader.skipSpace();
     return value;
   }

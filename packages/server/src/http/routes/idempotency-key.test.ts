@@ -42,8 +42,8 @@ async function sendWithKey(
 async function claimedBy(caller: Caller) {
   const claims: IdempotencyKeyRequest[] = [];
   const keys: IdempotencyKeys = {
-    async claim(of) {
-      claims.push(of);
+    async claim(claim) {
+      claims.push(claim);
       return { state: 'Running' };
     },
   };

@@ -40,7 +40,7 @@ export type StreamSample = Sample & {
   happen(data: unknown, type?: string): void;
   metric(name: string): Promise<number>;
   /** What a token is worth from now on. */
-  judge(verdict: (token: string) => Caller): void;
+  judge(verify: (token: string) => Caller): void;
 };
 
 export const emptyList = (): SharedList => ({
@@ -119,14 +119,14 @@ export async function createStreamSample(
     list.looks += 1;
     return new Map([['one', list.events.length]]);
   });
-  let verdict = (token: string): Caller => {
+  let verify = (token: string): Caller => {
     if (token === 'all') return callerWith();
     throw new ProblemError('token_invalid', 'The token is not known.');
   };
   const sample = await createSample({
     live,
     metrics,
-    verifyToken: async (token) => verdict(token),
+    verifyToken: async (token) => verify(token),
     ...more,
     streams: { ...more.streams, timings: { ...patientTimes, ...more.streams?.timings } },
   });
@@ -159,7 +159,7 @@ export async function createStreamSample(
       );
     },
     judge(other) {
-      verdict = other;
+      verify = other;
     },
   };
 }

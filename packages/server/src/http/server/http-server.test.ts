@@ -330,8 +330,8 @@ describe('http', () => {
 
   describe('request identifiers', () => {
     it('keeps a valid X-Request-Id and replaces others', async () => {
-      const keptId = await post(good, { 'x-request-id': 'till-7:000123' });
-      assert.equal(keptId.headers['x-request-id'], 'till-7:000123');
+      const clientRequestId = await post(good, { 'x-request-id': 'till-7:000123' });
+      assert.equal(clientRequestId.headers['x-request-id'], 'till-7:000123');
       for (const name of ['a b', 'x'.repeat(129), 'é', '<script>', 'a4111111111111']) {
         const answer = await post(good, { 'x-request-id': name });
         assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/, name);

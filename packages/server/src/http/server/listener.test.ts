@@ -203,9 +203,9 @@ describe('stopping', () => {
   }
 
   async function until(socket: TLSSocket, text: string, already = ''): Promise<string> {
-    let seen = already;
-    while (!seen.includes(text)) seen += String((await once(socket, 'data'))[0]);
-    return seen;
+    let received = already;
+    while (!received.includes(text)) received += String((await once(socket, 'data'))[0]);
+    return received;
   }
 
   const slow = 'POST /slow HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -13,7 +13,7 @@ async function openSample(trustProxy?: readonly string[]) {
   const baseUrl = 'https://localhost:8443';
   const settings = { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl, trustProxy };
   const sample = await createSample({ rateLimits, settings } satisfies Partial<HttpDeps>);
-  const seen: string[] = [];
+  const addresses: string[] = [];
   const facts = { maxMessageBytes: 1000, isOnDeviceListener: false };
   for (const bearer of ['required', 'optional', 'own', 'page'] as const) {
     sample.upgrades.add({
@@ -22,7 +22,7 @@ async function openSample(trustProxy?: readonly string[]) {
       path: `/sample/${bearer}/:key`,
       isVerified: ({ key }) => key === 'live',
       async accept({ key, address }) {
-        seen.push(address);
+        addresses.push(address);
         if (key === 'gone') throw new ProblemError('session_gone', 'It is gone.');
         if (key === 'bad') throw new ProblemError('token_invalid', 'No.');
         return { onOpen: (socket) => socket.close(1000) };
@@ -41,13 +41,13 @@ async function openSample(trustProxy?: readonly string[]) {
       });
       socket.on('error', reject);
     });
-  const ask = async (token: string) => {
+  const sendRequest = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` };
     const response = await fetch(`http://127.0.0.1:${port}/sample/v1/things`, { headers });
     await response.body?.cancel();
     return response.status;
   };
-  return { open, ask, seen, close: sample.close };
+  return { open, ask: sendRequest, seen: addresses, close: sample.close };
 }
 
 const withToken = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -61,13 +61,13 @@ describe('merchants-credentials', () => {
     const location = await scene.place();
     const certificate = await scene.certify(location.physicalDeviceId);
     const { body } = await requestCredentials(certificate);
-    const [told, ...others] = changes.filter(
+    const [created, ...others] = changes.filter(
       ({ action, entity }) =>
         action === 'deviceCertificate.secretMade' && entity.id === certificate.thumbprint,
     );
     assert.deepEqual(others, []);
-    assert.deepEqual(told?.after, { clientId: `device-${location.merchantId}` });
-    assert.equal(told?.entity.merchantId, location.merchantId);
+    assert.deepEqual(created?.after, { clientId: `device-${location.merchantId}` });
+    assert.equal(created?.entity.merchantId, location.merchantId);
     assert.equal(JSON.stringify(changes).includes(body[0].clientSecret), false);
   });
 

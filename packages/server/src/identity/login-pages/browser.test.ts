@@ -61,19 +61,19 @@ describe('in a real browser', { skip: withoutChromium }, () => {
     context.setDefaultTimeout(waitLimitMs);
     try {
       const complaints: string[] = [];
-      const asked = new Set<string>();
+      const requestedOrigins = new Set<string>();
       context.on('console', (message) => {
         if (!noComplaints.some((text) => message.text().startsWith(text))) {
           complaints.push(message.text());
         }
       });
       context.on('weberror', (fault) => complaints.push(String(fault.error())));
-      context.on('request', (request) => asked.add(new URL(request.url()).origin));
+      context.on('request', (request) => requestedOrigins.add(new URL(request.url()).origin));
       await steps(await context.newPage(), context);
       assert.deepEqual(complaints, []);
-      asked.delete('null');
-      asked.delete(new URL(redirectUri).origin);
-      assert.deepEqual([...asked], [pages.authUrl], 'no request to another host');
+      requestedOrigins.delete('null');
+      requestedOrigins.delete(new URL(redirectUri).origin);
+      assert.deepEqual([...requestedOrigins], [pages.authUrl], 'no request to another host');
     } finally {
       await context.close();
     }
@@ -164,9 +164,9 @@ describe('in a real browser', { skip: withoutChromium }, () => {
         await colorScheme('the new password');
         await send(page, { password: 'short', repeated: 'other' });
         await colorScheme('the new password with a fault');
-        for (const what of ['one-time-code', 'recovery-codes', 'passkeys']) {
-          await page.goto(`${account}/${what}`);
-          await colorScheme(what);
+        for (const path of ['one-time-code', 'recovery-codes', 'passkeys']) {
+          await page.goto(`${account}/${path}`);
+          await colorScheme(path);
         }
         await page.goto(account);
         await page.click('.title button');

@@ -39,7 +39,7 @@ describe('the protection of the sign-in pages', () => {
     const page = await browser.browse(pages.link);
     const other = await browser.browse(pages.link);
     const strange = await pages.openBrowser().browse(pages.link);
-    const tokenOf = (seen: Seen) => formsIn(seen)[0]?.hidden['token'] ?? '';
+    const tokenOf = (page: Seen) => formsIn(page)[0]?.hidden['token'] ?? '';
     for (const [what, token] of [
       ['none', ''],
       ['nonsense', 'x'.repeat(43)],
@@ -55,7 +55,7 @@ describe('the protection of the sign-in pages', () => {
     assert.equal(sent.status, 303, 'it works with its own token');
   });
 
-  test('a form from another site is rejected, whatever it contains', async () => {
+  test('a form from another site is rejected for every content', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     const foreign: Record<string, string>[] = [
@@ -193,7 +193,7 @@ describe('the protection of the sign-in pages', () => {
     }
   });
 
-  test('a sign-in creates a new session, whatever cookies the browser sends', async () => {
+  test('a sign-in creates a new session for all cookies that the browser sends', async () => {
     const attacker = pages.openBrowser();
     await signedIn(attacker);
     const planted = sessionOf(attacker);

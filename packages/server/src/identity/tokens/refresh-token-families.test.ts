@@ -135,7 +135,7 @@ describe('a refresh token', () => {
     }
   });
 
-  test('brings an ID token where `openid` is asked for again, else none', async () => {
+  test('returns an ID token only if the request has the scope `openid` again', async () => {
     const first = await flow.tokens();
     const { body } = await flow.refresh(first.refresh_token);
     assert.equal(body['id_token'], undefined);

@@ -26,38 +26,38 @@ function rated() {
 describe('capture rate', () => {
   it('starts at half and increases while sale writes are fast', () => {
     for (const writes of [0, 200]) {
-      const of = rated();
-      assert.ok(of.now() <= maxCapturesPerSecond * 0.6);
-      for (let turn = 0; turn < 6; turn += 1) of.pass(writes);
-      assert.equal(of.now(), maxCapturesPerSecond);
-      assert.equal(of.pass(writes), maxCapturesPerSecond);
+      const captureRate = rated();
+      assert.ok(captureRate.now() <= maxCapturesPerSecond * 0.6);
+      for (let second = 0; second < 6; second += 1) captureRate.pass(writes);
+      assert.equal(captureRate.now(), maxCapturesPerSecond);
+      assert.equal(captureRate.pass(writes), maxCapturesPerSecond);
     }
   });
 
   it('decreases to the minimum while sale writes are slow and recovers', () => {
-    const of = rated();
-    for (let turn = 0; turn < 6; turn += 1) of.pass(200);
-    assert.equal(of.pass(200, 20), maxCapturesPerSecond * 0.7);
-    for (let turn = 0; turn < 20; turn += 1) of.pass(200, 200);
-    assert.equal(of.now(), minCapturesPerSecond);
-    for (let turn = 0; turn < 20; turn += 1) of.pass(200);
-    assert.equal(of.now(), maxCapturesPerSecond);
+    const captureRate = rated();
+    for (let second = 0; second < 6; second += 1) captureRate.pass(200);
+    assert.equal(captureRate.pass(200, 20), maxCapturesPerSecond * 0.7);
+    for (let second = 0; second < 20; second += 1) captureRate.pass(200, 200);
+    assert.equal(captureRate.now(), minCapturesPerSecond);
+    for (let second = 0; second < 20; second += 1) captureRate.pass(200);
+    assert.equal(captureRate.now(), maxCapturesPerSecond);
   });
 
   it('stays constant between the thresholds', () => {
-    const of = rated();
-    for (let turn = 0; turn < 6; turn += 1) of.pass(200);
-    assert.equal(of.pass(200, 2), maxCapturesPerSecond);
-    of.pass(200, 30);
-    const stays = of.now();
-    assert.equal(of.pass(200, 6), stays);
-    assert.ok(of.pass(200, 1) > stays);
+    const captureRate = rated();
+    for (let second = 0; second < 6; second += 1) captureRate.pass(200);
+    assert.equal(captureRate.pass(200, 2), maxCapturesPerSecond);
+    captureRate.pass(200, 30);
+    const stays = captureRate.now();
+    assert.equal(captureRate.pass(200, 6), stays);
+    assert.ok(captureRate.pass(200, 1) > stays);
   });
 
   it('is evaluated every half second, also after the clock was set back', () => {
-    const of = rated();
-    const first = of.now();
-    assert.equal(of.now(), first);
-    assert.ok(of.setBack(3_600_000) > first);
+    const captureRate = rated();
+    const first = captureRate.now();
+    assert.equal(captureRate.now(), first);
+    assert.ok(captureRate.setBack(3_600_000) > first);
   });
 });

@@ -34,7 +34,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const startedAt = performance.now();
   const down = new Set<string>();
   const tried: string[] = [];
-  const named: string[] = [];
+  const sentIds: string[] = [];
   const enqueued: NewJob[] = [];
   const recorded: BatchResult[] = [];
   const logged: string[] = [];
@@ -125,7 +125,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       },
       async update({ after, operation }: TransactionChange) {
         if (operation === undefined) return true;
-        if (operation.status === 'Sent') named.push(String(operation.clientOperationId));
+        if (operation.status === 'Sent') sentIds.push(String(operation.clientOperationId));
         const others = (operations.get(after.transactionId) ?? []).filter(
           ({ operationNumber }) => operationNumber !== operation.operationNumber,
         );
@@ -174,7 +174,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {
     tried,
-    named,
+    named: sentIds,
     enqueued,
     recorded,
     operations,
@@ -252,23 +252,26 @@ describe('an item of a capture batch', () => {
 
   it('is retried with a new identifier when the capture was not sent', async () => {
     let isSent = false;
-    const { assignLinks, captureLinkItems, recorded, named } = batchOf(1, () =>
-      isSent ? 'Succeeded' : 'Unsent',
-    );
+    const {
+      assignLinks,
+      captureLinkItems,
+      recorded,
+      named: sentIds,
+    } = batchOf(1, () => (isSent ? 'Succeeded' : 'Unsent'));
     await assignLinks();
     assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
     assert.deepEqual(recorded, []);
     isSent = true;
     await captureLinkItems(near);
     assert.deepEqual(recorded, [{ transactionId: idOf(1), status: 'Succeeded' }]);
-    assert.equal(named[1], `${named[0]}:1`);
+    assert.equal(sentIds[1], `${sentIds[0]}:1`);
   });
 
   it('uses an identifier that no client can send, of at most 64 characters', async () => {
-    const { assignLinks, captureLinkItems, named } = batchOf(1, () => 'Succeeded');
+    const { assignLinks, captureLinkItems, named: sentIds } = batchOf(1, () => 'Succeeded');
     await assignLinks();
     await captureLinkItems(near);
-    const [name = ''] = named;
+    const [name = ''] = sentIds;
     assert.ok(name.length > 0 && `${name}:9999`.length <= 64, name);
     assert.doesNotMatch(name, /^[A-Za-z0-9._:-]+$/);
   });

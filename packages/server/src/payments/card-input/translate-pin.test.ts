@@ -33,14 +33,14 @@ const sale = {
   cardFingerprint: '0123456789abcdef0123',
 };
 
-type Given = {
+type PlatformOptions = {
   fault?: HsmErrorCode;
   zone?: object | undefined;
   isFresh?: boolean;
   isFirst?: boolean;
 };
 
-function platform({ fault, isFresh = true, isFirst = true, ...given }: Given = {}) {
+function platform({ fault, isFresh = true, isFirst = true, ...given }: PlatformOptions = {}) {
   const hsmRequests: PinTranslationRequest[] = [];
   const takenUses: PinKsnUse[] = [];
   const confirmedUses: PinKsnUse[] = [];
@@ -158,7 +158,7 @@ test('a failed translation does not advance the KSN, and one of two concurrent u
 });
 
 test('without a PIN key, a new counter or a valid KSN the HSM is not called', async () => {
-  const cases: [Given, Record<string, unknown>, string][] = [
+  const cases: [PlatformOptions, Record<string, unknown>, string][] = [
     [{ zone: undefined }, tdes, 'pin_not_supported'],
     [{ isFresh: false }, tdes, 'ksn_reused'],
     [{}, { ...tdes, ksn: 'FFFF9876543210E00000' }, 'pin_block_invalid'],

@@ -79,8 +79,8 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
       'authorization_expired',
     ],
     handler: async ({ caller, params: { transactionId }, query }, reply) => {
-      const found = await findTransaction(ports, caller, transactionId, query.merchantId);
-      const { transaction, replayed } = await confirmSale(ports, found);
+      const location = await findTransaction(ports, caller, transactionId, query.merchantId);
+      const { transaction, replayed } = await confirmSale(ports, location);
       setReplayedHeader(reply, replayed);
       return viewTransaction(transaction);
     },

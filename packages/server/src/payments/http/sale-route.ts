@@ -110,7 +110,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       'error: it is answered 200 with the whole transaction. The same clientTransactionId with ' +
       'the same request is answered again, without a second effect. With confirmWithinSeconds the ' +
       'approval is reversed unless it is confirmed. With offlineTransaction it is Stored and sent ' +
-      'on; the sequence number of the terminal stands for one sale, whose first identifier stays valid.',
+      'on; the sequence number of the terminal identifies one sale, whose first identifier stays valid.',
     ...paymentRoute,
     permission: 'pay.sale',
     faultOutcome: 'Unknown',

@@ -78,7 +78,7 @@ function unresponsiveAcquirers() {
   };
 }
 
-const turn = async () => {
+const runOnce = async () => {
   for (let count = 0; count < 4; count += 1) {
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -95,12 +95,12 @@ describe('retries of operations', () => {
   it('of one unresponsive acquirer leave capacity for other acquirers', async () => {
     const { retry, sent, releaseResponses } = unresponsiveAcquirers();
     const pendingRetries = Array.from({ length: maxRetriesPerLink }, () => retry(jobFor('silent')));
-    await turn();
+    await runOnce();
     assert.equal(sent.length, maxRetriesPerLink);
-    const extra = await Promise.race([retry(jobFor('silent')), turn().then(() => undefined)]);
+    const extra = await Promise.race([retry(jobFor('silent')), runOnce().then(() => undefined)]);
     assertLater(extra, 1000, { countAttempt: false });
     const other = retry(jobFor('other'));
-    await turn();
+    await runOnce();
     assert.deepEqual(sent.slice(maxRetriesPerLink), ['other']);
     releaseResponses();
     for (const result of await Promise.all([...pendingRetries, other])) {
@@ -123,7 +123,7 @@ describe('retries of operations', () => {
     await retry(jobFor('silent'));
     holdResponses();
     const all = Array.from({ length: maxRetriesPerLink }, () => retry(jobFor('silent')));
-    await turn();
+    await runOnce();
     assert.equal(sent.length, 1 + maxRetriesPerUnresponsiveLink);
     releaseResponses();
     await Promise.all(all);

@@ -1,4 +1,4 @@
-// Sales that are remembered for a moment: never younger than the commit, never of somebody else, never without end.
+// The cache of recent sales returns committed sales of the same organisation only, and forgets them after a short time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TransactionRecord } from '../transaction/transaction.ts';
@@ -7,7 +7,7 @@ import { createRecentTransactions } from './transaction-repository.ts';
 const saleOf = (transactionId: string, version: number, events = version) =>
   ({
     row: { organizationId: 'o', transactionId, version },
-    events: Array.from({ length: events }, (_, place) => ({ sequence: place + 1 })),
+    events: Array.from({ length: events }, (_, index) => ({ sequence: index + 1 })),
     operations: [],
   }) as unknown as TransactionRecord;
 

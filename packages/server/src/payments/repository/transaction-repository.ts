@@ -49,7 +49,7 @@ type Ports = { database: Database; ids: Ids; clock: Clock; numbering: Numbering 
 
 /** @example const transactions = createTransactionRepository({ database, ids, clock, numbering }); */
 export function createTransactionRepository({ database, ids, clock, numbering }: Ports) {
-  /** One row of a statement stands for all: they are committed together. */
+  /** One row of a statement represents all: they are committed together. */
   function acknowledge(
     onCommitted: ReturnType<Numbering['beginWrite']>,
     row: TransactionRow | undefined,

@@ -21,7 +21,7 @@ describe('waiting readers', () => {
     assert.ok(leaves.every((leave) => leave !== undefined));
     assert.equal(inFlightTransactions.acquireWaitSlot('a'), undefined);
     for (let client = 1; client < maxWaitingReaders / maxWaitingReadersPerClient; client += 1) {
-      for (let place = 0; place < maxWaitingReadersPerClient; place += 1) {
+      for (let reader = 0; reader < maxWaitingReadersPerClient; reader += 1) {
         assert.ok(inFlightTransactions.acquireWaitSlot(`client ${client}`));
       }
     }

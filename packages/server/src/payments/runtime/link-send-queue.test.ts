@@ -3,13 +3,13 @@ import { it } from 'node:test';
 import { createSendQueue } from './send-queued-message.ts';
 
 it('entries are ready in FIFO order for each link', async () => {
-  const turns = createSendQueue();
-  const said: string[] = [];
-  const [first, second, third] = [turns.enter('one'), turns.enter('one'), turns.enter('one')];
-  const other = turns.enter('other');
-  const after = (name: string, turn: typeof first) =>
-    turn.ready.then(() => {
-      said.push(name);
+  const queue = createSendQueue();
+  const order: string[] = [];
+  const [first, second, third] = [queue.enter('one'), queue.enter('one'), queue.enter('one')];
+  const other = queue.enter('other');
+  const after = (name: string, entry: typeof first) =>
+    entry.ready.then(() => {
+      order.push(name);
     });
   const all = [after('third', third), after('second', second), after('first', first)];
   await after('other', other);
@@ -18,7 +18,7 @@ it('entries are ready in FIFO order for each link', async () => {
   second.release();
   first.release();
   await Promise.all(all);
-  assert.deepEqual(said, ['first', 'other', 'second', 'third']);
+  assert.deepEqual(order, ['first', 'other', 'second', 'third']);
   third.release();
-  await turns.enter('one').ready;
+  await queue.enter('one').ready;
 });

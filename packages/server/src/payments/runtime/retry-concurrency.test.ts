@@ -8,9 +8,9 @@ import {
 } from './send-queued-message.ts';
 
 function takeAll(concurrency: RetryConcurrency, linkId: string): number {
-  let taken = 0;
-  while (taken < 1000 && concurrency.acquire(linkId)) taken += 1;
-  return taken;
+  let acquired = 0;
+  while (acquired < 1000 && concurrency.acquire(linkId)) acquired += 1;
+  return acquired;
 }
 
 describe('retry concurrency', () => {
@@ -27,9 +27,9 @@ describe('retry concurrency', () => {
     const next = (answered?: boolean) => {
       assert.ok(concurrency.acquire('one'));
       concurrency.release('one', answered);
-      const taken = takeAll(concurrency, 'one');
-      for (let left = taken; left > 0; left -= 1) concurrency.release('one');
-      return taken;
+      const acquired = takeAll(concurrency, 'one');
+      for (let remaining = acquired; remaining > 0; remaining -= 1) concurrency.release('one');
+      return acquired;
     };
     assert.equal(next(), maxRetriesPerLink);
     assert.equal(next(false), maxRetriesPerUnresponsiveLink);

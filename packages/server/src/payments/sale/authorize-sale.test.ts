@@ -40,26 +40,26 @@ function transaction(phase: Phase, version = 1): TransactionRecord {
 }
 
 /** @param of.stored the transaction as another process has changed it */
-function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: TransactionRecord }) {
+function setUp(options: { now: number; outcome: AcquirerOutcome; stored?: TransactionRecord }) {
   const sent: string[] = [];
   const made: TransactionChange[] = [];
   const noted: unknown[] = [];
-  const lost = of.stored === undefined ? 0 : 1;
+  const lost = options.stored === undefined ? 0 : 1;
   let commits = 0;
   const ports = {
-    clock: { now: () => of.now },
-    dueClock: dueClockOf({ now: () => of.now }),
+    clock: { now: () => options.now },
+    dueClock: dueClockOf({ now: () => options.now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
     numbering: unguardedNumbering,
     inFlightTransactions: { notifyChange() {} },
     jobs: { wake() {} },
-    log: { debug: (of: unknown) => noted.push(of) },
+    log: { debug: (options: unknown) => noted.push(options) },
     acquiring: {
       send: async () => {
         sent.push('sale');
-        return of.outcome;
+        return options.outcome;
       },
       allocateReference: async () => ({ mti: '0420' }),
     },
@@ -70,7 +70,7 @@ function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: Transaction
         made.push(change);
         return true;
       },
-      findById: async () => of.stored,
+      findById: async () => options.stored,
     },
   } as unknown as AuthorizePorts;
   return { ports, sent, made, noted };

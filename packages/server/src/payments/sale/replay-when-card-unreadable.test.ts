@@ -40,8 +40,8 @@ type World = {
 };
 
 /** What comes of a request whose card could not be read, for a reason. */
-async function told(code: ErrorCode, of: World): Promise<unknown> {
-  const { sale, isRunning = false, isPlaceGone = false, token } = of;
+async function replayResult(code: ErrorCode, situation: World): Promise<unknown> {
+  const { sale, isRunning = false, isPlaceGone = false, token } = situation;
   const ports = {
     clock: { now: () => 0 },
     dueClock: dueClockOf({ now: () => 0 }),
@@ -57,17 +57,17 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
     },
   } as unknown as CardlessReplayPorts;
   const instrument = token === undefined ? { encrypted: {} } : { token };
-  const request = { clientTransactionId: 'c-1', amount: 100, instrument };
-  const asked = {
-    request: request as unknown as ProcessRequest,
-    location: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
+  const body = { clientTransactionId: 'c-1', amount: 100, instrument };
+  const request = {
+    request: body as unknown as ProcessRequest,
+    location: { merchantId: 'merchantId' in situation ? situation.merchantId : 'm' },
   };
   const refusal = new ProblemError(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
     const { transaction: loaded, replayed } = await replayWithoutCard(
       ports,
-      { ...caller, ...of.by },
-      asked,
+      { ...caller, ...situation.by },
+      request,
       refusal,
     );
     return [loaded.row.transactionId, replayed];
@@ -89,32 +89,35 @@ describe('a card that cannot be decrypted', () => {
   const ofKeys = ['hsm_unavailable', 'card_keys_unavailable', 'encryption_key_unknown'] as const;
   for (const code of ofKeys) {
     test(`${code}: nothing was done where there is no sale, and what is unknown where there is one`, async () => {
-      assert.deepEqual(await told(code, {}), [code, 'NotProcessed', undefined]);
-      assert.deepEqual(await told(code, { sale }), [code, 'Unknown', transaction]);
-      assert.deepEqual(await told(code, { isRunning: true }), [code, 'Unknown', undefined]);
+      assert.deepEqual(await replayResult(code, {}), [code, 'NotProcessed', undefined]);
+      assert.deepEqual(await replayResult(code, { sale }), [code, 'Unknown', transaction]);
+      assert.deepEqual(await replayResult(code, { isRunning: true }), [code, 'Unknown', undefined]);
       const inPlace = { sale, merchantId: undefined };
-      assert.deepEqual(await told(code, inPlace), [code, 'Unknown', transaction]);
-      const gone = await told(code, { ...inPlace, isPlaceGone: true });
-      assert.deepEqual(gone, [code, 'NotProcessed', undefined]);
-      const stranger = await told(code, { sale, by: { storeId: 'another' } });
-      assert.deepEqual(stranger, [code, 'NotProcessed', undefined]);
-      const itself = await told(code, { sale, by: { storeId: 's' } });
+      assert.deepEqual(await replayResult(code, inPlace), [code, 'Unknown', transaction]);
+      const afterRemoval = await replayResult(code, { ...inPlace, isPlaceGone: true });
+      assert.deepEqual(afterRemoval, [code, 'NotProcessed', undefined]);
+      const otherStore = await replayResult(code, { sale, by: { storeId: 'another' } });
+      assert.deepEqual(otherStore, [code, 'NotProcessed', undefined]);
+      const itself = await replayResult(code, { sale, by: { storeId: 's' } });
       assert.deepEqual(itself, [code, 'Unknown', transaction]);
     });
   }
 
   test('the same token returns the sale and another token does not', async () => {
     for (const code of ['card_keys_unavailable', 'card_token_unknown'] as const) {
-      assert.deepEqual(await told(code, { sale, token: 'token' }), ['t', true]);
-      const other = await told(code, { sale, token: 'another' });
+      assert.deepEqual(await replayResult(code, { sale, token: 'token' }), ['t', true]);
+      const other = await replayResult(code, { sale, token: 'another' });
       assert.deepEqual(other, [code, 'NotProcessed', undefined]);
     }
-    const reused = await told('card_keys_unavailable', { sale: saleOf(200), token: 'token' });
+    const reused = await replayResult('card_keys_unavailable', {
+      sale: saleOf(200),
+      token: 'token',
+    });
     assert.deepEqual(reused, ['client_id_reused', 'NotProcessed', undefined]);
   });
 
   test('an error of the request itself is not replayed', async () => {
     const code = 'card_number_invalid';
-    assert.deepEqual(await told(code, { sale }), [code, 'NotProcessed', undefined]);
+    assert.deepEqual(await replayResult(code, { sale }), [code, 'NotProcessed', undefined]);
   });
 });

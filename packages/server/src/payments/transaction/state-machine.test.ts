@@ -79,16 +79,16 @@ test('a reserved amount cannot be reserved again', () => {
 
 test('cancelling a remainder after a capture requires partialCancel', () => {
   const position = approved({ authorized: 100, captured: 40 });
-  const verdict = checkAllowed(position, 'Cancel', { ...terms, partialCancel: false });
-  assert.equal(verdict.allowed ? undefined : verdict.reason, 'partial_cancel_not_supported');
+  const decision = checkAllowed(position, 'Cancel', { ...terms, partialCancel: false });
+  assert.equal(decision.allowed ? undefined : decision.reason, 'partial_cancel_not_supported');
 });
 
 test('an operation on the full rest is refused while another operation is pending', () => {
   const cancelling = approved({ authorized: 100, cancelReserved: 30 });
   const capturing = approved({ authorized: 100, captureReserved: 30 });
   const reasonOf = (position: Position, verb: OperationType, of: Partial<ContractTerms> = {}) => {
-    const verdict = checkAllowed(position, verb, { ...terms, ...of });
-    return verdict.allowed ? verdict.maxAmount : verdict.reason;
+    const decision = checkAllowed(position, verb, { ...terms, ...of });
+    return decision.allowed ? decision.maxAmount : decision.reason;
   };
   assert.equal(reasonOf(cancelling, 'Cancel'), 'transaction_in_progress');
   assert.equal(reasonOf(cancelling, 'Reversal'), 'transaction_in_progress');
@@ -141,8 +141,8 @@ test('over-capture allowance is rounded down to minor units', () => {
   assert.equal(calculateOverCaptureAllowance(999, 10), 99);
   assert.equal(calculateOverCaptureAllowance(999_999_999_999, 100), 999_999_999_999);
   const position = approved({ authorized: 100, captured: 50 });
-  const verdict = checkAllowed(position, 'Capture', { ...terms, overCaptureAllowance: 15 });
-  assert.deepEqual(verdict, { allowed: true, mode: 'PartialAllowed', maxAmount: 65 });
+  const decision = checkAllowed(position, 'Capture', { ...terms, overCaptureAllowance: 15 });
+  assert.deepEqual(decision, { allowed: true, mode: 'PartialAllowed', maxAmount: 65 });
 });
 
 test('a sale that waits for confirmation allows a full reversal only', () => {
@@ -155,16 +155,16 @@ test('a sale that waits for confirmation allows a full reversal only', () => {
   assert.equal(deriveState(position), 'Captured');
   assert.equal(confirmRuleFor(position), 'Confirm');
   for (const verb of ['Capture', 'Cancel', 'Refund'] as const) {
-    const verdict = checkAllowed(position, verb, terms);
-    assert.equal(verdict.allowed ? undefined : verdict.reason, 'confirmation_pending', verb);
+    const decision = checkAllowed(position, verb, terms);
+    assert.equal(decision.allowed ? undefined : decision.reason, 'confirmation_pending', verb);
   }
   const whole = { allowed: true, mode: 'FullOnly', maxAmount: 100 };
   assert.deepEqual(checkAllowed(position, 'Reversal', terms), whole);
   const confirmed = applyPositionChanges(position, { phase: 'Approved' });
   assert.equal(deriveState(confirmed), 'Captured');
   assert.equal(confirmRuleFor(confirmed), 'NoOp');
-  const verdict = checkAllowed(confirmed, 'Reversal', terms);
-  assert.equal(verdict.allowed ? undefined : verdict.reason, 'already_captured');
+  const decision = checkAllowed(confirmed, 'Reversal', terms);
+  assert.equal(decision.allowed ? undefined : decision.reason, 'already_captured');
 });
 
 test('an offline sale can be voided locally until its advice may have been sent', () => {
@@ -181,8 +181,8 @@ test('an offline sale can be voided locally until its advice may have been sent'
   const queued = { allowed: true, mode: 'AfterOutcome', maxAmount: 0 };
   assert.deepEqual(checkAllowed(sending, 'Reversal', terms), queued);
   for (const verb of ['Cancel', 'Refund'] as const) {
-    const verdict = checkAllowed(sending, verb, terms);
-    assert.equal(verdict.allowed ? undefined : verdict.reason, 'transaction_in_progress');
+    const decision = checkAllowed(sending, verb, terms);
+    assert.equal(decision.allowed ? undefined : decision.reason, 'transaction_in_progress');
   }
 });
 
@@ -240,12 +240,12 @@ test('random operation sequences keep the amount invariants and event replay res
         const finish = ({ verb, amount, succeeds }: (typeof open)[number]) =>
           step({ [reservedOf[verb]]: -amount, ...(succeeds ? { [settledOf[verb]]: amount } : {}) });
         for (const { verb, part, succeeds, settle } of sequence) {
-          const verdict = checkAllowed(position, verb, {
+          const decision = checkAllowed(position, verb, {
             ...terms,
             overCaptureAllowance: overCapture,
           });
-          if (verdict.allowed && verdict.maxAmount > 0) {
-            const amount = Math.max(1, Math.floor((verdict.maxAmount * part) / 100));
+          if (decision.allowed && decision.maxAmount > 0) {
+            const amount = Math.max(1, Math.floor((decision.maxAmount * part) / 100));
             step({ [reservedOf[verb]]: amount });
             open.push({ verb, amount, succeeds });
           }

@@ -55,15 +55,15 @@ test('returns Decline when no other interface can help', () => {
 });
 
 test('a missing response is Unknown and an unsent message is TechnicalFailure', () => {
-  const told = (reason?: string) =>
+  const actionFor = (reason?: string) =>
     summarizeResponse(defined({ reason }), { contactless: false, zeroAmount: false });
   const { category, reason, retry } = noAnswer;
-  assert.deepEqual(told('Timeout'), { category, reason, retry });
+  assert.deepEqual(actionFor('Timeout'), { category, reason, retry });
   for (const how of ['ConnectionLost', 'InvalidResponse', 'Unanswered']) {
-    assert.deepEqual(told(how), { category, reason: how, retry });
+    assert.deepEqual(actionFor(how), { category, reason: how, retry });
   }
-  assert.deepEqual(told(), { category, reason: 'NoAnswer', retry });
-  assert.deepEqual(told('AcquirerUnavailable'), {
+  assert.deepEqual(actionFor(), { category, reason: 'NoAnswer', retry });
+  assert.deepEqual(actionFor('AcquirerUnavailable'), {
     category: 'TechnicalFailure',
     reason: 'AcquirerUnavailable',
   });

@@ -27,7 +27,7 @@ test('a UUID is not detected as a card number', () => {
 
 test('a card number in free text is refused and not echoed', () => {
   const pan = '4111111111111111';
-  const places: Partial<ProcessRequest>[] = [
+  const requestsWithCardNumbers: Partial<ProcessRequest>[] = [
     { clientTransactionId: pan },
     { clientTransactionId: `${randomUUID()}:${pan}`.slice(0, 64) },
     { order: { orderId: pan } },
@@ -35,12 +35,12 @@ test('a card number in free text is refused and not echoed', () => {
     { metadata: { note: '4111-1111-1111-1111' } },
     { metadata: { [`k${pan}`]: 'x' } },
   ];
-  for (const place of places) {
+  for (const changes of requestsWithCardNumbers) {
     assert.throws(
-      () => validateSaleRequest(request(place)),
+      () => validateSaleRequest(request(changes)),
       (error) => {
         assert.ok(error instanceof ProblemError);
-        const isId = 'clientTransactionId' in place;
+        const isId = 'clientTransactionId' in changes;
         assert.equal(error.code, isId ? 'client_id_invalid' : 'field_invalid');
         assert.doesNotMatch(JSON.stringify({ ...error, text: error.message }), /4111/);
         return true;

@@ -11,9 +11,12 @@ const key = deriveKey(master, 'test');
 describe('authenticated encryption', () => {
   test('the same key and associated data decrypt the bytes', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (bytes, place) => {
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (bytes, context) => {
         const plaintext = Buffer.from(bytes);
-        assert.deepEqual(decryptBytes(key, encryptBytes(key, plaintext, place), place), plaintext);
+        assert.deepEqual(
+          decryptBytes(key, encryptBytes(key, plaintext, context), context),
+          plaintext,
+        );
       }),
     );
   });

@@ -91,8 +91,8 @@ describe('several database hosts', () => {
         return undefined;
       });
     await until(async () => ((await write(3)()) === undefined ? true : undefined), 'the loss');
-    const asked = database.session((query) => query('SELECT 1'));
-    await assert.rejects(asked, (error) => {
+    const query = database.session((query) => query('SELECT 1'));
+    await assert.rejects(query, (error) => {
       assert.ok(error instanceof ProblemError && error.outcome === 'NotProcessed');
       assert.match(String(error.logDetail), /^no database host accepts writes: .*read-only/);
       return lost(error);

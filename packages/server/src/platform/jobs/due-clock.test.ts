@@ -56,10 +56,10 @@ describe('clock for due times', () => {
   });
 
   it('runs as fast as the process clock after a step back', () => {
-    const back = fc.integer({ min: 3 * toleranceMs, max: 30 * 24 * hourMs });
+    const stepsBack = fc.integer({ min: 3 * toleranceMs, max: 30 * 24 * hourMs });
     const passed = fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 30 });
     fc.assert(
-      fc.property(back, passed, (backMs, all) => {
+      fc.property(stepsBack, passed, (backMs, all) => {
         const { clock, dueClock, logged } = started();
         const before = dueClock.now();
         clock.advance(-backMs);

@@ -24,14 +24,14 @@ const message: MailMessage = {
   language: 'fr',
 };
 
-type Fake = { port: number; heard: string[] };
+type Fake = { port: number; receivedLines: string[] };
 
 /** Closed after the test, also after a failure. */
 let opened: { close(): Promise<void> }[] = [];
 
 /** Responds line by line with the first response that matches. */
 async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'): Promise<Fake> {
-  const heard: string[] = [];
+  const receivedLines: string[] = [];
   const sockets = new Set<{ destroy(): void }>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
@@ -43,7 +43,7 @@ async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'):
       const lines = (rest + chunk.toString()).split('\r\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
-        heard.push(line);
+        receivedLines.push(line);
         if (inData && line !== '.') continue;
         inData = line === 'DATA';
         const knownReplies = answers.find(([pattern]) => pattern.test(line));
@@ -62,7 +62,7 @@ async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'):
       await once(server, 'close');
     },
   });
-  return { port: (server.address() as AddressInfo).port, heard };
+  return { port: (server.address() as AddressInfo).port, receivedLines };
 }
 
 describe('mail', () => {
@@ -116,8 +116,8 @@ describe('mail', () => {
     const fake = await openFake([]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
     await mail.send(message);
-    assert.ok(fake.heard.includes('RCPT TO:<ann@shop.example>'));
-    assert.ok(fake.heard.some((line) => line.includes('Content-Language: fr')));
+    assert.ok(fake.receivedLines.includes('RCPT TO:<ann@shop.example>'));
+    assert.ok(fake.receivedLines.some((line) => line.includes('Content-Language: fr')));
   });
 
   test('text in a mail cannot start a header or read a file', async () => {
@@ -129,7 +129,7 @@ describe('mail', () => {
       to: 'ann@shop.example\r\nBcc: eve@x.example',
     });
     assert.equal(
-      fake.heard.some((line) => /^Bcc:|^RCPT TO:<eve/.test(line)),
+      fake.receivedLines.some((line) => /^Bcc:|^RCPT TO:<eve/.test(line)),
       false,
     );
   });
@@ -200,7 +200,7 @@ describe('mail', () => {
     const mail = mailTo(`smtp://user:sesame@0.0.0.0:${fake.port}`);
     await assert.rejects(mail.send(message), /did not accept the mail \(ETLS/);
     assert.equal(
-      fake.heard.some((line) => /^AUTH|^MAIL|^RCPT/.test(line)),
+      fake.receivedLines.some((line) => /^AUTH|^MAIL|^RCPT/.test(line)),
       false,
     );
   });

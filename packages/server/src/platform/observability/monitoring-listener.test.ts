@@ -15,8 +15,13 @@ async function withMonitoring(
 ) {
   const metrics = createMetrics();
   metrics.counter({ name: 'test_total', help: 'x' }).inc(3);
-  const place = { host: '127.0.0.1', port: 0, metrics, log };
-  const monitoring = createMonitoringListener({ ...place, checks: {}, dependencies: {}, ...needs });
+  const options = { host: '127.0.0.1', port: 0, metrics, log };
+  const monitoring = createMonitoringListener({
+    ...options,
+    checks: {},
+    dependencies: {},
+    ...needs,
+  });
   const port = await monitoring.listen();
   try {
     const get = (path: string, method = 'GET') =>

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { explainPortInUse } from './listen-ports.ts';
 
 const settings = { port: 8443, devicePort: 9021, metricsPort: 9464 };
-const taken = (port: number) =>
+const portInUse = (port: number) =>
   Object.assign(new Error(`listen EADDRINUSE 127.0.0.1:${port}`), { code: 'EADDRINUSE', port });
 
 test('a port in use is reported with its setting', () => {
@@ -14,7 +14,7 @@ test('a port in use is reported with its setting', () => {
     [9464, 'SWITCHYARD_METRICS_PORT'],
   ] as const) {
     assert.deepEqual(
-      (explainPortInUse(taken(port), settings) as Error).message,
+      (explainPortInUse(portInUse(port), settings) as Error).message,
       `Port ${port} is in use by another program. Stop that program, or set ${name} to a free port.`,
     );
   }

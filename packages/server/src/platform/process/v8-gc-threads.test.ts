@@ -9,10 +9,10 @@ const nameOf = (id: string) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8'
 test('only garbage collection threads get a lower priority', () => {
   const ids = readdirSync('/proc/self/task');
   const before = getPriority();
-  const given = lowerGcThreadPriority({ warn: () => assert.fail('it was not possible') });
+  const engineCount = lowerGcThreadPriority({ warn: () => assert.fail('it was not possible') });
   const engines = ids.filter((id) => nameOf(id) === 'V8Worker');
   assert.ok(engines.length > 0);
-  assert.equal(given, engines.length);
+  assert.equal(engineCount, engines.length);
   for (const id of ids) {
     assert.equal(getPriority(Number(id)), engines.includes(id) ? 10 : before, nameOf(id));
   }

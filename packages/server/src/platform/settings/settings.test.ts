@@ -99,10 +99,10 @@ describe('settings', () => {
   });
 
   test('allowed addresses are ranges with ports', () => {
-    const named = (value: string) => ({ ...demo, SWITCHYARD_ALLOWED_ADDRESSES: value });
+    const withSetting = (value: string) => ({ ...demo, SWITCHYARD_ALLOWED_ADDRESSES: value });
     assert.equal(readSettings(demo).allowedAddresses, undefined);
     assert.deepEqual(
-      readSettings(named('10.1.0.0/16:8583, [fd00::/8]:443 [::1]:9000 192.168.0.7:9000-9010'))
+      readSettings(withSetting('10.1.0.0/16:8583, [fd00::/8]:443 [::1]:9000 192.168.0.7:9000-9010'))
         .allowedAddresses,
       [
         { range: '10.1.0.0/16', portFrom: 8583, portTo: 8583 },
@@ -138,17 +138,20 @@ describe('settings', () => {
       ',',
       Array.from({ length: 65 }, (_, at) => `10.0.0.${at}:80`).join(' '),
     ]) {
-      assert.match(faultsOf(named(wrong)).join(), /^SWITCHYARD_ALLOWED_ADDRESSES/, wrong);
+      assert.match(faultsOf(withSetting(wrong)).join(), /^SWITCHYARD_ALLOWED_ADDRESSES/, wrong);
     }
   });
 
   test('allowed ports are whole numbers from 1 to 65535', () => {
-    const named = (value: string) => ({ ...demo, SWITCHYARD_ALLOWED_PORTS: value });
+    const withSetting = (value: string) => ({ ...demo, SWITCHYARD_ALLOWED_PORTS: value });
     assert.equal(readSettings(demo).allowedPorts, undefined);
-    assert.deepEqual(readSettings(named('4443, 9443 65535')).allowedPorts, [4443, 9443, 65_535]);
+    assert.deepEqual(
+      readSettings(withSetting('4443, 9443 65535')).allowedPorts,
+      [4443, 9443, 65_535],
+    );
     const tooMany = Array.from({ length: 65 }, (_, at) => 8000 + at).join(' ');
     for (const wrong of ['0', '65536', '-1', '443-450', '1e3', '80.5', 'https', ',', tooMany]) {
-      assert.match(faultsOf(named(wrong)).join(), /^SWITCHYARD_ALLOWED_PORTS/, wrong);
+      assert.match(faultsOf(withSetting(wrong)).join(), /^SWITCHYARD_ALLOWED_PORTS/, wrong);
     }
   });
 

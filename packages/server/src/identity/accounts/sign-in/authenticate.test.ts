@@ -130,22 +130,22 @@ describe('a sign-in', () => {
 
     test('a password that is changed during the check is rejected', async () => {
       const real = createPasswordHasher(systemIds.secret());
-      let meanwhile = async (): Promise<void> => {};
+      let duringAttempt = async (): Promise<void> => {};
       const slow = await openTestAccounts(database, {
         passwordHasher: {
           ...real,
           async verify(...asked) {
             const fits = await real.verify(...asked);
-            await meanwhile();
+            await duringAttempt();
             return fits;
           },
         },
       });
       const user = await slow.createUser();
-      meanwhile = () =>
+      duringAttempt = () =>
         slow.accounts.setPassword(slow.organizationId, user.userId, 'eight tills under one roof');
       assert.deepEqual(await slow.attempt(user), refused);
-      meanwhile = async () => {
+      duringAttempt = async () => {
         await slow.accounts.setStatus(slow.organizationId, user.userId, 'Disabled');
       };
       const newer = { password: 'eight tills under one roof' };
@@ -300,11 +300,11 @@ describe('a sign-in', () => {
       const other = await scene.createUser();
       assert.ok((await scene.attempt(other, knownOrigin)).ok);
       await scene.accounts.setPassword(scene.organizationId, other.userId, `new ${other.userId}`);
-      const keptSources = await database.query(
+      const storedSources = await database.query(
         'SELECT 1 FROM user_known_sources WHERE user_id = $1',
         [other.userId],
       );
-      assert.equal(keptSources.length, 0);
+      assert.equal(storedSources.length, 0);
     });
 
     test('the last used sources of each user stay known', async () => {
@@ -314,11 +314,11 @@ describe('a sign-in', () => {
         const origin = { address: '192.0.2.7', source: `browser ${n}` };
         assert.ok((await scene.attempt(user, { origin })).ok);
       }
-      const keptSources = await database.query(
+      const storedSources = await database.query(
         'SELECT 1 FROM user_known_sources WHERE user_id = $1',
         [user.userId],
       );
-      assert.equal(keptSources.length, 20);
+      assert.equal(storedSources.length, 20);
     });
 
     test('the count starts again after a lock has ended', async () => {

@@ -18,7 +18,7 @@ const wrong = { password: 'nine tills under one roof' };
 describe('the work of a failed sign-in', () => {
   let database: Database;
   let scene: TestAccounts;
-  /** What was asked of the database and of the hash, in turn. */
+  /** The calls to the database and to the hash function, in order. */
   const work: string[] = [];
 
   before(async () => {
@@ -71,7 +71,7 @@ describe('the work of a failed sign-in', () => {
     assert.equal(work.filter((step) => step === 'verify').length, 1);
     const cases: [string, () => Promise<{ ok: boolean }>][] = [
       ['unknown', () => scene.attempt({ ...user, username: 'nobody' })],
-      ['a name that nobody can have', () => scene.attempt({ ...user, username: '\0' })],
+      ['a name that no user can have', () => scene.attempt({ ...user, username: '\0' })],
       ['another organisation', () => scene.attempt(user, { organizationId: systemIds.uuid() })],
       ['locked, right', () => scene.attempt(locked)],
       ['locked, wrong', () => scene.attempt(locked, wrong)],
@@ -81,7 +81,10 @@ describe('the work of a failed sign-in', () => {
       ['no code', () => scene.attempt(factor)],
       ['a wrong code', () => scene.attempt(factor, { otp: '000000' })],
       ['a wrong recovery code', () => scene.attempt(factor, { otp: 'AAAAA-AAAAA' })],
-      ['a code of nobody', () => scene.attempt({ ...user, username: 'nobody' }, { otp: '000000' })],
+      [
+        'a code of an unknown user',
+        () => scene.attempt({ ...user, username: 'nobody' }, { otp: '000000' }),
+      ],
       ['not set up', () => scene.attempt(pending, { kind: 'password-grant' })],
     ];
     for (const [name, act] of cases) {

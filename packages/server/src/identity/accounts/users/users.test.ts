@@ -148,8 +148,14 @@ describe('a user', () => {
       assert.equal(await accounts.find(organizationId, id), undefined);
     }
     assert.equal(await accounts.findByName(organizationId, '\0'), undefined);
-    const nobody = randomUUID();
-    await assert.rejects(accounts.setStatus(organizationId, nobody, 'Disabled'), /not_found/);
-    await assert.rejects(accounts.setPassword(organizationId, nobody, password), /not_found/);
+    const unknownUserId = randomUUID();
+    await assert.rejects(
+      accounts.setStatus(organizationId, unknownUserId, 'Disabled'),
+      /not_found/,
+    );
+    await assert.rejects(
+      accounts.setPassword(organizationId, unknownUserId, password),
+      /not_found/,
+    );
   });
 });

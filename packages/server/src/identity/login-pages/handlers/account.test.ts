@@ -38,10 +38,13 @@ describe('the account page', () => {
 
   /** Opens a guarded page by typing the password again. */
   async function unlock(browser: Browser, person: Person, page: string): Promise<Seen> {
-    const asked = await browser.browse(`${base}/${page}`);
-    assert.match(asked.text, /Confirm that it is you/);
+    const confirmationPage = await browser.browse(`${base}/${page}`);
+    assert.match(confirmationPage.text, /Confirm that it is you/);
     const { password } = person;
-    return followed(browser, await submit(browser, asked, { password, code: codeOf(person) }));
+    return followed(
+      browser,
+      await submit(browser, confirmationPage, { password, code: codeOf(person) }),
+    );
   }
 
   const isSignedIn = async (browser: Browser) => (await browser.visit(base)).status === 200;
@@ -102,7 +105,11 @@ describe('the account page', () => {
     const { sessions } = pages.realm.identity;
     const [foreign] = await sessions.list(pages.realm.organizationId, other.user.userId);
     await submit(mine, endedPage, { session: foreign?.sessionId ?? '' }, { to: '/sessions/end' });
-    assert.equal(await isSignedIn(otherPage), true, "nobody ends another user's");
+    assert.equal(
+      await isSignedIn(otherPage),
+      true,
+      'a user cannot end the session of another user',
+    );
 
     const [fourth] = await signIn(person);
     const now = await mine.browse(base);
@@ -180,17 +187,17 @@ describe('the account page', () => {
     assert.match(codesPage.text, /Save your recovery codes/);
     const signedInBrowsers = await Promise.all([byPassword, browser].map(isSignedIn));
     assert.deepEqual(signedInBrowsers, [false, true], 'sessions without a second factor are ended');
-    const on = await followed(browser, await submit(browser, codesPage, { saved: 'yes' }));
-    assert.match(on.text, /One-time codes are set up/);
-    assert.match(on.text, /aria-label="Replace one-time codes"/);
+    const enabledPage = await followed(browser, await submit(browser, codesPage, { saved: 'yes' }));
+    assert.match(enabledPage.text, /One-time codes are set up/);
+    assert.match(enabledPage.text, /aria-label="Replace one-time codes"/);
 
     const withCodes = { ...person, otpSecret };
     const [later] = await signIn(withCodes);
     const replace = await unlock(later, withCodes, 'one-time-code');
     const [, newKey = ''] = /<code class="key">([^<]+)</.exec(replace.text) ?? [];
     assert.notEqual(newKey, key);
-    const [meanwhile] = await signIn(withCodes);
-    assert.equal(await isSignedIn(meanwhile), true, 'the old codes stay valid until then');
+    const [sessionBefore] = await signIn(withCodes);
+    assert.equal(await isSignedIn(sessionBefore), true, 'the old codes stay valid until then');
     const fresh = { ...person, otpSecret: newKey.replaceAll(' ', '') };
     const codes = await submit(later, replace, { code: codeOf(fresh) });
     await followed(later, await submit(later, codes, { saved: 'yes' }));

@@ -6,7 +6,7 @@ import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../ht
 import type { PageResponses } from '../http/page-response.ts';
 import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
 import {
-  renderCodesAlreadyShownPage,
+  renderCodesHiddenPage,
   renderRecoveryCodesPage,
   renderSetUpPage,
 } from '../views/one-time-code-setup.ts';
@@ -128,7 +128,7 @@ export function createEnrolmentHandlers({ accounts, clock, contexts, responses, 
       const step = await steps.find(flow.stepKey);
       if (step?.name !== 'save-recovery-codes')
         return responses.redirect(flow.context, flow.basePath);
-      const view = renderCodesAlreadyShownPage(flow.context.texts, {
+      const view = renderCodesHiddenPage(flow.context.texts, {
         ...recoveryCodePageData(flow),
         codes: [],
       });
@@ -141,7 +141,7 @@ export function createEnrolmentHandlers({ accounts, clock, contexts, responses, 
       if (context.request.body['saved'] !== 'yes') {
         const { texts } = context;
         const errors = { saved: texts.recoveryCodes.savedNeeded };
-        const view = renderCodesAlreadyShownPage(texts, {
+        const view = renderCodesHiddenPage(texts, {
           ...recoveryCodePageData(flow),
           codes: [],
           errors,

@@ -30,9 +30,9 @@ describe('the protection of the sign-in pages', () => {
   }
 
   async function callback(browser: Browser, sent: Seen): Promise<URL> {
-    const back = await followed(browser, sent);
-    assert.equal(back.location?.href.split('?')[0], redirectUri, back.text);
-    return back.location as URL;
+    const redirectPage = await followed(browser, sent);
+    assert.equal(redirectPage.location?.href.split('?')[0], redirectUri, redirectPage.text);
+    return redirectPage.location as URL;
   }
 
   const right = (person: Person) => ({

@@ -99,10 +99,7 @@ ${renderConfirmForm(texts, data)}`,
   };
 }
 
-export function renderCodesAlreadyShownPage(
-  texts: PageTexts,
-  data: RecoveryCodesPageData,
-): PageContent {
+export function renderCodesHiddenPage(texts: PageTexts, data: RecoveryCodesPageData): PageContent {
   const { recoveryCodes } = texts;
   const { token, action, errors, formTarget } = data;
   return {

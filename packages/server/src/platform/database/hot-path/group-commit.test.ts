@@ -22,7 +22,7 @@ function gated() {
   return { batches, run };
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('group commit', () => {
   test('every row gets its own result in any combination of batches and failures', async () => {
@@ -65,7 +65,7 @@ describe('group commit', () => {
                 );
               }
               for (const key of keys) busyKeys.add(key);
-              await turn();
+              await nextEventLoopTurn();
               for (const key of keys) busyKeys.delete(key);
               inFlight -= 1;
               if (rows.some(({ fault }) => fault === 'bad')) throw new Error('bad row');
@@ -78,7 +78,7 @@ describe('group commit', () => {
           });
           const results = [];
           for (const [id, { key, fault, pauseBefore }] of facts.entries()) {
-            if (pauseBefore) await turn();
+            if (pauseBefore) await nextEventLoopTurn();
             results.push(
               group.submit({ id, key, ...defined({ fault }) }).then(
                 (result) => assert.equal(result, id),
@@ -92,14 +92,14 @@ describe('group commit', () => {
           assert.equal(group.waiting(), 0);
           const good = facts.flatMap(({ fault }, id) => (fault === 'bad' ? [] : [id]));
           assert.deepEqual(
-            committed.map(({ id }) => id).toSorted((left, right) => left - right),
+            committed.map(({ id }) => id).toSorted((first, second) => first - second),
             good,
             'each good row once',
           );
           if (!allowsSameKey) {
             for (const key of 'abcdefg') {
               const order = committed.filter((row) => row.key === key).map(({ id }) => id);
-              const sorted = order.toSorted((left, right) => left - right);
+              const sorted = order.toSorted((first, second) => first - second);
               assert.deepEqual(order, sorted, 'rows of one key keep their order');
             }
           }
@@ -119,13 +119,13 @@ describe('group commit', () => {
     });
     const keys = () => batches.map(({ rows }) => rows.map(keyOf));
     const results = [group.submit({ id: 0, key: 'e' })];
-    await turn();
+    await nextEventLoopTurn();
     assert.deepEqual(keys(), [['e']]);
     for (const [id, key] of ['d', 'c'].entries()) results.push(group.submit({ id: id + 1, key }));
-    await turn();
+    await nextEventLoopTurn();
     assert.deepEqual(keys(), [['e'], ['c', 'd']]);
     for (const [id, key] of ['b', 'a'].entries()) results.push(group.submit({ id: id + 3, key }));
-    await turn();
+    await nextEventLoopTurn();
     assert.equal(batches.length, 2, 'both statements run');
     assert.equal(group.waiting(), 2);
     batches[0]?.end();
@@ -143,9 +143,9 @@ describe('group commit', () => {
     const options = { name: 'test', secondStatementRows: 2, maxHoldMs: 60_000, key: keyOf, run };
     const group = createGroupCommit<Row, number>(options);
     const results = [group.submit({ id: 0, key: 'a' })];
-    await turn();
+    await nextEventLoopTurn();
     results.push(group.submit({ id: 1, key: 'b' }));
-    await turn();
+    await nextEventLoopTurn();
     assert.deepEqual([batches.length, group.waiting()], [1, 1]);
     batches[0]?.end();
     await eventually('the second batch', () => batches.length === 2);
@@ -159,7 +159,7 @@ describe('group commit', () => {
     const options = { name: 'test', secondStatementRows: 2, maxHoldMs: 1, key: keyOf, run };
     const group = createGroupCommit<Row, number>(options);
     const results = [group.submit({ id: 0, key: 'a' })];
-    await turn();
+    await nextEventLoopTurn();
     results.push(group.submit({ id: 1, key: 'b' }));
     await eventually('the second batch, beside the first', () => batches.length === 2);
     for (const { end } of batches) end();
@@ -177,7 +177,7 @@ describe('group commit', () => {
       run,
     });
     const accepted = [group.submit({ id: 0, key: 'a' })];
-    await turn();
+    await nextEventLoopTurn();
     accepted.push(group.submit({ id: 1, key: 'b' }), group.submit({ id: 2, key: 'b' }));
     await assert.rejects(
       group.submit({ id: 9, key: 'z' }),

@@ -27,7 +27,7 @@ type DriverConnection = {
   readonly submittedNamedStatements: Record<string, string | undefined>;
   parse(statement: HotStatement): void;
   bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
-  describe(what: { type: 'P' }): void;
+  describe(message: { type: 'P' }): void;
   execute(portal: object): void;
   sync(): void;
   sendCopyFail(why: string): void;

@@ -173,8 +173,8 @@ describe('migrations', () => {
       await migrate(database, await directoryOf({}), deps);
       const thief = again();
       try {
-        const take = 'UPDATE schema_lease SET holder = $1 RETURNING holder';
-        const isTaken = async () => (await thief.query(take, [randomUUID()])).length > 0;
+        const takeLease = 'UPDATE schema_lease SET holder = $1 RETURNING holder';
+        const isTaken = async () => (await thief.query(takeLease, [randomUUID()])).length > 0;
         let migrating: Promise<void> | undefined;
         await thief.transaction(async (trx) => {
           // The migration waits for this lock: it cannot end before the lease expires.
