@@ -34,7 +34,7 @@ const said = phases.filter((phase) => !endings.includes(phase));
 
 /** What each word does in each status. */
 export function qrMovesTable(): string {
-  const head = ['Stands at', ...said.map((phase) => `told ${code(phase)}`), 'told another end'];
+  const head = ['Status', ...said.map((phase) => `event ${code(phase)}`), 'event of another end'];
   const rows = phases.map((phase) => {
     const row = moveTable[phase];
     const ends = new Set(endings.map((end) => moves[row[end]]));
@@ -79,6 +79,6 @@ export function qrHoldsTable(): string {
       decisions(Ended),
     ];
   });
-  const told = ['told `Completed`', 'told another end'];
-  return table(['Held for', ...told, 'While the terminal waits', 'Behind the end'], rows);
+  const events = ['event `Completed`', 'event of another end'];
+  return table(['Held for', ...events, 'While the terminal waits', 'After the end'], rows);
 }
