@@ -15,9 +15,9 @@ import {
   serverProcess,
 } from '../packages/server/test/support/processes/server-process.ts';
 import { startQrProvider } from '../packages/simulators/src/index.ts';
-import { packed } from './pack/packages.ts';
+import { publishedPackages } from './pack/packages.ts';
 import { runPack } from './pack/run.ts';
-import { tarballOf } from './pack/tarball.ts';
+import { createTarball } from './pack/tarball.ts';
 import { compiler, root } from './test-runner/static-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
@@ -25,8 +25,8 @@ const scope = 'node_modules/@switchyard';
 const stepLimitMs = 200_000;
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Of the machine, not the locked copy of the repository. */
-function machines(name: string): string | undefined {
+/** The program of the machine, not the locked copy of the repository. */
+function findOnMachine(name: string): string | undefined {
   return (process.env['PATH'] ?? '')
     .split(delimiter)
     .filter((entry) => entry !== '' && !entry.includes('node_modules'))
@@ -34,8 +34,8 @@ function machines(name: string): string | undefined {
     .find((file) => existsSync(file));
 }
 
-function nodes(): { version: string; node: string }[] {
-  const older = machines('node');
+function findNodeVersions(): { version: string; node: string }[] {
+  const older = findOnMachine('node');
   return [process.execPath, ...(older === undefined ? [] : [older])]
     .map((node) => ({ node, version: spawnSync(node, ['-v'], { encoding: 'utf8' }).stdout.trim() }))
     .filter(({ version }) => Number.parseInt(version.slice(1), 10) >= 20);
@@ -46,19 +46,22 @@ function run(node: string, args: readonly string[], cwd = folder): SpawnSyncRetu
   return spawnSync(node, args, { cwd, env, encoding: 'utf8', timeout: stepLimitMs });
 }
 
-/** As `run`, beside what this process serves meanwhile. */
-function runBeside(node: string, args: readonly string[]): Promise<{ code: number; said: string }> {
+/** Like `run`, without blocking the servers of this process. */
+function runAsync(
+  node: string,
+  args: readonly string[],
+): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
     const env = { PATH: dirname(node), HOME: folder };
     const child = spawn(node, args, { cwd: folder, env, timeout: stepLimitMs });
-    let said = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
+        output += text;
       });
     }
     child.on('error', reject);
-    child.on('close', (code) => resolve({ code: code ?? -1, said }));
+    child.on('close', (code) => resolve({ code: code ?? -1, output }));
   });
 }
 
@@ -75,16 +78,16 @@ async function packInto(out: string): Promise<Packed> {
   };
 }
 
-let made: Promise<Packed> | undefined;
+let packResult: Promise<Packed> | undefined;
 
-/** For all tests: a build takes its time. */
-function packedOnce(): Promise<Packed> {
-  made ??= packInto(join(folder, 'packed'));
-  return made;
+/** All tests share one build, which takes several seconds. */
+function packOnce(): Promise<Packed> {
+  packResult ??= packInto(join(folder, 'packed'));
+  return packResult;
 }
 
-/** Unpacked, as npm counts it. */
-const bytesMost = {
+/** The unpacked size, as npm counts it. */
+const maxBytes = {
   contract: 1_600_000,
   nexo: 400_000,
   'sdk-pos': 600_000,
@@ -94,7 +97,9 @@ const bytesMost = {
 };
 const diskBlock = 4096;
 
-const libraries = packed.filter((name) => name !== 'cli').map((name) => `@switchyard/${name}`);
+const libraries = publishedPackages
+  .filter((name) => name !== 'cli')
+  .map((name) => `@switchyard/${name}`);
 
 /** How programs in TypeScript are compiled; `.cts` is CommonJS. Declarations are checked once. */
 const compilations = [
@@ -104,7 +109,7 @@ const compilations = [
 ];
 
 /** Uses each value that the packages export: all of them have a type. */
-function everyValue(): string {
+function createUseOfEveryValue(): string {
   return libraries
     .map((name, index) => {
       const { stdout } = run(process.execPath, ['-p', `Object.keys(require('${name}')).join()`]);
@@ -117,7 +122,7 @@ function everyValue(): string {
 }
 
 /** Names and texts, as a reader of ustar finds them. */
-function contentOf(file: string): Map<string, string> {
+function readTarball(file: string): Map<string, string> {
   const bytes = gunzipSync(readFileSync(file));
   const found = new Map<string, string>();
   const text = (from: number, length: number) =>
@@ -132,8 +137,8 @@ function contentOf(file: string): Map<string, string> {
   return found;
 }
 
-function sizesIn(file: string): number[] {
-  return [...contentOf(file).values()].map((text) => Buffer.byteLength(text));
+function readFileSizes(file: string): number[] {
+  return [...readTarball(file).values()].map((text) => Buffer.byteLength(text));
 }
 
 const script = `
@@ -289,18 +294,18 @@ createDeviceClient({ registerUrl: 'wss://pay.example/' });
 describe('the packed packages', () => {
   let files: string[];
   before(async () => {
-    ({ files } = await packedOnce());
+    ({ files } = await packOnce());
   });
 
   test('the same sources make the same bytes', async () => {
     const { sums } = await packInto(join(folder, 'again'));
-    assert.deepEqual(sums, (await packedOnce()).sums);
-    assert.equal(new Set(sums).size, packed.length);
+    assert.deepEqual(sums, (await packOnce()).sums);
+    assert.equal(new Set(sums).size, publishedPackages.length);
   });
 
   test('JavaScript with declarations, everything it needs, and nothing of this machine', () => {
     for (const file of files) {
-      const content = contentOf(file);
+      const content = readTarball(file);
       const names = [...content.keys()];
       const ours = names.filter((name) => !/node_modules\/(?!@switchyard\/)/.test(name));
       assert.ok(ours.includes('package/LICENSE') && ours.includes('package/package.json'));
@@ -313,36 +318,36 @@ describe('the packed packages', () => {
         assert.ok(!text.includes(root), `${name} names ${root}`);
         if (!/\.(?:js|d\.ts)$/.test(name)) continue;
         assert.doesNotMatch(text, /from '\.[^']*\.ts'/, name);
-        for (const [, beside = ''] of text.matchAll(/\bfrom '(\.[^']*)'/g)) {
-          const needed = name.endsWith('.d.ts') ? beside.replace(/\.js$/, '.d.ts') : beside;
-          assert.ok(content.has(posix.join(dirname(name), needed)), `${name} needs ${beside}`);
+        for (const [, specifier = ''] of text.matchAll(/\bfrom '(\.[^']*)'/g)) {
+          const path = name.endsWith('.d.ts') ? specifier.replace(/\.js$/, '.d.ts') : specifier;
+          assert.ok(content.has(posix.join(dirname(name), path)), `${name} needs ${specifier}`);
         }
       }
       const manifest = JSON.parse(content.get('package/package.json') ?? '');
       assert.deepEqual(manifest.engines, { node: '>=20.3.0' });
-      const needs = Object.keys(manifest.dependencies ?? {});
-      assert.deepEqual(needs, manifest.bundleDependencies ?? []);
-      for (const need of needs) {
-        assert.ok(content.has(`package/node_modules/${need}/package.json`), `${file}: ${need}`);
+      const dependencies = Object.keys(manifest.dependencies ?? {});
+      assert.deepEqual(dependencies, manifest.bundleDependencies ?? []);
+      for (const name of dependencies) {
+        assert.ok(content.has(`package/node_modules/${name}/package.json`), `${file}: ${name}`);
       }
     }
   });
 
   test('no package is larger than its limit, and sdk-pos takes less than 1 MB of a disk', () => {
-    const limits = Object.values(bytesMost);
-    assert.deepEqual(Object.keys(bytesMost), [...packed]);
+    const limits = Object.values(maxBytes);
+    assert.deepEqual(Object.keys(maxBytes), [...publishedPackages]);
     for (const [index, file] of files.entries()) {
-      const bytes = sizesIn(file).reduce((sum, size) => sum + size, 0);
+      const bytes = readFileSizes(file).reduce((sum, size) => sum + size, 0);
       assert.ok(bytes <= (limits[index] ?? 0), `${file}: ${bytes} bytes`);
     }
     const ofPos = files.find((file) => file.includes('sdk-pos')) ?? '';
-    const blocks = sizesIn(ofPos).reduce((sum, size) => sum + Math.ceil(size / diskBlock), 0);
+    const blocks = readFileSizes(ofPos).reduce((sum, size) => sum + Math.ceil(size / diskBlock), 0);
     assert.ok(blocks * diskBlock < 1_000_000, `${blocks * diskBlock} bytes on a disk`);
   });
 
   test('code and types of TypeBox come with its license', () => {
     for (const file of files) {
-      const content = contentOf(file);
+      const content = readTarball(file);
       const holdsTypeBox = [...content].some(
         ([name, text]) =>
           name.includes('/types/typebox/') || text.includes('node_modules/typebox/'),
@@ -358,26 +363,26 @@ describe('the packed packages', () => {
     const bytes = Buffer.from('x');
     const long = `${'d'.repeat(90)}/${'e'.repeat(50)}/${'f'.repeat(90)}`;
     const file = join(folder, 'long.tgz');
-    writeFileSync(file, tarballOf([{ path: long, bytes }]));
-    assert.deepEqual([...contentOf(file)], [[`package/${long}`, 'x']]);
-    assert.throws(() => tarballOf([{ path: 'g'.repeat(101), bytes }]), RangeError);
+    writeFileSync(file, createTarball([{ path: long, bytes }]));
+    assert.deepEqual([...readTarball(file)], [[`package/${long}`, 'x']]);
+    assert.throws(() => createTarball([{ path: 'g'.repeat(101), bytes }]), RangeError);
   });
 
   test('an unknown option ends with 2 and prints the usage', async () => {
-    let said = '';
-    const output = { write: (text: string) => (said += text) };
+    let text = '';
+    const output = { write: (part: string) => (text += part) };
     assert.equal(await runPack(['--where', 'x'], output, output), 2);
-    assert.match(said, /--out <folder>/);
+    assert.match(text, /--out <folder>/);
   });
 });
 
-const withoutNpm = { skip: machines('npm') === undefined && 'no npm' };
+const skipWithoutNpm = { skip: findOnMachine('npm') === undefined && 'no npm' };
 
 /** The machine's own npm, as its users start it: without the variables of the npm that runs this test. */
 function npm(cwd: string, ...args: string[]): SpawnSyncReturns<string> {
   const { PATH } = process.env;
-  const env = { PATH: `${dirname(machines('npm') ?? '')}${delimiter}${PATH}`, HOME: folder };
-  return spawnSync(machines('npm') ?? '', args, {
+  const env = { PATH: `${dirname(findOnMachine('npm') ?? '')}${delimiter}${PATH}`, HOME: folder };
+  return spawnSync(findOnMachine('npm') ?? '', args, {
     cwd,
     env,
     encoding: 'utf8',
@@ -394,8 +399,8 @@ function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly s
   assert.equal(status, 0, stderr);
 }
 
-describe('npm pack in the folder of a package', withoutNpm, () => {
-  for (const name of packed) {
+describe('npm pack in the folder of a package', skipWithoutNpm, () => {
+  for (const name of publishedPackages) {
     test(`npm pack is refused and names npm run pack: ${name}`, () => {
       const cwd = join(root, 'packages', name);
       const { status, stderr } = npm(cwd, 'pack', '--pack-destination', folder);
@@ -406,25 +411,25 @@ describe('npm pack in the folder of a package', withoutNpm, () => {
   }
 });
 
-describe('installed without a registry', withoutNpm, () => {
-  before(async () => installInto(folder, 'module', (await packedOnce()).files));
+describe('installed without a registry', skipWithoutNpm, () => {
+  before(async () => installInto(folder, 'module', (await packOnce()).files));
 
   test('sdk-pos alone, in an empty folder, is used by import and by require', async () => {
     const alone = mkdtempSync(join(folder, 'alone-'));
-    const { files } = await packedOnce();
+    const { files } = await packOnce();
     installInto(
       alone,
       'commonjs',
       files.filter((file) => file.includes('sdk-pos')),
     );
     writeFileSync(join(alone, 'both.js'), both);
-    for (const { node, version } of nodes()) {
+    for (const { node, version } of findNodeVersions()) {
       const { stdout, stderr } = run(node, ['both.js', '@switchyard/sdk-pos'], alone);
       assert.equal(stdout, 'same\n', `${version}: ${stderr}`);
     }
   });
 
-  for (const { node, version } of nodes()) {
+  for (const { node, version } of findNodeVersions()) {
     test(`the command and the kit run under Node ${version}`, async () => {
       const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
       const shown = run(node, [bin, '--version']);
@@ -450,7 +455,7 @@ describe('installed without a registry', withoutNpm, () => {
     });
   }
 
-  for (const { node, version } of nodes()) {
+  for (const { node, version } of findNodeVersions()) {
     test(`a provider is checked by the command under Node ${version}`, async () => {
       const dataDir = mkdtempSync(join(folder, 'provider-'));
       const provider = await startQrProvider({
@@ -468,9 +473,9 @@ describe('installed without a registry', withoutNpm, () => {
         const times = ['--settle', '1', '--retry-wait', '5', '--wait', '10'];
         const amounts = ['--paid-amount', '1000', '--pending-amount', '9009'];
         const args = [bin, 'provider', 'conformance', provider.url, ...secret, ...times];
-        const { code, said } = await runBeside(node, [...args, ...amounts]);
-        assert.equal(code, 0, said);
-        assert.match(said, /(\d+) of \1 checks passed/);
+        const { code, output } = await runAsync(node, [...args, ...amounts]);
+        assert.equal(code, 0, output);
+        assert.match(output, /(\d+) of \1 checks passed/);
       } finally {
         await provider.stop();
       }
@@ -496,20 +501,20 @@ describe('installed without a registry', withoutNpm, () => {
     });
     after(() => platform.stop());
 
-    for (const { node, version } of nodes()) {
+    for (const { node, version } of findNodeVersions()) {
       test(`a terminal and a till of the kits take 12.50 under Node ${version}`, async () => {
         writeFileSync(join(folder, 'sold.js'), sold);
         const facts = join(folder, 'platform/demo.json');
-        const { code, said } = await runBeside(node, ['sold.js', facts]);
-        assert.equal(code, 0, said);
-        assert.equal(said, 'Captured 1250 EUR\n');
+        const { code, output } = await runAsync(node, ['sold.js', facts]);
+        assert.equal(code, 0, output);
+        assert.equal(output, 'Captured 1250 EUR\n');
       });
     }
   });
 
   for (const { module, moduleResolution, files } of compilations) {
     test(`programs in TypeScript see the types: ${moduleResolution}, ${files.join(' and ')}`, () => {
-      for (const file of files) writeFileSync(join(folder, file), typed + everyValue());
+      for (const file of files) writeFileSync(join(folder, file), typed + createUseOfEveryValue());
       const compilerOptions = {
         module,
         moduleResolution,

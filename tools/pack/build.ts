@@ -5,14 +5,14 @@ import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { compiler, quickly, root } from '../test-runner/static-checks.ts';
-import { bundle, compiledIn } from './bundle.ts';
+import { bundle, inlinedPackage } from './bundle.ts';
 import { type DeclarationSources, selectDeclarations } from './declarations.ts';
 import type { PackedFile } from './tarball.ts';
 
 /** Node 20 has all of ES2023: the compiler refuses what is newer. */
-const language = 'es2023';
+const languageVersion = 'es2023';
 /** Node 20 has this part of ES2024: well-formed strings. */
-const newer = 'es2024.string';
+const additionalLibrary = 'es2024.string';
 const compileLimitMs = 120_000;
 const scope = '@switchyard/';
 
@@ -30,7 +30,7 @@ export type BuiltPackage = {
   readonly files: readonly PackedFile[];
   /** Packages of others that it loads. */
   readonly imports: readonly string[];
-  readonly holdsCompiledIn: boolean;
+  readonly containsInlinedPackage: boolean;
 };
 
 function writeDeclarations(folder: string, sources: readonly Source[]): void {
@@ -41,8 +41,8 @@ function writeDeclarations(folder: string, sources: readonly Source[]): void {
     rootDir: join(root, 'packages'),
     declaration: true,
     emitDeclarationOnly: true,
-    target: language,
-    lib: [language, newer],
+    target: languageVersion,
+    lib: [languageVersion, additionalLibrary],
     typeRoots: [join(root, 'node_modules/@types')],
     // The compiler writes no declarations of files that it first finds below node_modules.
     paths: Object.fromEntries(sources.map(({ name, entry }) => [name, [join(root, entry)]])),
@@ -60,31 +60,31 @@ function writeDeclarations(folder: string, sources: readonly Source[]): void {
   if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
 }
 
-type DeclarationFiles = DeclarationSources & { readonly entryOf: (name: string) => string };
+type PackageDeclarations = DeclarationSources & { readonly findEntry: (name: string) => string };
 
 /** The compiler's output, beside the declarations of TypeBox. */
-function declarationFiles(folder: string, sources: readonly Source[]): DeclarationFiles {
-  const ofCompiledIn = join(root, 'node_modules', compiledIn, 'build');
+function createDeclarationSources(folder: string, sources: readonly Source[]): PackageDeclarations {
+  const inlinedTypesFolder = join(root, 'node_modules', inlinedPackage, 'build');
 
-  function entryOf(name: string): string {
+  function findEntry(name: string): string {
     const source = sources.find((each) => each.name === name);
     if (source === undefined) throw new Error(`${name} is not compiled`);
     return join(folder, relative('packages', source.entry).replace(/\.ts$/, '.d.ts'));
   }
 
   return {
-    entryOf,
+    findEntry,
     resolve(specifier, from) {
       if (isBuiltin(specifier)) return undefined;
-      if (specifier.startsWith(scope)) return entryOf(specifier);
-      if (specifier === compiledIn) return join(ofCompiledIn, 'index.d.mts');
+      if (specifier.startsWith(scope)) return findEntry(specifier);
+      if (specifier === inlinedPackage) return join(inlinedTypesFolder, 'index.d.mts');
       const file = join(dirname(from), specifier).replace(/\.(m?)[jt]s$/, '.d.$1ts');
       if (specifier.startsWith('.') && existsSync(file)) return file;
       throw new Error(`${from}: the public interface needs ${specifier}, which is not packed`);
     },
-    pathOf(file) {
-      const path = file.startsWith(ofCompiledIn)
-        ? join(compiledIn, relative(ofCompiledIn, file))
+    packagePath(file) {
+      const path = file.startsWith(inlinedTypesFolder)
+        ? join(inlinedPackage, relative(inlinedTypesFolder, file))
         : relative(folder, file).replace(`${sep}src${sep}`, sep);
       return `dist/types/${path
         .split(sep)
@@ -92,7 +92,7 @@ function declarationFiles(folder: string, sources: readonly Source[]): Declarati
         .replace(/\.d\.m?ts$/, '')}`;
     },
     // Without the rest of a file, the compiler reports "Excessive stack depth" in types of TypeBox.
-    isTakenWhole: (file) => file.startsWith(ofCompiledIn),
+    includesWholeFile: (file) => file.startsWith(inlinedTypesFolder),
   };
 }
 
@@ -104,11 +104,11 @@ const textFile = (path: string, text: string): PackedFile => ({ path, bytes: Buf
  */
 async function buildLibrary(
   { name, entry, external }: Source,
-  declarations: DeclarationFiles,
+  declarations: PackageDeclarations,
 ): Promise<BuiltPackage> {
-  const { text, exports, imports, holdsCompiledIn } = await bundle(entry, 'cjs', external);
-  const types = selectDeclarations(declarations.entryOf(name), declarations);
-  const entryTypes = declarations.pathOf(declarations.entryOf(name)).replace(/^dist/, '.');
+  const { text, exports, imports, containsInlinedPackage } = await bundle(entry, 'cjs', external);
+  const types = selectDeclarations(declarations.findEntry(name), declarations);
+  const entryTypes = declarations.packagePath(declarations.findEntry(name)).replace(/^dist/, '.');
   return {
     files: [
       textFile('dist/index.js', text),
@@ -118,7 +118,8 @@ async function buildLibrary(
       ...types,
     ],
     imports,
-    holdsCompiledIn: holdsCompiledIn || types.some(({ path }) => path.includes(`/${compiledIn}/`)),
+    containsInlinedPackage:
+      containsInlinedPackage || types.some(({ path }) => path.includes(`/${inlinedPackage}/`)),
   };
 }
 
@@ -135,7 +136,7 @@ export async function buildPackages(
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-pack-'));
   try {
     writeDeclarations(folder, sources);
-    const declarations = declarationFiles(folder, sources);
+    const declarations = createDeclarationSources(folder, sources);
     const built = new Map<string, BuiltPackage>();
     for (const source of sources) {
       if (!names.includes(source.name)) continue;

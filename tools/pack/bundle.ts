@@ -4,14 +4,14 @@ import { rolldown } from 'rolldown';
 import { root } from '../test-runner/static-checks.ts';
 
 /** `require` in Node before 20.19 loads no ES modules, and TypeBox has no other form: it is compiled in. */
-export const compiledIn = 'typebox';
+export const inlinedPackage = 'typebox';
 
 export type Bundle = {
   readonly text: string;
   readonly exports: readonly string[];
   /** Packages of others that it imports, Node's own modules not counted. */
   readonly imports: readonly string[];
-  readonly holdsCompiledIn: boolean;
+  readonly containsInlinedPackage: boolean;
 };
 
 /**
@@ -40,7 +40,9 @@ export async function bundle(
       text: code,
       exports,
       imports: [...imports, ...dynamicImports].filter((name) => external.includes(name)),
-      holdsCompiledIn: moduleIds.some((id) => id.includes(`/node_modules/${compiledIn}/`)),
+      containsInlinedPackage: moduleIds.some((id) =>
+        id.includes(`/node_modules/${inlinedPackage}/`),
+      ),
     };
   } finally {
     await build.close();

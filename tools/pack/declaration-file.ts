@@ -40,7 +40,7 @@ export type DeclarationFile = {
   readonly exports: ReadonlyMap<string, string>;
   readonly reexports: ReadonlyMap<string, ImportedName>;
   /** Specifiers of `export * from`. */
-  readonly allFrom: readonly string[];
+  readonly wildcardReexports: readonly string[];
 };
 
 type Uses = { uses: Map<string, Set<string>>; importTypes: ImportType[] };
@@ -77,7 +77,7 @@ function collectUses(node: Node, found: Uses): void {
   }
 }
 
-function namesOf(statement: Node, path: string): string[] {
+function findDeclaredNames(statement: Node, path: string): string[] {
   switch (statement.type) {
     case 'VariableDeclaration':
       return statement.declarations.map(({ id }) => firstName(id));
@@ -94,22 +94,22 @@ function namesOf(statement: Node, path: string): string[] {
   }
 }
 
-function declaredBy(statement: Statement): Node | undefined {
+function findDeclaration(statement: Statement): Node | undefined {
   if (statement.type === 'ImportDeclaration' || statement.type === 'ExportAllDeclaration') return;
   if (statement.type === 'ExportDefaultDeclaration') return;
   if (statement.type !== 'ExportNamedDeclaration') return statement;
   return statement.declaration ?? undefined;
 }
 
-function declarationsOf(body: readonly Statement[], path: string): Declaration[] {
+function collectDeclarations(body: readonly Statement[], path: string): Declaration[] {
   return body.flatMap((statement, index) => {
-    const declared = declaredBy(statement);
+    const declared = findDeclaration(statement);
     if (declared === undefined) return [];
     const found: Uses = { uses: new Map(), importTypes: [] };
     collectUses(declared, found);
     const { start, end } = statement;
     const textStart = body[index - 1]?.end ?? 0;
-    return [{ start, end, textStart, names: namesOf(declared, path), ...found }];
+    return [{ start, end, textStart, names: findDeclaredNames(declared, path), ...found }];
   });
 }
 
@@ -127,7 +127,7 @@ export function readDeclarationFile(path: string): DeclarationFile {
   }
   const exports = new Map<string, string>();
   const reexports = new Map<string, ImportedName>();
-  const allFrom: string[] = [];
+  const wildcardReexports: string[] = [];
   for (const {
     moduleRequest,
     importName,
@@ -139,7 +139,7 @@ export function readDeclarationFile(path: string): DeclarationFile {
     const local = localName.name ?? 'default';
     const imported = imports.get(local);
     if (moduleRequest !== null && importName.kind === 'AllButDefault') {
-      allFrom.push(moduleRequest.value);
+      wildcardReexports.push(moduleRequest.value);
     } else if (moduleRequest !== null) {
       const source = importName.kind === 'All' ? namespace : (importName.name ?? 'default');
       reexports.set(name, { from: moduleRequest.value, name: source, isType });
@@ -149,6 +149,6 @@ export function readDeclarationFile(path: string): DeclarationFile {
       reexports.set(name, { ...imported, isType: isType || imported.isType });
     }
   }
-  const declarations = declarationsOf(program.body, path);
-  return { path, text, declarations, imports, exports, reexports, allFrom };
+  const declarations = collectDeclarations(program.body, path);
+  return { path, text, declarations, imports, exports, reexports, wildcardReexports };
 }

@@ -3,15 +3,22 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { root } from '../test-runner/static-checks.ts';
 import type { BuiltPackage, Source } from './build.ts';
-import { compiledIn } from './bundle.ts';
+import { inlinedPackage } from './bundle.ts';
 import type { PackedFile } from './tarball.ts';
 
 /** The packages that are handed to others. */
-export const packed = ['contract', 'nexo', 'sdk-pos', 'sdk-provider', 'sdk-device', 'cli'] as const;
+export const publishedPackages = [
+  'contract',
+  'nexo',
+  'sdk-pos',
+  'sdk-provider',
+  'sdk-device',
+  'cli',
+] as const;
 
 const scope = '@switchyard/';
 /** Of Node 20.3 is the newest function that the packages use, `AbortSignal.any`. */
-const leastNode = '>=20.3.0';
+const minimumNode = '>=20.3.0';
 
 type Manifest = {
   readonly name: string;
@@ -24,37 +31,42 @@ type Manifest = {
   readonly devDependencies?: Readonly<Record<string, string>>;
 };
 
-const folderOf = (name: string): string =>
+const packageFolder = (name: string): string =>
   name.startsWith(scope)
     ? join(root, 'packages', name.slice(scope.length))
     : join(root, 'node_modules', name);
 
-function manifestOf(name: string): Manifest {
-  return JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'));
+function readManifest(name: string): Manifest {
+  return JSON.parse(readFileSync(join(packageFolder(name), 'package.json'), 'utf8'));
 }
 
 /** Every package that one needs to run, itself left out. */
-export function needsOf(name: string, known: ReadonlySet<string> = new Set()): ReadonlySet<string> {
+export function findDependencies(
+  name: string,
+  known: ReadonlySet<string> = new Set(),
+): ReadonlySet<string> {
   let all = known;
-  for (const next of Object.keys(manifestOf(name).dependencies ?? {})) {
-    if (!all.has(next)) all = needsOf(next, new Set([...all, next]));
+  for (const next of Object.keys(readManifest(name).dependencies ?? {})) {
+    if (!all.has(next)) all = findDependencies(next, new Set([...all, next]));
   }
   return all;
 }
 
-export function sourceOf(name: string): Source {
-  const { exports: exported = {}, bin, devDependencies = {} } = manifestOf(name);
+export function findSource(name: string): Source {
+  const { exports: exported = {}, bin, devDependencies = {} } = readManifest(name);
   const isCommand = bin !== undefined;
   const { '.': entry, ...others } = isCommand ? { '.': './src/main.ts' } : exported;
   if (entry === undefined || Object.keys(others).length > 0) {
     throw new Error(`${name} exports ${Object.keys(exported)}; a packed package exports "." alone`);
   }
-  const needs = [...needsOf(name)].filter((need) => !need.startsWith(scope) && need !== compiledIn);
+  const external = [...findDependencies(name)].filter(
+    (dependency) => !dependency.startsWith(scope) && dependency !== inlinedPackage,
+  );
   return {
     name,
     entry: join('packages', name.slice(scope.length), entry),
     isCommand,
-    external: [...needs, ...Object.keys(devDependencies)],
+    external: [...external, ...Object.keys(devDependencies)],
   };
 }
 
@@ -72,9 +84,11 @@ const libraryEntry = {
   },
 };
 
-function packedManifest(name: string, bundled: readonly string[]): Record<string, unknown> {
-  const { version, description, license, bin } = manifestOf(name);
-  const dependencies = Object.fromEntries(bundled.map((need) => [need, manifestOf(need).version]));
+function createManifest(name: string, bundled: readonly string[]): Record<string, unknown> {
+  const { version, description, license, bin } = readManifest(name);
+  const dependencies = Object.fromEntries(
+    bundled.map((dependency) => [dependency, readManifest(dependency).version]),
+  );
   return {
     name,
     version,
@@ -82,11 +96,11 @@ function packedManifest(name: string, bundled: readonly string[]): Record<string
     license,
     ...(bin === undefined ? libraryEntry : { type: 'module', bin }),
     ...(bundled.length === 0 ? {} : { dependencies, bundleDependencies: bundled }),
-    engines: { node: leastNode },
+    engines: { node: minimumNode },
   };
 }
 
-function filesIn(folder: string): PackedFile[] {
+function readFiles(folder: string): PackedFile[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => ({ name, path: name.split(sep).join('/') }))
     .filter(({ name, path }) => {
@@ -96,9 +110,9 @@ function filesIn(folder: string): PackedFile[] {
 }
 
 /** Files that users read, and those of a command that are JavaScript already. */
-function asTheyAre(name: string): PackedFile[] {
-  const folder = folderOf(name);
-  const bin = existsSync(join(folder, 'bin')) ? filesIn(join(folder, 'bin')) : [];
+function readCopiedFiles(name: string): PackedFile[] {
+  const folder = packageFolder(name);
+  const bin = existsSync(join(folder, 'bin')) ? readFiles(join(folder, 'bin')) : [];
   const readme = join(folder, 'README.md');
   return [
     { path: 'LICENSE', bytes: readFileSync(join(root, 'LICENSE')) },
@@ -107,10 +121,10 @@ function asTheyAre(name: string): PackedFile[] {
   ];
 }
 
-function compiledInLicense(): PackedFile {
-  const { version } = manifestOf(compiledIn);
-  const license = readFileSync(join(folderOf(compiledIn), 'license'), 'utf8');
-  const text = `This package contains parts of ${compiledIn} ${version}, under this license:\n\n${license}`;
+function readInlinedPackageLicense(): PackedFile {
+  const { version } = readManifest(inlinedPackage);
+  const license = readFileSync(join(packageFolder(inlinedPackage), 'license'), 'utf8');
+  const text = `This package contains parts of ${inlinedPackage} ${version}, under this license:\n\n${license}`;
   return { path: 'THIRD-PARTY-LICENSES.txt', bytes: Buffer.from(text) };
 }
 
@@ -118,25 +132,27 @@ function compiledInLicense(): PackedFile {
  * The package, with the packages of others that it loads below `node_modules`: npm installs it without a
  * registry.
  */
-export function contentOf(
+export function createPackageFiles(
   name: string,
-  { files, imports, holdsCompiledIn }: BuiltPackage,
+  { files, imports, containsInlinedPackage }: BuiltPackage,
 ): PackedFile[] {
-  const loaded = imports.filter((need) => !need.startsWith(scope));
-  const bundled = [...new Set(loaded.flatMap((need) => [need, ...needsOf(need)]))].toSorted();
-  const manifest = `${JSON.stringify(packedManifest(name, bundled), undefined, 2)}\n`;
-  const beside = bundled.flatMap((need) =>
-    filesIn(folderOf(need)).map((file) => ({
+  const loaded = imports.filter((dependency) => !dependency.startsWith(scope));
+  const bundled = [
+    ...new Set(loaded.flatMap((dependency) => [dependency, ...findDependencies(dependency)])),
+  ].toSorted();
+  const manifest = `${JSON.stringify(createManifest(name, bundled), undefined, 2)}\n`;
+  const bundledFiles = bundled.flatMap((dependency) =>
+    readFiles(packageFolder(dependency)).map((file) => ({
       ...file,
-      path: `node_modules/${need}/${file.path}`,
+      path: `node_modules/${dependency}/${file.path}`,
     })),
   );
   return [
     { path: 'package.json', bytes: Buffer.from(manifest) },
-    ...asTheyAre(name),
-    ...(holdsCompiledIn ? [compiledInLicense()] : []),
+    ...readCopiedFiles(name),
+    ...(containsInlinedPackage ? [readInlinedPackageLicense()] : []),
     ...files,
-    ...beside,
+    ...bundledFiles,
   ];
 }
 
@@ -144,5 +160,5 @@ export const fullName = (short: string): string => scope + short;
 
 /** As npm names it. */
 export function tarballName(name: string): string {
-  return `${name.replace('@', '').replace('/', '-')}-${manifestOf(name).version}.tgz`;
+  return `${name.replace('@', '').replace('/', '-')}-${readManifest(name).version}.tgz`;
 }

@@ -4,8 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildPackages } from './build.ts';
-import { contentOf, fullName, needsOf, packed, sourceOf, tarballName } from './packages.ts';
-import { tarballOf } from './tarball.ts';
+import {
+  createPackageFiles,
+  findDependencies,
+  findSource,
+  fullName,
+  publishedPackages,
+  tarballName,
+} from './packages.ts';
+import { createTarball } from './tarball.ts';
 
 export type Tarball = { readonly name: string; readonly file: string; readonly sha256: string };
 
@@ -19,12 +26,12 @@ everything that it needs: npm install <file> asks no registry.
 
 /** @example const [contract] = await pack('dist'); */
 export async function pack(folder: string): Promise<Tarball[]> {
-  const names = packed.map(fullName);
-  const needed = names.flatMap((name) => [name, ...needsOf(name)]).filter(isOwn);
-  const built = await buildPackages(names, [...new Set(needed)].map(sourceOf));
+  const names = publishedPackages.map(fullName);
+  const packageNames = names.flatMap((name) => [name, ...findDependencies(name)]).filter(isOwn);
+  const built = await buildPackages(names, [...new Set(packageNames)].map(findSource));
   mkdirSync(folder, { recursive: true });
   return [...built].map(([name, content]) => {
-    const bytes = tarballOf(contentOf(name, content));
+    const bytes = createTarball(createPackageFiles(name, content));
     const file = join(folder, tarballName(name));
     writeFileSync(file, bytes);
     return { name, file, sha256: createHash('sha256').update(bytes).digest('hex') };

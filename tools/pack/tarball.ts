@@ -1,4 +1,4 @@
-// Writes a tarball as npm reads it: the same files make the same bytes, whoever packs them and when.
+// Writes a tarball as npm reads it: the same files make the same bytes, on every machine and at any time.
 import { gzipSync } from 'node:zlib';
 
 export type PackedFile = {
@@ -8,20 +8,20 @@ export type PackedFile = {
   readonly isExecutable?: boolean;
 };
 
-const block = 512;
-const nameMax = 100;
-const prefixMax = 155;
-/** npm takes what lies in the folder of this name. */
+const blockBytes = 512;
+const maxNameBytes = 100;
+const maxPrefixBytes = 155;
+/** npm reads the files of the folder with this name. */
 const folder = 'package/';
 /** 1985-10-26T08:15:00Z, which npm writes too: some tools refuse files of 1970. */
 const modifiedAt = 499_162_500;
 
 /** A long path is cut at a slash: its head goes into a field of its own. */
-function namesOf(path: string): [name: string, prefix: string] {
-  if (Buffer.byteLength(path) <= nameMax) return [path, ''];
+function splitPath(path: string): [name: string, prefix: string] {
+  if (Buffer.byteLength(path) <= maxNameBytes) return [path, ''];
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
     const [prefix, name] = [path.slice(0, at), path.slice(at + 1)];
-    if (Buffer.byteLength(name) <= nameMax && Buffer.byteLength(prefix) <= prefixMax) {
+    if (Buffer.byteLength(name) <= maxNameBytes && Buffer.byteLength(prefix) <= maxPrefixBytes) {
       return [name, prefix];
     }
   }
@@ -32,9 +32,9 @@ const octal = (value: number, width: number): string =>
   `${value.toString(8).padStart(width - 1, '0')}\0`;
 
 /** A header after POSIX.1-1988 (ustar). */
-function headerOf({ path, bytes, isExecutable = false }: PackedFile): Buffer {
-  const header = Buffer.alloc(block);
-  const [name, prefix] = namesOf(folder + path);
+function createHeader({ path, bytes, isExecutable = false }: PackedFile): Buffer {
+  const header = Buffer.alloc(blockBytes);
+  const [name, prefix] = splitPath(folder + path);
   header.write(name, 0);
   header.write(octal(isExecutable ? 0o755 : 0o644, 8), 100);
   header.write(octal(0, 8), 108);
@@ -50,13 +50,13 @@ function headerOf({ path, bytes, isExecutable = false }: PackedFile): Buffer {
   return header;
 }
 
-/** @example writeFileSync('a.tgz', tarballOf([{ path: 'package.json', bytes }])); */
-export function tarballOf(files: readonly PackedFile[]): Buffer {
+/** @example writeFileSync('a.tgz', createTarball([{ path: 'package.json', bytes }])); */
+export function createTarball(files: readonly PackedFile[]): Buffer {
   const parts = files
     .toSorted((one, other) => (one.path < other.path ? -1 : 1))
     .flatMap((file) => {
-      const rest = (block - (file.bytes.length % block)) % block;
-      return [headerOf(file), Buffer.from(file.bytes), Buffer.alloc(rest)];
+      const padding = (blockBytes - (file.bytes.length % blockBytes)) % blockBytes;
+      return [createHeader(file), Buffer.from(file.bytes), Buffer.alloc(padding)];
     });
-  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * block)]), { level: 9 });
+  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * blockBytes)]), { level: 9 });
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
@@ -153,4 +154,17 @@ test('two codes depend on the sale', () => {
   assert.deepEqual([tapped.reason, tapped.retry], ['PinOrChipRequired', 'OtherInterface']);
   assert.equal(responseCodeFacts('85').approved, false);
   assert.equal(responseCodeFacts('85', { zeroAmount: true }).approved, true);
+});
+
+test('the guide lists every reason of the host with its response codes', () => {
+  const guide = new URL('../../../docs/how-to/simulate-a-terminal.md', import.meta.url);
+  const [, section = ''] = readFileSync(guide, 'utf8').split('## Reasons of the host\n');
+  const [own = ''] = section.split('\n## ');
+  const [, ...rows] = [...own.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)].map(([, ...row]) => row);
+  const declines = Object.entries(responseCodes).filter(([, { approved }]) => !approved);
+  const pairs = declines.map(([code, { reason }]) => `${reason} ${code}`);
+  assert.deepEqual(
+    rows.flatMap(([reason, codes = '']) => codes.split(', ').map((code) => `${reason} ${code}`)),
+    [...pairs, `${noAnswer.reason} no response`].toSorted(),
+  );
 });

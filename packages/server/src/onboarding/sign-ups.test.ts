@@ -1,9 +1,13 @@
 // Limits of pending sign-ups, and the deletion of sign-ups that were not approved.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { defined, type SignUpInput } from '@switchyard/contract';
 import { testCopyUrl } from '../../test/support/database/test-database.ts';
+import { patientLimits } from '../../test/support/high-load-limits.ts';
 import { assertFrenchSpaces, assertSameTexts } from '../../test/support/translation-checks.ts';
+import { until } from '../../test/support/wait-for-result.ts';
+import { createHttp } from '../http/index.ts';
 import {
   createLog,
   type Database,
@@ -14,9 +18,10 @@ import {
   systemIds,
 } from '../platform/index.ts';
 import { createSignUpDeletion } from './delete-expired-sign-ups.ts';
+import { registerSignUpRoutes } from './routes.ts';
 import { signUpEmailTexts } from './sign-up-emails.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
-import { createSignUps, type SignUpsDependencies } from './sign-ups.ts';
+import { createSignUps, type SignUps, type SignUpsDependencies } from './sign-ups.ts';
 
 const dayMs = 86_400_000;
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -27,6 +32,15 @@ before(async () => {
   database = openDatabase({ url: await testCopyUrl(), log });
 });
 after(() => database.close());
+
+const signUpOf = (email: string): SignUpInput => ({
+  organizationName: 'Bank',
+  persona: 'Acquirer',
+  email,
+  givenName: 'Ann',
+  familyName: 'Carter',
+  country: 'FR',
+});
 
 function open(maxPending?: number) {
   const time = { now: Date.parse('2026-03-01T10:00:00Z') };
@@ -52,7 +66,7 @@ function open(maxPending?: number) {
     log: { ...log, warn: (...facts: unknown[]) => void warnings.push(facts) },
     confirmationEmails: {
       enqueue: async (_trx: unknown, id: string) => void confirmed.push(id),
-      poke: () => {},
+      wakeJobs: () => {},
     },
     ...defined({ maxPending }),
   } as unknown as SignUpsDependencies);
@@ -63,15 +77,7 @@ function open(maxPending?: number) {
     warnings,
     confirmed,
     store: createSignUpStore(database),
-    take: (email: string) =>
-      signUps.submit({
-        organizationName: 'Bank',
-        persona: 'Acquirer',
-        email,
-        givenName: 'Ann',
-        familyName: 'Carter',
-        country: 'FR',
-      } as SignUpInput),
+    take: (email: string) => signUps.submit(signUpOf(email)),
     look({ kind, organizationId }: NewJob) {
       const handler = handlers.get(kind);
       assert.ok(handler !== undefined);
@@ -123,6 +129,63 @@ test('the limit of one address logs no warning', async () => {
   const scene = open();
   for (let times = 0; times < 4; times += 1) await scene.take('often@bank.example');
   assert.deepEqual([(await stored()).length, scene.warnings.length], [3, 0]);
+});
+
+test('a sign-up that is not committed yet counts for the limit of its recipient', async () => {
+  await database.query('DELETE FROM sign_ups');
+  const { store, time } = open();
+  const limits = { maxPerRecipient: 1, recipientPeriodMs: dayMs, maxPending: 10 };
+  const insert = (trx: Parameters<typeof store.insert>[0]) =>
+    store.insert(
+      trx,
+      { ...signUpOf('once@bank.example'), organizationId: randomUUID() },
+      time.now,
+      limits,
+    );
+  let second: Promise<boolean> | undefined;
+  await database.transaction(async (trx) => {
+    assert.equal(await insert(trx), true);
+    const concurrent = database.transaction(insert);
+    second = concurrent;
+    const waitsForLock = `SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    const isWaiting = async () => (await database.query(waitsForLock)).length > 0 || undefined;
+    await Promise.race([concurrent, until(isWaiting, 'the lock of the recipient')]);
+  });
+  assert.equal(await second, false);
+});
+
+test('an address sends 60 sign-ups an hour by the API', async (t) => {
+  const http = await createHttp({
+    settings: {
+      host: '127.0.0.1',
+      port: 0,
+      baseUrl: 'https://localhost',
+      authUrl: 'https://localhost',
+    },
+    log,
+    ids: systemIds,
+    loadLimits: patientLimits,
+    verifyToken: async () => assert.fail('a sign-up needs no token'),
+  });
+  t.after(() => http.close());
+  const submitted: SignUpInput[] = [];
+  const signUps = { submit: async (input: SignUpInput) => void submitted.push(input) };
+  registerSignUpRoutes(http.app, signUps as unknown as SignUps);
+  const send = async (remoteAddress: string) => {
+    const payload = signUpOf('ann@bank.example');
+    const request = {
+      method: 'POST',
+      url: '/onboarding/v1/sign-ups',
+      payload,
+      remoteAddress,
+    } as const;
+    return (await http.app.inject(request)).statusCode;
+  };
+  for (let count = 0; count < 60; count += 1) assert.equal(await send('203.0.113.7'), 202);
+  assert.equal(await send('203.0.113.7'), 429);
+  assert.equal(await send('203.0.113.8'), 202);
+  assert.equal(submitted.length, 61);
 });
 
 test('pending and rejected sign-ups are deleted after 90 days, approved ones stay', async () => {

@@ -129,6 +129,10 @@ describe('the approval of applications', () => {
       assertRefused(await approve(manager, clientId), { code: 'resource_not_found' });
       assertRefused(await call('GET', `/${clientId}`, manager), { code: 'resource_not_found' });
     }
+    const { body: pending } = await call('GET', '?status=PendingApproval&limit=200', manager);
+    const clientIds = pending.items.map(({ clientId }: { clientId: string }) => clientId);
+    assert.ok(clientIds.includes(own.clientId));
+    assert.ok(!clientIds.includes(neighbour.clientId) && !clientIds.includes(ofTenant.clientId));
     assert.equal((await approve(manager, own.clientId)).body.status, 'Enabled');
     assert.equal((await askToken(own)).status, 200);
     const byMerchant = await registered(developer, { roles: ['MerchantDeveloper'] });

@@ -193,6 +193,29 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
     });
   });
 
+  test('a manager of a merchant approves an application of the merchant', async () => {
+    const applications = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
+    const name = `Shop server ${randomUUID().slice(0, 8)}`;
+    const { body, text } = await client.call('POST', applications, {
+      token: await stage.tokenOf('merchantDeveloper'),
+      body: { name, roles: ['Merchant'] },
+    });
+    assert.equal(body.status, 'PendingApproval', text);
+    const manager = await stage.signedIn('manager', { isTourOver: true });
+    const path = '/portal/applications?status=PendingApproval';
+    const steps = async (page: Page) => {
+      await page.getByRole('link', { name }).click();
+      await page.getByText('Waits for approval').first().waitFor();
+      await choose(page, 'Approve');
+      await button(page, 'Approve').click();
+      await page.getByText('Enabled', { exact: true }).waitFor();
+    };
+    await look(path, steps, manager);
+    const { clientId, clientSecret } = body;
+    await client.token(facts.userDomainId, clientId, clientSecret);
+    await manager.close();
+  });
+
   test('what an application cannot be is refused at its field, in the platform’s words', async () => {
     await look('/portal/applications/new', async (page) => {
       await page.getByRole('radio', { name: 'Web site' }).click();
