@@ -6,7 +6,10 @@ import { after, before, describe, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { follow } from '../packages/server/test/portal/portal-client.ts';
-import { fetchOver, overTls } from '../packages/server/test/support/browser/cookie-browser.ts';
+import {
+  fetchWithTransport,
+  tlsTransport,
+} from '../packages/server/test/support/browser/cookie-browser.ts';
 import { createPlatforms, type Production, type User } from './attack/platforms.ts';
 import { openVisitor } from './attack/visitor.ts';
 
@@ -25,8 +28,8 @@ describe('client libraries in production', { timeout: 300_000 }, () => {
   before(async () => {
     production = await platforms.production();
     user = await production.createUser(production.victim, 'org_custcare');
-    const { transport, agent } = overTls(readFileSync(production.platform.caFile, 'utf8'));
-    fetchWithCa = fetchOver(transport);
+    const { transport, agent } = tlsTransport(readFileSync(production.platform.caFile, 'utf8'));
+    fetchWithCa = fetchWithTransport(transport);
     endTransport = () => agent.destroy();
   });
   after(async () => {

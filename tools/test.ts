@@ -76,11 +76,11 @@ async function madeOnce(folder: string): Promise<Record<string, string>> {
   const [template, keys] = [join(folder, 'template'), join(folder, 'realm-keys.json')];
   const [bundle] = await Promise.all([
     bundles.bundleServer(bundleFolder),
-    databases.makeTemplate(template),
+    databases.createTemplateCluster(template),
     realmKeys.writeRealmKeys(keys),
   ]);
   return {
-    [databases.templateVariable]: template,
+    [databases.templateFolderVariable]: template,
     [realmKeys.realmKeysVariable]: keys,
     [servers.bundleVariable]: bundle,
   };

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
+  createServerProcess,
   type ServerProcess,
-  serverProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 import { readLedger } from '../../packages/simulators/src/index.ts';
@@ -38,7 +38,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     readme = await readFile(join(root, 'README.md'), 'utf8');
     const dataDir = join(directory, 'data');
     const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-    server = serverProcess(
+    server = createServerProcess(
       {
         SWITCHYARD_DATA_DIR: dataDir,
         SWITCHYARD_PORT: port ?? '',
@@ -63,7 +63,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
   /** What the merchant of the demo sees of a transaction. */
   async function transactionOf(id: string): Promise<Json> {
     const client = await server.client();
-    const { userDomainId, applications } = await server.facts();
+    const { userDomainId, applications } = await server.demoFacts();
     const { clientId = '', clientSecret = '' } = applications['merchant'] ?? {};
     const token = await client.token(userDomainId, clientId, clientSecret);
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
@@ -317,7 +317,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     });
 
     test('the terminal of “Write a device application” runs as it stands on the page', async () => {
-      const facts = (await server.facts()) as Json;
+      const facts = (await server.demoFacts()) as Json;
       const [, { certFile, keyFile }] = facts['devices'];
       const { clientId, clientSecret } = facts['applications'].cloud;
       const identity = join(directory, 'device.pem');

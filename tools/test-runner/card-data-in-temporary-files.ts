@@ -5,7 +5,7 @@ import { createByteSearch } from '../../packages/server/test/support/card-data/b
 import {
   filesBelow,
   findInFile,
-  neverStored,
+  neverStoredMembers,
 } from '../../packages/server/test/support/card-data/leak-scan.ts';
 import type { Fault } from './run-batches.ts';
 
@@ -31,7 +31,7 @@ export function leftBehind({ secretsFile, since, folder, but }: Place): Fault[] 
   );
   const search = createByteSearch(
     [...secrets].map(([value, name]) => [name, value] as const),
-    neverStored,
+    neverStoredMembers,
   );
   return readdirSync(folder)
     .filter((name) => ours.test(name) && join(folder, name) !== but)

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defined, type SignUpInput } from '@switchyard/contract';
-import { testCopyUrl } from '../../test/support/database/test-database.ts';
-import { assertFrenchSpaces, assertSameTexts } from '../../test/support/translation-checks.ts';
+import { testDatabaseCopyUrl } from '../../test/support/database/test-database.ts';
+import {
+  assertFrenchSpaces,
+  assertTranslationsMatch,
+} from '../../test/support/translation-checks.ts';
 import {
   createLog,
   type Database,
@@ -24,7 +27,7 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 let database: Database;
 
 before(async () => {
-  database = openDatabase({ url: await testCopyUrl(), log });
+  database = openDatabase({ url: await testDatabaseCopyUrl(), log });
 });
 after(() => database.close());
 
@@ -93,7 +96,7 @@ const stored = async () => {
 };
 
 test('the emails have the same texts in each language, and none is left in English', () => {
-  assertSameTexts(signUpEmailTexts);
+  assertTranslationsMatch(signUpEmailTexts);
   assertFrenchSpaces(signUpEmailTexts.fr);
 });
 

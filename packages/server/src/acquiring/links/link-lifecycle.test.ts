@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
-  networkOnly,
+  approveNetworkMessages,
+  encodeMessageFrame,
+  type ReceivedMessage,
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/support/acquirers/scripted-host.ts';
@@ -148,7 +148,7 @@ describe('acquirer links', () => {
     host.script((asked) => {
       const { message, socket } = asked;
       if (message.mti !== '0200') return approve(asked);
-      socket.write(frameOf(answerTo(message, { 39: codes.shift() ?? '00' })));
+      socket.write(encodeMessageFrame(approvalResponse(message, { 39: codes.shift() ?? '00' })));
       return undefined;
     });
     const link = linkTo({ port: host.port });
@@ -179,16 +179,16 @@ describe('acquirer links', () => {
   /** Opens a link with one pending sale. */
   async function withSaleInFlight() {
     const host = await startHost();
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     const links = [linkTo({ port: host.port })];
     const linkId = links[0]?.linkId ?? '';
     const { acquiring, shown } = await setUp(links);
     await acquiring.start();
     await eventually('up', () => acquiring.isLinkAvailable(linkId));
     const outcome = acquiring.send(saleOn(linkId));
-    await eventually('asked', () => host.heard().includes('0200'));
+    await eventually('asked', () => host.receivedTypes().includes('0200'));
     const answer = () => {
-      const asked = host.asked.find(({ message }) => message.mti === '0200');
+      const asked = host.received.find(({ message }) => message.mti === '0200');
       if (asked !== undefined) approve(asked);
     };
     const change = async (changed: Partial<Iso8583HostLink>) => {
@@ -213,7 +213,7 @@ describe('acquirer links', () => {
     const { host, linkId, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
     host.script(approve);
     const other = await startHost();
-    const held: Asked[] = [];
+    const held: ReceivedMessage[] = [];
     other.script((asked) => held.push(asked));
     await change({ settings: linkTo({ port: other.port }).settings });
     await eventually('the new host is asked', () => held.length === 1);
@@ -225,11 +225,11 @@ describe('acquirer links', () => {
     for (const asked of held) approve(asked);
     await eventually('the new one serves', async () => {
       const { outcome: said } = await acquiring.send(saleOn(linkId));
-      return said === 'Approved' && other.heard().includes('0200');
+      return said === 'Approved' && other.receivedTypes().includes('0200');
     });
     answer();
     assert.equal((await outcome).outcome, 'Approved');
-    await eventually('the old one is signed off', () => host.heard().includes('0800002'));
+    await eventually('the old one is signed off', () => host.receivedTypes().includes('0800002'));
     assert.deepEqual(await shown(), ['north 1']);
   });
 
@@ -261,7 +261,7 @@ describe('acquirer links', () => {
     unfinished.push(...left);
     await acquiring.refreshLinks();
     await eventually('opened again for what came late', () => acquiring.isLinkAvailable(linkId));
-    await eventually('signed off once', () => host.heard().includes('0800002'));
+    await eventually('signed off once', () => host.receivedTypes().includes('0800002'));
   });
 
   test('start opens a disabled link with pending messages', async () => {
@@ -292,6 +292,6 @@ describe('acquirer links', () => {
     answer();
     assert.equal((await outcome).outcome, 'Approved');
     await closed;
-    assert.equal(host.heard().at(-1), '0800002');
+    assert.equal(host.receivedTypes().at(-1), '0800002');
   });
 });

@@ -1,9 +1,9 @@
 // An organisation for one test, with everything that a sale needs and with access tokens.
 import { randomUUID } from 'node:crypto';
-import { type TestHouse, testHouse } from './test-platform.ts';
+import { type TestPlatform, testPlatform } from './test-platform.ts';
 import { until } from './wait-for-result.ts';
 
-export type Shop = {
+export type TestMerchant = {
   merchantId: string;
   storeId: string;
   deviceIds: string[];
@@ -22,19 +22,19 @@ export type NewApplication = {
   roles: string[];
 };
 
-export type Scene = TestHouse & {
+export type TestOrganization = TestPlatform & {
   realm: string;
   organizationId: string;
   linkId: string;
   acquirerToken: string;
-  shop: Shop;
-  otherShop: Shop;
-  newShop(terms?: Record<string, unknown>): Promise<Shop>;
+  merchant: TestMerchant;
+  otherMerchant: TestMerchant;
+  createMerchant(terms?: Record<string, unknown>): Promise<TestMerchant>;
   /** An access token of a new application of the organisation. */
   tokenFor(application: NewApplication): Promise<string>;
 };
 
-let places = 0;
+let merchantCount = 0;
 
 /**
  * Creates an organisation with two merchants that cannot see each other.
@@ -43,18 +43,18 @@ let places = 0;
  * @param on the acquirer's port, if it is not the port of the test platform, and members of the
  * link
  */
-export async function scene(
+export async function createTestOrganization(
   terms: Record<string, unknown> = {},
   on: { acquirerPort?: number; link?: Record<string, unknown> } = {},
-): Promise<Scene> {
-  const open = await testHouse();
-  const { house, client, host } = open;
+): Promise<TestOrganization> {
+  const sharedPlatform = await testPlatform();
+  const { platform, client, host } = sharedPlatform;
   const realm = `r${randomUUID().slice(0, 13)}`;
   const organizationId = randomUUID();
   const scope = { organizationId };
-  await house.provisioning.organizations.create(scope, { name: realm }, organizationId);
-  await house.identity.createUserDomain({ userDomainId: realm, organizationId });
-  const link = await house.provisioning.acquirerLinks.create(scope, {
+  await platform.provisioning.organizations.create(scope, { name: realm }, organizationId);
+  await platform.identity.createUserDomain({ userDomainId: realm, organizationId });
+  const link = await platform.provisioning.acquirerLinks.create(scope, {
     name: `host-${realm}`,
     host: '127.0.0.1',
     port: on.acquirerPort ?? host.port,
@@ -63,10 +63,10 @@ export async function scene(
     ...on.link,
   });
   const linkId = link.view.acquirerLinkId;
-  await house.openLinks();
+  await platform.openLinks();
 
   const tokenFor = async (application: NewApplication): Promise<string> => {
-    const credentials = await house.identity.createApplication({
+    const credentials = await platform.identity.createApplication({
       organizationId,
       userDomainId: realm,
       securityFlows: ['ClientCredentials'],
@@ -75,33 +75,35 @@ export async function scene(
     return client.token(realm, credentials.clientId, credentials.clientSecret);
   };
 
-  async function newShop(own: Record<string, unknown> = terms): Promise<Shop> {
-    places += 1;
-    const place = places;
-    const { view: merchant } = await house.provisioning.merchants.create(scope, {
-      name: `Merchant ${place}`,
+  async function createMerchant(
+    merchantTerms: Record<string, unknown> = terms,
+  ): Promise<TestMerchant> {
+    merchantCount += 1;
+    const merchantNumberSuffix = merchantCount;
+    const { view: merchant } = await platform.provisioning.merchants.create(scope, {
+      name: `Merchant ${merchantNumberSuffix}`,
       country: 'FR',
       mcc: '5411',
       timeZone: 'Europe/Paris',
     });
     const { merchantId } = merchant;
-    const { view: store } = await house.provisioning.stores.create(scope, {
+    const { view: store } = await platform.provisioning.stores.create(scope, {
       merchantId,
-      name: `Store ${place}`,
+      name: `Store ${merchantNumberSuffix}`,
     });
     const { storeId } = store;
     const deviceIds: string[] = [];
     for (const name of ['Till 1', 'Till 2']) {
-      const { view } = await house.provisioning.logicalDevices.create(scope, { storeId, name });
+      const { view } = await platform.provisioning.logicalDevices.create(scope, { storeId, name });
       deviceIds.push(view.logicalDeviceId);
     }
-    const merchantNumber = `M${String(place).padStart(14, '0')}`;
-    const head = `T${place.toString(36).toUpperCase().padStart(3, '0')}`;
-    const { view: contract } = await house.provisioning.acquirerContracts.create(scope, {
+    const merchantNumber = `M${String(merchantNumberSuffix).padStart(14, '0')}`;
+    const terminalIdPrefix = `T${merchantNumberSuffix.toString(36).toUpperCase().padStart(3, '0')}`;
+    const { view: contract } = await platform.provisioning.acquirerContracts.create(scope, {
       merchantId,
       acquirerLink: linkId,
       acquirerMerchantId: merchantNumber,
-      terminalIdRange: { from: `${head}0001`, to: `${head}9999` },
+      terminalIdRange: { from: `${terminalIdPrefix}0001`, to: `${terminalIdPrefix}9999` },
       currencies: ['EUR', 'USD', 'JPY'],
       captureModes: ['Immediate', 'Deferred'],
       defaultCaptureMode: 'Immediate',
@@ -109,10 +111,10 @@ export async function scene(
       multipleCapture: true,
       partialApproval: true,
       clearCardData: 'Allowed',
-      ...own,
+      ...merchantTerms,
     });
     const token = await tokenFor({
-      name: `till ${place}`,
+      name: `till ${merchantNumberSuffix}`,
       entityType: 'merchant',
       entityId: merchantId,
       merchantId,
@@ -134,21 +136,21 @@ export async function scene(
     entityId: organizationId,
     roles: ['AcquirerAdministrator'],
   });
-  const shop = await newShop();
+  const shop = await createMerchant();
   await until(async () => {
     const path = '/payment/v1/transactions/technical/isAvailable';
     const { body } = await client.call('GET', path, { token: shop.token });
     return body.available === true ? true : undefined;
   }, 'the link to sign on');
   return {
-    ...open,
+    ...sharedPlatform,
     realm,
     organizationId,
     linkId,
     acquirerToken,
-    shop,
-    otherShop: await newShop(),
-    newShop,
+    merchant: shop,
+    otherMerchant: await createMerchant(),
+    createMerchant,
     tokenFor,
   };
 }
