@@ -1,6 +1,6 @@
 // What the documents promise: links that lead somewhere, files and tests that exist, migrations in order.
 import { posix } from 'node:path';
-import type { Fault, TextFile } from './source.ts';
+import type { Fault, TextFile } from './source-files.ts';
 
 const serverSource = 'packages/server/src/';
 

@@ -1,7 +1,7 @@
 // Which package and module may import which. Every folder of the server is in the table below, and the
 // table has no cycle, so that a module can be understood with those to its right only.
 import { posix } from 'node:path';
-import { type Fault, type Import, isTest, type SourceFile } from './source.ts';
+import { type Fault, type Import, isTest, type SourceFile } from './source-files.ts';
 
 /** A package of values knows only other values. */
 export const packageTable: Record<string, string[]> = {

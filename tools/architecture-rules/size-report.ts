@@ -1,6 +1,6 @@
 // Reports the longest files and functions. Nothing fails: a length is a hint, not a limit.
 import type { Node } from 'oxc-parser';
-import { childrenOf, isTest, type SourceFile, walk } from './source.ts';
+import { childrenOf, isTest, type SourceFile, walk } from './source-files.ts';
 
 export type Size = { path: string; line: number; lines: number };
 

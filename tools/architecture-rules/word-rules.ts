@@ -1,6 +1,6 @@
 // What may not stand in the source: hidden clocks and settings, card numbers, vague names, leftovers.
 import type { Node } from 'oxc-parser';
-import { type Fault, isTest, type SourceFile, type TextFile, walk } from './source.ts';
+import { type Fault, isTest, type SourceFile, type TextFile, walk } from './source-files.ts';
 
 const vague = /^(?:utils?|helpers?|common|managers?|shared|misc)$/i;
 const clockFiles = /\/(?:clock|ids)\.ts$/;

@@ -14,8 +14,8 @@ import {
   systemClock,
   systemIds,
 } from '../../packages/server/src/platform/index.ts';
-import { withDatabase } from '../open-platform-database.ts';
-import { demandPlatform } from '../require-data-directory.ts';
+import { withDatabase } from '../platform-database/open-platform-database.ts';
+import { demandPlatform } from '../platform-database/require-data-directory.ts';
 
 export type Wanted = {
   command: 'keys' | 'rotate-keys';

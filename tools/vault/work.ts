@@ -18,8 +18,8 @@ import {
   orderRotation,
   type VaultKeyFacts,
 } from '../../packages/server/src/vault/index.ts';
-import { withDatabase } from '../open-platform-database.ts';
-import { demandPlatform } from '../require-data-directory.ts';
+import { withDatabase } from '../platform-database/open-platform-database.ts';
+import { demandPlatform } from '../platform-database/require-data-directory.ts';
 
 export type Wanted = { readonly json: boolean } & (
   | { readonly command: 'make-key' }

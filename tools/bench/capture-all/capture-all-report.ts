@@ -1,7 +1,7 @@
 // Turns the figures of a capture of all into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   layOut,
   mebibytes,
@@ -11,10 +11,10 @@ import {
   perSecond,
   type Section,
   seconds,
-} from '../report/table.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileParts } from '../report/sales-report.ts';
 import { heldMeans } from '../sales/knee-run.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { CaptureAllFigures } from './capture-all.ts';
+import type { CaptureAllFigures } from './bench-capture-all.ts';
 
 /** What is asked of it: so many in so long, and little of it felt at the tills. */
 export const captureAllTargets = {

@@ -1,9 +1,9 @@
 // Configures the largest organisation at every level, and asks what comes of it at single devices.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
 import { type Caller, createCaller } from './estate-client.ts';
+import type { EstateScene } from './estate-environment.ts';
 import { idOf } from './estate-plan.ts';
 import { type Asked, holding, type Question } from './estate-queries.ts';
-import type { EstateScene } from './estate-scene.ts';
 
 const servicesCount = 4;
 /** Of all devices so many have values of their own. */

@@ -1,7 +1,7 @@
 // Tokens of devices of the largest organisation, which ask for the configuration that is theirs.
 import { randomBytes } from 'node:crypto';
+import type { openIdentity } from '../environment/provision.ts';
 import type { Exchange } from '../sales/https-connections.ts';
-import type { openIdentity } from '../scene/provision.ts';
 import { ask } from './estate-client.ts';
 import { devicesPerMerchant, idOf } from './estate-plan.ts';
 import { holding, type Question } from './estate-queries.ts';

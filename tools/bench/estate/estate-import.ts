@@ -8,13 +8,13 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
+import { bareDatabaseUrl, migrations } from '../environment/bench-environment.ts';
 import { readCpu } from '../report/process-times.ts';
-import { perSecond } from '../report/table.ts';
+import { perSecond } from '../report/report-table.ts';
 import type { Say } from '../sales/knee-run.ts';
 import { type CpuPerRequest, price } from '../sales/load-client.ts';
-import { bareDatabaseUrl, migrations } from '../scene/scene.ts';
+import type { EstateScene } from './estate-environment.ts';
 import { devicesPerMerchant, devicesPerStore } from './estate-plan.ts';
-import type { EstateScene } from './estate-scene.ts';
 
 /** What one run of the import has brought in; a device is a place with the hardware that fills it. */
 export type ImportRun = { lines: number; devices: number; seconds: number; failed: string[] };

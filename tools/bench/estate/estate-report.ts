@@ -1,7 +1,7 @@
 // Turns the figures of an estate into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   type Figure,
   layOut,
@@ -11,10 +11,10 @@ import {
   perSecond,
   type Section,
   seconds,
-} from '../report/table.ts';
-import type { StepResult } from '../sales/open-load.ts';
-import type { Machine } from '../scene/machine.ts';
-import { configurationTitles, type EstateFigures, type EstateStep } from './estate.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileParts } from '../report/sales-report.ts';
+import type { StepResult } from '../sales/fixed-rate-load.ts';
+import { configurationTitles, type EstateFigures, type EstateStep } from './bench-estate.ts';
 import { questionTitles } from './estate-queries.ts';
 
 /** What is asked of an estate. */

@@ -1,9 +1,9 @@
 // Turns figures of PIN translations into the table that people read.
 
-import type { BenchOptions } from '../options.ts';
-import { layOut, perSecond } from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { PinFigures } from './pin.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
+import { layOut, perSecond } from '../report/report-table.ts';
+import type { PinFigures } from './bench-pin.ts';
 
 /** What is asked of the software HSM, on the way that terminals usually take. */
 export const pinTargets = { perCpuSecond: 3000 } as const;

@@ -1,8 +1,8 @@
 // Turns the figures of the portal into the table that people read: each beside what is asked for.
 
-import { type Figure, layOut, mebibytes, seconds } from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import { frameMs, type PortalFigures, portalTargets } from './portal.ts';
+import type { Machine } from '../environment/machine.ts';
+import { type Figure, layOut, mebibytes, seconds } from '../report/report-table.ts';
+import { frameMs, type PortalFigures, portalTargets } from './bench-portal.ts';
 
 const ms = (value: number) => `${value.toFixed(0)} ms`;
 

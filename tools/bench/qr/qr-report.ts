@@ -1,7 +1,7 @@
 // Turns the figures of QR payments into the table that people read: each beside its target and the bare line.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   type Figure,
   layOut,
@@ -9,9 +9,9 @@ import {
   microseconds,
   milliseconds,
   perSecond,
-} from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import { type QrFigures, type QrStep, qrTargets } from './qr.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileParts } from '../report/sales-report.ts';
+import { type QrFigures, type QrStep, qrTargets } from './bench-qr.ts';
 
 const errorsOf = (errors: Readonly<Record<string, number>>) =>
   Object.entries(errors)

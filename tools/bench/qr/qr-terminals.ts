@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
 import { createHistogram } from '../report/histogram.ts';
-import { createArrivals, createRandom } from '../sales/schedule.ts';
+import { createArrivals, createRandom } from '../sales/request-schedule.ts';
 import type { FromQrTerminals, QrWait, ToQrTerminals } from './qr-messages.ts';
 
 const openAtOnce = 32;

@@ -1,6 +1,6 @@
 // Devices and points of sale of the load, thousands in one process, with one clock for both ends.
 import { createHistogram } from '../report/histogram.ts';
-import { createArrivals, createRandom } from '../sales/schedule.ts';
+import { createArrivals, createRandom } from '../sales/request-schedule.ts';
 import { frameOf, opcodes } from './relay-frames.ts';
 import type {
   ClaimResult,

@@ -1,7 +1,7 @@
 // Turns the figures of the relay into the table that people read: each beside its target and the bare line.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   type Figure,
   layOut,
@@ -9,9 +9,9 @@ import {
   microseconds,
   milliseconds,
   perSecond,
-} from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import { type RelayCase, type RelayFigures, relayTargets } from './relay.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileParts } from '../report/sales-report.ts';
+import { type RelayCase, type RelayFigures, relayTargets } from './bench-relay.ts';
 
 const listed = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createRandom } from '../sales/schedule.ts';
+import { createRandom } from '../sales/request-schedule.ts';
 import { bucketOf, createHistogram, highestIn } from './histogram.ts';
 
 describe('the histogram of latencies', () => {

@@ -1,8 +1,8 @@
 // Orders an export of about a million payments, and watches the server's memory until it is written.
 import { setTimeout as pause } from 'node:timers/promises';
 import { readResident } from '../report/process-times.ts';
+import type { ReportScene } from './reporting-environment.ts';
 import { days } from './reporting-plan.ts';
-import type { ReportScene } from './reporting-scene.ts';
 
 export type ExportFigures = {
   readonly rows: number;

@@ -1,6 +1,6 @@
 // Fills the reports of an organisation with millions of payments over some months, and with their sums.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
-import { dropIndexes } from '../scene/fill-tables.ts';
+import { dropIndexes } from '../environment/fill-tables.ts';
 import {
   days,
   devicesPerStore,

@@ -1,7 +1,7 @@
 // Turns the figures of the reports into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   type Figure,
   layOut,
@@ -12,10 +12,10 @@ import {
   perSecond,
   type Section,
   seconds,
-} from '../report/table.ts';
-import type { StepResult } from '../sales/open-load.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { ReportFigures, ReportStep } from './reporting.ts';
+} from '../report/report-table.ts';
+import { machineLines } from '../report/sales-report.ts';
+import type { StepResult } from '../sales/fixed-rate-load.ts';
+import type { ReportFigures, ReportStep } from './bench-reporting.ts';
 import { days, merchants } from './reporting-plan.ts';
 
 /** What is asked of the reports. */

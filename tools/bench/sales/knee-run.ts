@@ -1,7 +1,7 @@
 // Looks for the knee of a running platform, step by step, and tells how each went.
 
-import { microseconds, milliseconds, perSecond } from '../report/table.ts';
-import { createKneeSearch, heldLimits, isHeld, type KneeOptions } from './knee.ts';
+import { microseconds, milliseconds, perSecond } from '../report/report-table.ts';
+import { createKneeSearch, heldLimits, isHeld, type KneeOptions } from './find-knee.ts';
 import type { LoadClient, MeasuredStep } from './load-client.ts';
 import type { LoadKind } from './load-messages.ts';
 

@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import type { Closers } from '../close-in-reverse-order.ts';
 import { type CpuTimes, cpuBetween, readCpu, type Watched } from '../report/process-times.ts';
+import type { StepResult } from './fixed-rate-load.ts';
 import type { FromLoad, LoadKind, ToLoad } from './load-messages.ts';
-import type { StepResult } from './open-load.ts';
 import type { Till } from './request-text.ts';
 
 export type CpuPerRequest = Record<keyof Watched, number>;
@@ -58,7 +58,7 @@ export async function startLoad(
   open: Omit<Extract<ToLoad, { type: 'open' }>, 'type'>,
   watched: () => Omit<Watched, 'load'>,
 ): Promise<LoadClient> {
-  const script = fileURLToPath(new URL('./load.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./load-generator.ts', import.meta.url));
   const child = closers.fork(script, {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

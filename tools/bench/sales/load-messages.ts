@@ -1,6 +1,7 @@
 // What the bench and its load generator say to each other.
+
+import type { StepResult } from './fixed-rate-load.ts';
 import type { Target } from './https-connections.ts';
-import type { StepResult } from './open-load.ts';
 import type { Till } from './request-text.ts';
 
 /** `holds` are sales that are captured later. */

@@ -1,6 +1,6 @@
 // Writes the requests of the load as HTTP text; all but identifiers and device is made beforehand.
 import { randomUUID } from 'node:crypto';
-import { type Card, chipData, makeCards } from '../scene/test-cards.ts';
+import { type Card, chipData, makeCards } from '../environment/test-cards.ts';
 
 /** An application of the bench with its token, and the devices that its sales are spread over. */
 export type Till = { token: string; deviceIds: readonly string[] };

@@ -1,9 +1,10 @@
 // `bench status`: the knee of sales, then that of reading finished ones, in the same run.
+
+import type { BenchOptions } from '../bench-options.ts';
 import type { Closers } from '../close-in-reverse-order.ts';
-import type { BenchOptions } from '../options.ts';
-import { type Profile, runProfiled } from '../report/profile-run.ts';
-import { perSecond } from '../report/table.ts';
-import { openScene } from '../scene/scene.ts';
+import { openScene } from '../environment/bench-environment.ts';
+import { type Profile, runProfiled } from '../report/profile-step.ts';
+import { perSecond } from '../report/report-table.ts';
 import { describeStep, findKnee, type Knee, type Say } from './knee-run.ts';
 import type { MeasuredStep } from './load-client.ts';
 

@@ -1,7 +1,7 @@
 // The bench's end of the token load and of its bare line: starts them, asks, and prices the answers.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FromBareTokens, ToBareTokens } from '../baseline/baseline-tokens.ts';
+import type { FromBareTokens, ToBareTokens } from '../baseline/token-baseline-process.ts';
 import type { Closers } from '../close-in-reverse-order.ts';
 import { type CpuTimes, cpuBetween, readCpu } from '../report/process-times.ts';
 import type { FromTokenLoad, TokenCounts, TokenWork, ToTokenLoad } from './token-messages.ts';
@@ -103,7 +103,7 @@ export type BareTokens = { pid: number; port: number };
 
 /** Over TLS with the certificate of the server under test. */
 export async function startBareTokens(closers: Closers, dataDir: string): Promise<BareTokens> {
-  const script = fileURLToPath(new URL('../baseline/baseline-tokens.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../baseline/token-baseline-process.ts', import.meta.url));
   const child = closers.fork(script, {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,6 +1,6 @@
 // Turns the figures of tokens into the table that people read: each beside its target and the bare line.
 import { defined } from '@switchyard/contract';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   type Figure,
   layOut,
@@ -8,11 +8,11 @@ import {
   microseconds,
   perSecond,
   type Section,
-} from '../report/table.ts';
-import { median } from '../sales/knee.ts';
-import type { Machine } from '../scene/machine.ts';
-import { type PartName, tokenTargets } from './token-parts.ts';
-import type { PartFigures, TokenFigures } from './tokens.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileParts } from '../report/sales-report.ts';
+import { median } from '../sales/find-knee.ts';
+import type { PartFigures, TokenFigures } from './bench-tokens.ts';
+import { type PartName, tokenTargets } from './token-cases.ts';
 
 /** MiB of the whole process, with as many realms in use. */
 export const manyRealmsTarget = { realms: 2000, residentMib: 400 } as const;

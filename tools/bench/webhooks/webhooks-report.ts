@@ -1,7 +1,7 @@
 // Turns the figures of webhooks into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { Machine } from '../environment/machine.ts';
 import {
   layOut,
   mebibytes,
@@ -11,9 +11,9 @@ import {
   perSecond,
   type Section,
   slopeOf,
-} from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { WebhookFigures } from './webhooks.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileParts } from '../report/sales-report.ts';
+import type { WebhookFigures } from './bench-webhooks.ts';
 
 /** What is asked of it, with one of ten endpoints dead and one slow. */
 export const webhookTargets = {
