@@ -10,14 +10,14 @@ import { exportFaults, publishedPackages } from './export-rules.ts';
 import { idiomFaults } from './idiom-rules.ts';
 import { importCycles } from './import-cycles.ts';
 import {
-  circleIn,
+  findCycle,
   importFaults,
   moduleTable,
   packageTable,
-  pureFaults,
-  siblingFaults,
+  pureModuleFaults,
+  siblingImportFaults,
 } from './import-rules.ts';
-import { longest } from './size-report.ts';
+import { longestSources } from './size-report.ts';
 import { type Fault, isSource, isTest, parseSource, readTexts } from './source-files.ts';
 import {
   countVagueWords,
@@ -26,7 +26,7 @@ import {
   type VagueWordCounts,
   vagueWordFaults,
 } from './vague-words.ts';
-import { machineFaults, passesLuhn, wordFaults } from './word-rules.ts';
+import { machinePathFaults, passesLuhn, wordFaults } from './word-rules.ts';
 
 const texts = readTexts(root);
 const sources = texts.filter(isSource).map(parseSource);
@@ -69,11 +69,11 @@ describe('the architecture rules', () => {
   });
 
   test('packages and modules import as the tables allow', () => {
-    assert.equal(circleIn(packageTable), undefined);
-    assert.equal(circleIn(moduleTable), undefined);
+    assert.equal(findCycle(packageTable), undefined);
+    assert.equal(findCycle(moduleTable), undefined);
     assertNone(sources.flatMap(importFaults));
-    assertNone(pureFaults(sources));
-    assertNone(siblingFaults(sources));
+    assertNone(pureModuleFaults(sources));
+    assertNone(siblingImportFaults(sources));
   });
 
   test('no files import each other in a cycle, type-only imports included', () => {
@@ -81,7 +81,7 @@ describe('the architecture rules', () => {
   });
 
   test('the longest files and functions are reported', (t) => {
-    const report = longest(sources);
+    const report = longestSources(sources);
     for (const { path, line, lines } of [...report.files, ...report.functions]) {
       t.diagnostic(`${lines} lines: ${path}:${line}`);
     }
@@ -101,7 +101,7 @@ describe('the architecture rules', () => {
   });
 
   test('no file names a folder of this machine', () => {
-    assertNone(machineFaults(texts, [root, dirname(root), homedir()]));
+    assertNone(machinePathFaults(texts, [root, dirname(root), homedir()]));
   });
 });
 
@@ -121,8 +121,8 @@ describe('the documents keep their promises', () => {
     const coverage = textOf('docs/spec-coverage.md');
     assert.ok(documents.coverageRows(coverage.text).length >= 200);
     const tests = texts.filter(({ path }) => isTest(path));
-    assertNone(documents.coverageFaults(coverage, tests));
-    assertNone(documents.placeFaults(coverage, exists));
+    assertNone(documents.namedTestFaults(coverage, tests));
+    assertNone(documents.missingPathFaults(coverage, exists));
   });
 
   test('each rule for card data is proved by a test', () => {
@@ -250,7 +250,7 @@ describe('the rules catch planted faults', () => {
   test('the longest function is counted without the named functions inside it', () => {
     const inner = `  async function inner() {\n${'    call();\n'.repeat(50)}  }\n`;
     const text = `export function outer() {\n${inner.repeat(3)}}\n`;
-    const { functions } = longest([parseSource({ path: 'tools/a.ts', text })]);
+    const { functions } = longestSources([parseSource({ path: 'tools/a.ts', text })]);
     assert.deepEqual(
       functions.map(({ line, lines }) => [line, lines]),
       [
@@ -267,7 +267,7 @@ describe('the rules catch planted faults', () => {
       files.map(([name, text]) => parseSource({ path: `${server}/payments/${name}`, text }));
     const rules = `import { a } from './a.ts';`;
     const textsOf = (files: ReturnType<typeof moduleOf>) =>
-      pureFaults(files).map(({ text }) => text);
+      pureModuleFaults(files).map(({ text }) => text);
     const far = moduleOf(
       ['rules.ts', rules],
       ['a.ts', `import './b.ts';`],
@@ -305,7 +305,7 @@ describe('the rules catch planted faults', () => {
       ['rounds/e.ts', `import '../opening/index.ts';`],
     ] satisfies [string, string][];
     assert.deepEqual(
-      siblingFaults(planted.map(parse)).map(({ path, text }) => `${path}: ${text}`),
+      siblingImportFaults(planted.map(parse)).map(({ path, text }) => `${path}: ${text}`),
       [
         `${server}/vault/keys/a.ts: vault/keys must not import ../opening/index.ts: vault/opening depends on vault/keys`,
       ],
@@ -313,16 +313,16 @@ describe('the rules catch planted faults', () => {
   });
 
   test('a circle in a table is found', () => {
-    const circle = circleIn({ a: ['b'], b: ['c'], c: ['b'] });
+    const circle = findCycle({ a: ['b'], b: ['c'], c: ['b'] });
     assert.deepEqual(circle, ['b', 'c', 'b']);
   });
 
   test('a folder of one machine is found, and only there', () => {
     const path = 'a.md';
     const place = '/somewhere/here';
-    assert.equal(machineFaults([{ path, text: `see ${place}/x` }], [place]).length, 1);
+    assert.equal(machinePathFaults([{ path, text: `see ${place}/x` }], [place]).length, 1);
     assert.equal(
-      machineFaults([{ path, text: `see .${place}, ${place}after` }], [place]).length,
+      machinePathFaults([{ path, text: `see .${place}, ${place}after` }], [place]).length,
       0,
     );
   });
@@ -354,7 +354,7 @@ describe('the rules catch planted faults', () => {
     const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
     const head = '| What | Proof |\n|---|---|\n';
     const faultsOf = (proof: string): number =>
-      documents.coverageFaults({ path: 'c.md', text: `${head}| x | ${proof} |` }, tests).length;
+      documents.namedTestFaults({ path: 'c.md', text: `${head}| x | ${proof} |` }, tests).length;
     for (const good of ['not yet', 'planned: a', '`a.test.ts`', '`a.test.ts` › “one is one”']) {
       assert.equal(faultsOf(good), 0, good);
     }

@@ -239,7 +239,7 @@ function impureLoad({ path, imports }: SourceFile): string | undefined {
 }
 
 /** The same along the way: a pure file loads what the files of its module load that it imports. */
-export function pureFaults(files: readonly SourceFile[]): Fault[] {
+export function pureModuleFaults(files: readonly SourceFile[]): Fault[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const loaded = ({ path, imports }: SourceFile): SourceFile[] =>
     imports.flatMap(({ from, typeOnly }) => {
@@ -271,7 +271,7 @@ function subFolderOf(path: string): string | undefined {
 }
 
 /** Inside a module, a sub-folder imports the index.ts only of sub-folders that do not depend on it. */
-export function siblingFaults(files: readonly SourceFile[]): Fault[] {
+export function siblingImportFaults(files: readonly SourceFile[]): Fault[] {
   const sources = files.filter(({ path }) => !isTest(path));
   const byPath = new Map(sources.map((file) => [file.path, file]));
   const imported = ({ path, imports }: SourceFile): SourceFile[] =>
@@ -314,7 +314,7 @@ function targetOf(path: string, from: string): string | undefined {
 }
 
 /** The names along a circle in a table of who imports whom, or none. */
-export function circleIn(table: Record<string, string[]>): string[] | undefined {
+export function findCycle(table: Record<string, string[]>): string[] | undefined {
   const done = new Set<string>();
   function search(name: string, trail: string[]): string[] | undefined {
     if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];

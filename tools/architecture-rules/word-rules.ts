@@ -134,7 +134,7 @@ function matches({ text, lineAt }: SourceFile, pattern: RegExp): { line: number;
 const publicFolders = ['/', '/tmp', '/home', '/root', '/opt', '/srv', '/usr/src', '/app'];
 
 /** No text names the folder in which this copy happens to lie, or its neighbours. */
-export function machineFaults(files: TextFile[], places: string[]): Fault[] {
+export function machinePathFaults(files: TextFile[], places: string[]): Fault[] {
   const named = places.filter((place) => !publicFolders.includes(place));
   return files.flatMap((file) =>
     file.text.split('\n').flatMap((line, index) => {

@@ -1,30 +1,30 @@
 // `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks`, `-- qr`, `-- relay`, `-- reporting` and `-- portal`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
-import { type BenchOptions, readOptions, UsageFault, usage } from './bench-options.ts';
+import { type BenchOptions, readBenchOptions, UsageError, usage } from './bench-options.ts';
 import { benchCaptureAll } from './capture-all/bench-capture-all.ts';
-import { captureAllTargets, reportCaptureAll } from './capture-all/capture-all-report.ts';
-import { createClosers } from './close-in-reverse-order.ts';
-import { describeMachine, type Machine } from './environment/machine.ts';
+import { captureAllTargets, writeCaptureAllReport } from './capture-all/capture-all-report.ts';
+import { createCloseStack } from './close-in-reverse-order.ts';
+import { describeMachine, type MachineDescription } from './environment/machine.ts';
 import { benchEstate } from './estate/bench-estate.ts';
-import { estateTargets, reportEstate } from './estate/estate-report.ts';
+import { estateTargets, writeEstateReport } from './estate/estate-report.ts';
 import { benchPin } from './pin/bench-pin.ts';
-import { pinTargets, reportPin } from './pin/pin-report.ts';
+import { pinTargets, writePinReport } from './pin/pin-report.ts';
 import { benchPortal, portalTargets } from './portal/bench-portal.ts';
-import { reportPortal } from './portal/portal-report.ts';
+import { writePortalReport } from './portal/portal-report.ts';
 import { benchQr, qrTargets } from './qr/bench-qr.ts';
-import { reportQr } from './qr/qr-report.ts';
+import { writeQrReport } from './qr/qr-report.ts';
 import { benchRelay, relayTargets } from './relay/bench-relay.ts';
-import { reportRelay } from './relay/relay-report.ts';
-import { reportSales, reportStatus, targets } from './report/sales-report.ts';
+import { writeRelayReport } from './relay/relay-report.ts';
+import { salesTargets, writeSalesReport, writeStatusReport } from './report/sales-report.ts';
 import { benchReporting } from './reporting/bench-reporting.ts';
-import { reportReporting, reportTargets } from './reporting/reporting-report.ts';
+import { reportTargets, writeReportingReport } from './reporting/reporting-report.ts';
 import { benchSales } from './sales/bench-sales.ts';
 import { benchStatus } from './sales/status-reads.ts';
 import { benchTokens } from './tokens/bench-tokens.ts';
 import { tokenTargets } from './tokens/token-cases.ts';
-import { manyRealmsTarget, reportTokens } from './tokens/token-report.ts';
+import { manyRealmsTarget, writeTokensReport } from './tokens/token-report.ts';
 import { benchWebhooks } from './webhooks/bench-webhooks.ts';
-import { reportWebhooks, webhookTargets } from './webhooks/webhooks-report.ts';
+import { webhookTargets, writeWebhooksReport } from './webhooks/webhooks-report.ts';
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };
 
@@ -32,9 +32,9 @@ function say(line: string): void {
   process.stderr.write(`  ${line}\n`);
 }
 
-function printJson(figures: object, options: BenchOptions, machine: Machine): void {
+function printJson(figures: object, options: BenchOptions, machine: MachineDescription): void {
   const all = {
-    ...targets,
+    ...salesTargets,
     tokens: tokenTargets,
     manyRealms: manyRealmsTarget,
     estate: estateTargets,
@@ -51,7 +51,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
 
 async function run(options: BenchOptions): Promise<void> {
   const machine = describeMachine();
-  const closers = createClosers();
+  const closers = createCloseStack();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       say(`${signal}: cleaning up …`);
@@ -62,47 +62,47 @@ async function run(options: BenchOptions): Promise<void> {
     if (options.name === 'sales') {
       const figures = await benchSales(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportSales(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeSalesReport(figures, options, machine)}`);
     } else if (options.name === 'tokens') {
       const figures = await benchTokens(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportTokens(figures, machine)}`);
+      else process.stdout.write(`\n${writeTokensReport(figures, machine)}`);
     } else if (options.name === 'estate') {
       const figures = await benchEstate(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportEstate(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeEstateReport(figures, options, machine)}`);
     } else if (options.name === 'captureall') {
       const figures = await benchCaptureAll(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportCaptureAll(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeCaptureAllReport(figures, options, machine)}`);
     } else if (options.name === 'pin') {
       const figures = await benchPin(options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportPin(figures, options, machine)}`);
+      else process.stdout.write(`\n${writePinReport(figures, options, machine)}`);
     } else if (options.name === 'webhooks') {
       const figures = await benchWebhooks(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportWebhooks(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeWebhooksReport(figures, options, machine)}`);
     } else if (options.name === 'qr') {
       const figures = await benchQr(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportQr(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeQrReport(figures, options, machine)}`);
     } else if (options.name === 'relay') {
       const figures = await benchRelay(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportRelay(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeRelayReport(figures, options, machine)}`);
     } else if (options.name === 'portal') {
       const figures = await benchPortal(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportPortal(figures, machine)}`);
+      else process.stdout.write(`\n${writePortalReport(figures, machine)}`);
     } else if (options.name === 'reporting') {
       const figures = await benchReporting(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportReporting(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeReportingReport(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);
-      else process.stdout.write(`\n${reportStatus(figures, options, machine)}`);
+      else process.stdout.write(`\n${writeStatusReport(figures, options, machine)}`);
     }
   } finally {
     await closers.close();
@@ -115,12 +115,12 @@ async function main(args: string[]): Promise<number> {
     return 1;
   }
   try {
-    const options = readOptions(args, randomInt(2 ** 31));
+    const options = readBenchOptions(args, randomInt(2 ** 31));
     if (options === undefined) process.stdout.write(usage);
     else await run(options);
     return 0;
   } catch (error) {
-    const wrongUsage = error instanceof UsageFault;
+    const wrongUsage = error instanceof UsageError;
     process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
     if (wrongUsage) process.stderr.write(`\n${usage}`);
     return wrongUsage ? exitCodes.wrongUsage : 1;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readOptions, UsageFault } from './bench-options.ts';
+import { readBenchOptions, UsageError } from './bench-options.ts';
 
 describe('the options of the bench', () => {
   test('have defaults, and a seed of their own', () => {
-    const options = readOptions(['sales'], 77);
+    const options = readBenchOptions(['sales'], 77);
     assert.equal(options?.name, 'sales');
     assert.equal(options?.terminals, 512);
     assert.equal(options?.seed, 77);
@@ -12,7 +12,7 @@ describe('the options of the bench', () => {
   });
 
   test('are taken as given', () => {
-    const options = readOptions(
+    const options = readBenchOptions(
       ['status', '--rows=10000000', '--minutes', '10', '--no-starts', '--json', '--seed', '5'],
       77,
     );
@@ -24,21 +24,21 @@ describe('the options of the bench', () => {
   });
 
   test('of tokens name their parts', () => {
-    const all = readOptions(['tokens'], 77);
+    const all = readBenchOptions(['tokens'], 77);
     assert.ok(all?.parts.includes('refresh') && all.realms === 2000);
-    const some = readOptions(['tokens', '--parts', 'password,mtls', '--realms', '0'], 77);
+    const some = readBenchOptions(['tokens', '--parts', 'password,mtls', '--realms', '0'], 77);
     assert.deepEqual([some?.parts, some?.realms], [['password', 'mtls'], 0]);
   });
 
   test('of an estate say how large it is', () => {
-    const all = readOptions(['estate'], 77);
+    const all = readBenchOptions(['estate'], 77);
     assert.deepEqual([all?.devices, all?.organizations, all?.rate], [1_000_000, 2000, 200]);
-    const some = readOptions(['estate', '--devices', '5000', '--organisations=20'], 77);
+    const some = readBenchOptions(['estate', '--devices', '5000', '--organisations=20'], 77);
     assert.deepEqual([some?.devices, some?.organizations], [5000, 20]);
   });
 
   test('help is no run', () => {
-    assert.equal(readOptions(['--help'], 1), undefined);
+    assert.equal(readBenchOptions(['--help'], 1), undefined);
   });
 
   for (const args of [
@@ -53,7 +53,7 @@ describe('the options of the bench', () => {
     ['estate', '--devices', '3'],
   ]) {
     test(`“${args.join(' ')}” is refused`, () => {
-      assert.throws(() => readOptions(args, 1), UsageFault);
+      assert.throws(() => readBenchOptions(args, 1), UsageError);
     });
   }
 });

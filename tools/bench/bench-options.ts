@@ -1,6 +1,6 @@
 // What the command line may ask of the bench.
 import { parseArgs } from 'node:util';
-import { type PartName, partNames } from './tokens/token-cases.ts';
+import { type TokenCaseName, tokenCaseNames } from './tokens/token-cases.ts';
 
 const benchNames = [
   'sales',
@@ -33,7 +33,7 @@ export type BenchOptions = {
   /** Sales a second to take for the knee, in place of looking for it; 0 looks. */
   knee: number;
   /** Which ways to a token, beside the bare line. */
-  parts: readonly PartName[];
+  parts: readonly TokenCaseName[];
   /** So many realms to hold in memory; 0 leaves that out. */
   realms: number;
   /** How large the estate is, and how often a second it is asked. */
@@ -49,7 +49,7 @@ export type BenchOptions = {
   keep: boolean;
 };
 
-export class UsageFault extends Error {}
+export class UsageError extends Error {}
 
 export const usage = `npm run bench -- sales [options]     sales, against the bare line of the same database
 npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
@@ -77,7 +77,7 @@ npm run bench -- portal [options]    the portal in Chromium: what it fetches, pa
                     payments of the reports                          (10000000);
                     of a list of the portal                          (1000000)
   --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
-  --parts A,B       which tokens to ask for: ${partNames.filter((name) => name !== 'bare').join(', ')}
+  --parts A,B       which tokens to ask for: ${tokenCaseNames.filter((name) => name !== 'bare').join(', ')}
                                                                      (all)
   --realms N        realms to give a token each, for the memory      (2000; 0: leave out)
   --devices N       devices of the estate                            (1000000)
@@ -152,16 +152,16 @@ const seedsMost = 2 ** 31;
 function whole(name: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (!/^\d{1,10}$/.test(text) || value < least || value > most) {
-    throw new UsageFault(`--${name} is a whole number from ${least} to ${most}`);
+    throw new UsageError(`--${name} is a whole number from ${least} to ${most}`);
   }
   return value;
 }
 
-function readParts(text: string | undefined): readonly PartName[] {
-  if (text === undefined) return partNames;
+function readParts(text: string | undefined): readonly TokenCaseName[] {
+  if (text === undefined) return tokenCaseNames;
   return text.split(',').map((name) => {
-    const known = partNames.find((each) => each === name);
-    if (known === undefined) throw new UsageFault(`--parts: there is no ${name}`);
+    const known = tokenCaseNames.find((each) => each === name);
+    if (known === undefined) throw new UsageError(`--parts: there is no ${name}`);
     return known;
   });
 }
@@ -170,7 +170,7 @@ function parse(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -179,13 +179,13 @@ function parse(args: string[]) {
  * @returns undefined where help is asked for
  * @throws UsageFault
  */
-export function readOptions(args: string[], newSeed: number): BenchOptions | undefined {
+export function readBenchOptions(args: string[], newSeed: number): BenchOptions | undefined {
   const { values, positionals } = parse(args);
   if (values.help === true) return undefined;
   const [first, ...more] = positionals;
   const name = benchNames.find((each) => each === first);
-  if (name === undefined) throw new UsageFault(`one of ${benchNames.join(', ')}?`);
-  if (more.length > 0) throw new UsageFault(`unexpected: ${more.join(' ')}`);
+  if (name === undefined) throw new UsageError(`one of ${benchNames.join(', ')}?`);
+  if (more.length > 0) throw new UsageError(`unexpected: ${more.join(' ')}`);
   const number = (key: keyof typeof numbers) => {
     const { standard, least, most } = numbers[key];
     const text = values[key];

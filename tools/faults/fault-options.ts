@@ -10,7 +10,7 @@ export type FaultOptions = {
   readonly list: boolean;
 };
 
-export class UsageFault extends Error {}
+export class UsageError extends Error {}
 
 export const usage = `npm run faults [-- options] [part of a name …]
 
@@ -31,11 +31,16 @@ const minutesStandard = 30;
 const minutesMost = 10_000;
 const seedsMost = 999_999;
 
-function whole(name: string, text: string | undefined, standard: number, most: number): number {
-  if (text === undefined) return standard;
+function readWholeNumber(
+  name: string,
+  text: string | undefined,
+  defaultValue: number,
+  maximum: number,
+): number {
+  if (text === undefined) return defaultValue;
   const value = Number(text);
-  if (!/^\d{1,6}$/.test(text) || value > most || (name === 'minutes' && value < 1)) {
-    throw new UsageFault(`--${name} is a whole number up to ${most}`);
+  if (!/^\d{1,6}$/.test(text) || value > maximum || (name === 'minutes' && value < 1)) {
+    throw new UsageError(`--${name} is a whole number up to ${maximum}`);
   }
   return value;
 }
@@ -54,8 +59,10 @@ function parse(args: string[]) {
     });
   } catch (error) {
     // Node's hint behind the first sentence is about file names that begin with a dash.
-    const [said = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
-    throw new UsageFault(said);
+    const [firstSentence = ''] = (error instanceof Error ? error.message : String(error)).split(
+      '. ',
+    );
+    throw new UsageError(firstSentence);
   }
 }
 
@@ -64,12 +71,12 @@ function parse(args: string[]) {
  * @returns undefined where help is asked for
  * @throws UsageFault
  */
-export function readOptions(args: string[], newSeed: number): FaultOptions | undefined {
+export function readFaultOptions(args: string[], newSeed: number): FaultOptions | undefined {
   const { values, positionals } = parse(args);
   if (values.help === true) return undefined;
   return {
-    minutes: whole('minutes', values.minutes, minutesStandard, minutesMost),
-    seed: whole('seed', values.seed, newSeed, seedsMost),
+    minutes: readWholeNumber('minutes', values.minutes, minutesStandard, minutesMost),
+    seed: readWholeNumber('seed', values.seed, newSeed, seedsMost),
     only: positionals,
     list: values.list === true,
   };

@@ -1,8 +1,8 @@
 // Runs the fault tests round after round, two at a time, until the time is over.
 import { basename } from 'node:path';
-import type { Fault, TestRun } from '../test-runner/run-batches.ts';
+import type { TestRun, TestRunFault } from '../test-runner/run-batches.ts';
 
-export type Round = {
+export type RoundsOptions = {
   readonly files: readonly string[];
   readonly seed: number;
   /** Earlier than now where it is to end. */
@@ -10,52 +10,61 @@ export type Round = {
   readonly now: () => number;
   /** Runs one file under one seed. */
   readonly run: (file: string, seed: number) => Promise<TestRun>;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 };
 
-export type Rounds = {
-  readonly faults: readonly Fault[];
+export type RoundsResult = {
+  readonly faults: readonly TestRunFault[];
   /** How often each test ran. */
   readonly runs: ReadonlyMap<string, number>;
 };
 
-const lanes = 2;
+const concurrentTests = 2;
 
-export const nameOf = (file: string): string => basename(file, '.test.ts');
+export const testNameOf = (file: string): string => basename(file, '.test.ts');
 
 /**
  * Each test runs once at least, however short the time is; behind that none begins once it is over.
  * A fault does not end the run: the others may find more.
  */
-export async function runRounds({ files, seed, endsAt, now, run, say }: Round): Promise<Rounds> {
-  const faults: Fault[] = [];
+export async function runRounds({
+  files,
+  seed,
+  endsAt,
+  now,
+  run,
+  print,
+}: RoundsOptions): Promise<RoundsResult> {
+  const faults: TestRunFault[] = [];
   const runs = new Map<string, number>();
-  let begun = 0;
-  function next(): { file: string; seed: number } | undefined {
-    if (begun >= files.length && now() >= endsAt()) return undefined;
-    const file = files[begun % files.length];
-    const round = Math.floor(begun / files.length);
-    begun += 1;
+  let startedCount = 0;
+  function nextTask(): { file: string; seed: number } | undefined {
+    if (startedCount >= files.length && now() >= endsAt()) return undefined;
+    const file = files[startedCount % files.length];
+    const round = Math.floor(startedCount / files.length);
+    startedCount += 1;
     return file === undefined ? undefined : { file, seed: seed + round };
   }
-  async function lane(): Promise<void> {
-    for (let task = next(); task !== undefined; task = next()) {
-      const began = now();
-      const done = await run(task.file, task.seed);
-      const name = nameOf(task.file);
+  async function runTests(): Promise<void> {
+    for (let task = nextTask(); task !== undefined; task = nextTask()) {
+      const startedAt = now();
+      const result = await run(task.file, task.seed);
+      const name = testNameOf(task.file);
       runs.set(name, (runs.get(name) ?? 0) + 1);
-      faults.push(...done.faults);
-      const took = Math.round((now() - began) / 1000);
-      const left = Math.max(0, Math.ceil((endsAt() - now()) / 60_000));
-      const verdict = done.faults.length === 0 ? 'well' : 'FAILED';
-      say(`${name} (seed ${task.seed}): ${verdict} after ${took} s; ${left} min left`);
-      if (done.faults.length > 0) {
-        say(
+      faults.push(...result.faults);
+      const durationSeconds = Math.round((now() - startedAt) / 1000);
+      const minutesLeft = Math.max(0, Math.ceil((endsAt() - now()) / 60_000));
+      const verdict = result.faults.length === 0 ? 'well' : 'FAILED';
+      print(
+        `${name} (seed ${task.seed}): ${verdict} after ${durationSeconds} s; ${minutesLeft} min left`,
+      );
+      if (result.faults.length > 0) {
+        print(
           `again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=${task.seed} npm test -- ${name}`,
         );
       }
     }
   }
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrentTests }, runTests));
   return { faults, runs };
 }

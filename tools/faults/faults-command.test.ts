@@ -1,25 +1,25 @@
 // The command of the fault tests: its options, and the order of its rounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readOptions, UsageFault } from './fault-options.ts';
-import { nameOf, runRounds } from './fault-test-rounds.ts';
+import { readFaultOptions, UsageError } from './fault-options.ts';
+import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
 test('options are read, and wrong ones named', () => {
-  assert.deepEqual(readOptions([], 7), { minutes: 30, seed: 7, only: [], list: false });
-  assert.deepEqual(readOptions(['--minutes', '5', '--seed', '9', 'killed'], 7), {
+  assert.deepEqual(readFaultOptions([], 7), { minutes: 30, seed: 7, only: [], list: false });
+  assert.deepEqual(readFaultOptions(['--minutes', '5', '--seed', '9', 'killed'], 7), {
     minutes: 5,
     seed: 9,
     only: ['killed'],
     list: false,
   });
-  assert.equal(readOptions(['--help'], 7), undefined);
+  assert.equal(readFaultOptions(['--help'], 7), undefined);
   for (const wrong of [
     ['--minutes', '0'],
     ['--minutes', 'x'],
     ['--seed', '-1'],
     ['--hours', '1'],
   ]) {
-    assert.throws(() => readOptions(wrong, 7), UsageFault, wrong.join(' '));
+    assert.throws(() => readFaultOptions(wrong, 7), UsageError, wrong.join(' '));
   }
 });
 
@@ -33,9 +33,9 @@ test('each test runs once however short the time is', async () => {
     seed: 5,
     endsAt: () => 0,
     now: () => 1,
-    say: () => {},
+    print: () => {},
     run: async (file, seed) => {
-      ran.push(`${nameOf(file)} ${seed}`);
+      ran.push(`${testNameOf(file)} ${seed}`);
       return well;
     },
   });
@@ -51,7 +51,7 @@ test('rounds go on with new seeds until the time is over, behind a fault too', a
     seed: 10,
     endsAt: () => 8,
     now: () => minute,
-    say: (line) => said.push(line),
+    print: (line) => said.push(line),
     run: async (file, seed) => {
       minute += 1;
       const isBad = file === 'b.test.ts' && seed === 11;

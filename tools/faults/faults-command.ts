@@ -3,21 +3,23 @@ import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { runBatches } from '../test-runner/run-batches.ts';
 import { root } from '../test-runner/static-checks.ts';
-import { type FaultOptions, readOptions, UsageFault, usage } from './fault-options.ts';
-import { nameOf, runRounds } from './fault-test-rounds.ts';
+import { type FaultOptions, readFaultOptions, UsageError, usage } from './fault-options.ts';
+import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };
 const seedsMost = 900_000;
 const fileLimitMs = 30 * 60_000;
 /** The test that takes longest first, so that it does not run alone at the end. */
 const pattern = 'packages/server/test/**/{fault-*,*-faults,payment-model,ledger-agreement}.test.ts';
-const first = 'fault-server-killed';
+const longestTest = 'fault-server-killed';
 
-function filesOf(only: readonly string[]): string[] {
+function testFiles(only: readonly string[]): string[] {
   const all = globSync(pattern, { cwd: root }).sort();
   const files = all.filter((file) => only.length === 0 || only.some((part) => file.includes(part)));
-  if (files.length === 0) throw new UsageFault(`no test is named so; see --list`);
-  return files.sort((one, other) => Number(other.includes(first)) - Number(one.includes(first)));
+  if (files.length === 0) throw new UsageError(`no test is named so; see --list`);
+  return files.sort(
+    (one, other) => Number(other.includes(longestTest)) - Number(one.includes(longestTest)),
+  );
 }
 
 async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
@@ -28,7 +30,7 @@ async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
       interrupted = true;
     });
   }
-  const files = filesOf(only);
+  const files = testFiles(only);
   console.log(`${files.length} tests for ${minutes} min, first seed ${seed}`);
   const endsAt = Date.now() + minutes * 60_000;
   const { faults, runs } = await runRounds({
@@ -36,11 +38,15 @@ async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
     seed,
     endsAt: () => (interrupted ? 0 : endsAt),
     now: () => Date.now(),
-    run: (file, own) => {
-      const env = { TEST_FAULTS: 'full', TEST_SEED: String(own), TEST_SILENCE_SECONDS: '1500' };
+    run: (file, roundSeed) => {
+      const env = {
+        TEST_FAULTS: 'full',
+        TEST_SEED: String(roundSeed),
+        TEST_SILENCE_SECONDS: '1500',
+      };
       return runBatches([[file]], [], fileLimitMs, env);
     },
-    say: (line) => console.log(line),
+    print: (line) => console.log(line),
   });
   console.log('');
   for (const [name, times] of runs) console.log(`  ${name.padEnd(24)}${times} times`);
@@ -51,12 +57,12 @@ async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
 }
 
 try {
-  const options = readOptions(process.argv.slice(2), randomInt(seedsMost));
+  const options = readFaultOptions(process.argv.slice(2), randomInt(seedsMost));
   if (options === undefined) process.stdout.write(usage);
-  else if (options.list) for (const file of filesOf(options.only)) console.log(nameOf(file));
+  else if (options.list) for (const file of testFiles(options.only)) console.log(testNameOf(file));
   else process.exitCode = await run(options);
 } catch (error) {
-  if (!(error instanceof UsageFault)) throw error;
+  if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`faults: ${error.message}\n\n${usage}`);
   process.exitCode = exitCodes.wrongUsage;
 }

@@ -11,21 +11,21 @@ import {
   type TlvObject,
   tagTable,
 } from '@switchyard/emv';
-import { isRefusal, Misread, spoilt, type Target } from './fuzz-target.ts';
-import { type Chance, chanceOf } from './seeded-input.ts';
+import { type FuzzTarget, isParserError, MisreadError, mutateInput } from './fuzz-target.ts';
+import { randomForInput, type SeededRandom } from './seeded-input.ts';
 
 const soundInputs = 96;
 const templates = ['77', '70', 'A5', '6F', 'E1', 'BF0C'];
 const makersTags = ['DF8101', 'FF8105', '9F5D', 'C1', '1F8105'];
 
-function filled(chance: Chance, length: number): Buffer {
+function filled(chance: SeededRandom, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let at = 0; at < length; at += 1) bytes[at] = chance.below(256);
   return bytes;
 }
 
 /** Without a tag twice, not even in two templates. */
-function objectsOf(chance: Chance, used: Set<string>, depth = 0): TlvObject[] {
+function objectsOf(chance: SeededRandom, used: Set<string>, depth = 0): TlvObject[] {
   const objects: TlvObject[] = [];
   for (let left = 1 + chance.below(5); left > 0; left -= 1) {
     const nested = depth < 4 && chance.oneIn(4);
@@ -47,14 +47,14 @@ function objectsOf(chance: Chance, used: Set<string>, depth = 0): TlvObject[] {
 }
 
 const trees = Array.from({ length: soundInputs }, (_, index) =>
-  encodeTlv(objectsOf(chanceOf(soundInputs, index), new Set())),
+  encodeTlv(objectsOf(randomForInput(soundInputs, index), new Set())),
 );
 
 /** Of a card that nobody has: its digits are made, and need no right check digit here. */
-const digitsOf = (chance: Chance, length: number): string =>
+const digitsOf = (chance: SeededRandom, length: number): string =>
   Array.from({ length }, (_, at) => (at === 0 ? '4' : String(chance.below(10)))).join('');
 
-function chipOf(chance: Chance): Buffer {
+function chipOf(chance: SeededRandom): Buffer {
   const pan = digitsOf(chance, 12 + chance.below(8));
   const even = (text: string) => (text.length % 2 === 0 ? text : `${text}F`);
   const track = even(`${pan}D3012201${digitsOf(chance, chance.below(9))}`);
@@ -74,7 +74,7 @@ function chipOf(chance: Chance): Buffer {
 }
 
 const chips = Array.from({ length: soundInputs }, (_, index) =>
-  chipOf(chanceOf(index, soundInputs)),
+  chipOf(randomForInput(index, soundInputs)),
 );
 
 /** A reader of one header by the letter of ISO/IEC 8825-1, without the other's tables and caches. */
@@ -107,16 +107,18 @@ function assertTiles(
     let header = headerAt(bytes, at);
     while (header.start !== start || header.tag !== tag) {
       const isPadding = bytes[at] === 0x00 || bytes[at] === 0xff;
-      if (!isPadding || at >= start) throw new Misread('an object that is not where it was found');
+      if (!isPadding || at >= start)
+        throw new MisreadError('an object that is not where it was found');
       at += 1;
       header = headerAt(bytes, at);
     }
-    if (header.length !== value.length) throw new Misread('a length that the bytes do not say');
+    if (header.length !== value.length)
+      throw new MisreadError('a length that the bytes do not say');
     if (children !== undefined) assertTiles(bytes, start, start + value.length, children);
     at = start + value.length;
   }
   for (; at < end; at += 1) {
-    if (bytes[at] !== 0x00 && bytes[at] !== 0xff) throw new Misread('bytes that nobody read');
+    if (bytes[at] !== 0x00 && bytes[at] !== 0xff) throw new MisreadError('bytes that nobody read');
   }
 }
 
@@ -124,21 +126,21 @@ function readTree(input: Buffer): TlvObject[] | undefined {
   try {
     return decodeTlv(input);
   } catch (error) {
-    if (isRefusal(error, EmvError)) return undefined;
+    if (isParserError(error, EmvError)) return undefined;
     throw error;
   }
 }
 
-const treeTarget: Target = {
+const treeTarget: FuzzTarget = {
   name: 'BER-TLV',
-  make: (chance) => spoilt(trees, chance),
-  reads(input) {
+  makeInput: (chance) => mutateInput(trees, chance),
+  readInput(input) {
     const objects = readTree(input);
     if (objects === undefined) return false;
     assertTiles(input, 0, input.length, objects);
     const again = encodeTlv(objects);
     if (!encodeTlv(decodeTlv(again)).equals(again))
-      throw new Misread('a form that is not canonical');
+      throw new MisreadError('a form that is not canonical');
     return true;
   },
 };
@@ -148,33 +150,33 @@ function assertCard(chip: ChipData, leaves: ReadonlyMap<string, Buffer>): void {
   const plain = leaves.get('5A')?.toString('hex').toUpperCase().replace(/F+$/, '');
   const track = leaves.get('57')?.toString('hex').toUpperCase();
   const pan = plain ?? track?.split('D')[0];
-  if (chip.pan !== pan || !/^\d{12,19}$/.test(pan)) throw new Misread('another card number');
+  if (chip.pan !== pan || !/^\d{12,19}$/.test(pan)) throw new MisreadError('another card number');
   const expiry =
     leaves.get('5F24')?.toString('hex').slice(0, 4) ?? track?.split('D')[1]?.slice(0, 4);
-  if (chip.expiry !== expiry) throw new Misread('another expiry date');
+  if (chip.expiry !== expiry) throw new MisreadError('another expiry date');
   const amount = leaves.get('9F02')?.toString('hex');
   if (chip.amount !== (amount === undefined ? undefined : Number(amount))) {
-    throw new Misread('another amount');
+    throw new MisreadError('another amount');
   }
 }
 
-const chipTarget: Target = {
+const chipTarget: FuzzTarget = {
   name: 'chip data',
-  make: (chance) => spoilt(chips, chance),
-  reads(input) {
+  makeInput: (chance) => mutateInput(chips, chance),
+  readInput(input) {
     let chip: ChipData;
     try {
       chip = parseChipData(input.toString('hex'));
     } catch (error) {
-      if (isRefusal(error, EmvError)) return false;
+      if (isParserError(error, EmvError)) return false;
       throw error;
     }
     assertCard(chip, leavesOf(decodeTlv(input)));
     for (const { tag } of decodeTlv(bytesOf(chip.forDe55))) {
-      if (!de55Tags.has(tag)) throw new Misread('an object that must not leave');
+      if (!de55Tags.has(tag)) throw new MisreadError('an object that must not leave');
     }
     return true;
   },
 };
 
-export const chipTargets: readonly Target[] = [treeTarget, chipTarget];
+export const chipDataTargets: readonly FuzzTarget[] = [treeTarget, chipTarget];

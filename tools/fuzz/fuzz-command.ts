@@ -2,11 +2,11 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { type Fuzzed, fuzz } from './watch-parser-worker.ts';
+import { type FuzzResult, fuzz } from './watch-parser-worker.ts';
 
-const inputsStandard = 5_000_000;
-const inputsMost = 2_000_000_000;
-const seedsMost = 2 ** 31 - 1;
+const defaultInputs = 5_000_000;
+const inputsMax = 2_000_000_000;
+const seedMax = 2 ** 31 - 1;
 const exitCodes = { found: 1, wrongUsage: 2 };
 
 const usage = `npm run fuzz [-- options]
@@ -14,7 +14,7 @@ const usage = `npm run fuzz [-- options]
 Feeds noise, sound inputs and spoilt ones to the readers of ISO 8583 messages and frames, BER-TLV,
 chip data, tracks and Nexo messages. None may crash, hang, or read what the bytes do not say.
 
-  --inputs N   how many                                  (${inputsStandard})
+  --inputs N   how many                                  (${defaultInputs})
   --seed N     of all inputs                             (a new one, printed)
   --only N     this one input, as a finding names it
   --help
@@ -22,13 +22,18 @@ chip data, tracks and Nexo messages. None may crash, hang, or read what the byte
 Exit codes: 0 nothing found, 1 a finding, 2 wrong usage.
 `;
 
-class UsageFault extends Error {}
+class UsageError extends Error {}
 
-function whole(name: string, text: string | undefined, standard: number, most: number): number {
-  if (text === undefined) return standard;
+function readWholeNumber(
+  name: string,
+  text: string | undefined,
+  defaultValue: number,
+  maximum: number,
+): number {
+  if (text === undefined) return defaultValue;
   const value = Number(text);
-  if (!/^\d{1,10}$/.test(text) || value > most) {
-    throw new UsageFault(`--${name} is a whole number up to ${most}`);
+  if (!/^\d{1,10}$/.test(text) || value > maximum) {
+    throw new UsageError(`--${name} is a whole number up to ${maximum}`);
   }
   return value;
 }
@@ -45,11 +50,11 @@ function parse(args: string[]) {
       },
     }).values;
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function tell({ tallies, finding, seed, inputs, durationMs }: Fuzzed): void {
+function printResult({ tallies, finding, seed, inputs, durationMs }: FuzzResult): void {
   for (const { name, read, refused } of tallies) {
     console.log(
       `  ${name.padEnd(38)}${String(read).padStart(9)} read${String(refused).padStart(10)} refused`,
@@ -70,10 +75,11 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  const seed = whole('seed', values.seed, randomInt(seedsMost), seedsMost);
-  const only = values.only === undefined ? undefined : whole('only', values.only, 0, inputsMost);
+  const seed = readWholeNumber('seed', values.seed, randomInt(seedMax), seedMax);
+  const only =
+    values.only === undefined ? undefined : readWholeNumber('only', values.only, 0, inputsMax);
   const inputs =
-    only === undefined ? whole('inputs', values.inputs, inputsStandard, inputsMost) : 1;
+    only === undefined ? readWholeNumber('inputs', values.inputs, defaultInputs, inputsMax) : 1;
   const progress = (done: number) => {
     if (process.stderr.isTTY) process.stderr.write(`\r  ${done} of ${inputs}`);
   };
@@ -84,14 +90,14 @@ async function main(args: string[]): Promise<number> {
     ...defined({ from: only }),
   });
   if (process.stderr.isTTY) process.stderr.write('\r');
-  tell(fuzzed);
+  printResult(fuzzed);
   return fuzzed.finding === undefined ? 0 : exitCodes.found;
 }
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof UsageFault)) throw error;
+  if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`fuzz: ${error.message}\n\n${usage}`);
   process.exitCode = exitCodes.wrongUsage;
 }

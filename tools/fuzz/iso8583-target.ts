@@ -10,8 +10,8 @@ import {
   Iso8583Error,
   type Message,
 } from '@switchyard/iso8583';
-import { isRefusal, Misread, spoilt, type Target } from './fuzz-target.ts';
-import { type Chance, chanceOf } from './seeded-input.ts';
+import { type FuzzTarget, isParserError, MisreadError, mutateInput } from './fuzz-target.ts';
+import { randomForInput, type SeededRandom } from './seeded-input.ts';
 
 const soundMessages = 96;
 const valueMax = 40;
@@ -33,20 +33,20 @@ const letters: Readonly<Record<string, string>> = {
   b: '0123456789ABCDEF',
 };
 
-function text(chance: Chance, from: string, length: number): string {
+function text(chance: SeededRandom, from: string, length: number): string {
   let made = '';
   for (let left = length; left > 0; left -= 1) made += from[chance.below(from.length)];
   return made;
 }
 
-function valueFor({ content, size, max }: FieldFormat, chance: Chance): string {
+function valueFor({ content, size, max }: FieldFormat, chance: SeededRandom): string {
   const length = size === 'fixed' ? max : chance.below(Math.min(max, valueMax) + 1);
   if (content === 'x+n') return chance.pick(['C', 'D']) + text(chance, letters['n'] ?? '', max - 1);
   if (content === 'b' || content === 'tlv') return text(chance, letters['b'] ?? '', length * 2);
   return text(chance, letters[content] ?? '', length);
 }
 
-function soundMessage(table: DialectTable, chance: Chance): Message {
+function soundMessage(table: DialectTable, chance: SeededRandom): Message {
   const known = Object.keys(table.fields).map(Number);
   const fields: Message['fields'] = {};
   for (let left = 1 + chance.below(fieldsMax); left > 0; left -= 1) {
@@ -70,23 +70,23 @@ function assertSame(table: DialectTable, read: Message, input: Buffer, again: Bu
   const bitmapBytes = table.bitmap === 'binary' ? 8 : 16;
   const hasSecond = Object.keys(read.fields).some((field) => Number(field) > 64);
   const isEmptyBitmap = !hasSecond && input.length - again.length === bitmapBytes;
-  if (!isEmptyBitmap) throw new Misread('the message that was read is not the one that came');
+  if (!isEmptyBitmap) throw new MisreadError('the message that was read is not the one that came');
 }
 
-function dialectTarget(table: DialectTable): Target {
+function dialectTarget(table: DialectTable): FuzzTarget {
   const dialect = compileDialect(table);
   const sound = Array.from({ length: soundMessages }, (_, index) =>
-    dialect.encode(soundMessage(table, chanceOf(soundMessages, index))),
+    dialect.encode(soundMessage(table, randomForInput(soundMessages, index))),
   );
   return {
     name: table.name,
-    make: (chance) => spoilt(sound, chance),
-    reads(input) {
+    makeInput: (chance) => mutateInput(sound, chance),
+    readInput(input) {
       let read: Message;
       try {
         read = dialect.decode(input);
       } catch (error) {
-        if (isRefusal(error, Iso8583Error)) return false;
+        if (isParserError(error, Iso8583Error)) return false;
         throw error;
       }
       assertSame(table, read, input, dialect.encode(read));
@@ -116,7 +116,7 @@ function cut(format: FrameFormat, chunks: readonly Buffer[]): string[] {
     }
     found.push(`held ${deframer.heldBytes()}`);
   } catch (error) {
-    if (!isRefusal(error, Iso8583Error)) throw error;
+    if (!isParserError(error, Iso8583Error)) throw error;
     found.push((error as Error).message);
   }
   return found;
@@ -126,13 +126,13 @@ function cut(format: FrameFormat, chunks: readonly Buffer[]): string[] {
 function assertSameFrames(whole: readonly string[], pieces: readonly string[]): void {
   const isLost = !(whole.at(-1) ?? '').startsWith('held');
   const same = isLost ? pieces.at(-1) === whole.at(-1) : pieces.join() === whole.join();
-  if (!same) throw new Misread('the frames depend on how the stream was cut');
+  if (!same) throw new MisreadError('the frames depend on how the stream was cut');
 }
 
-function frameTarget(format: FrameFormat, name: string): Target {
+function frameTarget(format: FrameFormat, name: string): FuzzTarget {
   const tpdu = Buffer.from('6000010002', 'hex').subarray(0, format.tpduBytes ?? 0);
   const sound = Array.from({ length: soundMessages }, (_, index) => {
-    const chance = chanceOf(soundMessages, index);
+    const chance = randomForInput(soundMessages, index);
     const parts = Array.from({ length: 1 + chance.below(4) }, () =>
       encodeFrame(format, Buffer.alloc(chance.below(120), chance.below(256)), { tpdu }),
     );
@@ -140,8 +140,8 @@ function frameTarget(format: FrameFormat, name: string): Target {
   });
   return {
     name,
-    make: (chance) => spoilt(sound, chance),
-    reads(input) {
+    makeInput: (chance) => mutateInput(sound, chance),
+    readInput(input) {
       const whole = cut(format, [input]);
       const step = 1 + (input.length % 7);
       const chunks: Buffer[] = [];
@@ -152,7 +152,7 @@ function frameTarget(format: FrameFormat, name: string): Target {
   };
 }
 
-export const messageTargets: readonly Target[] = [
+export const iso8583Targets: readonly FuzzTarget[] = [
   ...tables.map(dialectTarget),
   ...frames.map((format, index) => frameTarget(format, `frames ${format.length} ${index + 1}`)),
 ];

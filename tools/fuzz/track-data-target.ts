@@ -1,15 +1,15 @@
 // Track 2: what the reader takes and refuses, held against a reader that goes letter by letter.
 import { EmvError, parseTrack2, type Track2 } from '@switchyard/emv';
-import { isRefusal, Misread, spoilt, type Target } from './fuzz-target.ts';
-import { type Chance, chanceOf } from './seeded-input.ts';
+import { type FuzzTarget, isParserError, MisreadError, mutateInput } from './fuzz-target.ts';
+import { randomForInput, type SeededRandom } from './seeded-input.ts';
 
 const soundTracks = 96;
 const charactersMax = 37;
 
-const digits = (chance: Chance, length: number): string =>
+const digits = (chance: SeededRandom, length: number): string =>
   Array.from({ length }, () => String(chance.below(10))).join('');
 
-function trackOf(chance: Chance): Buffer {
+function trackOf(chance: SeededRandom): Buffer {
   const month = String(1 + chance.below(12)).padStart(2, '0');
   const separator = chance.pick(['=', 'D', 'd']);
   const body = `${digits(chance, 12 + chance.below(8))}${separator}${digits(chance, 2)}${month}`;
@@ -18,7 +18,7 @@ function trackOf(chance: Chance): Buffer {
 }
 
 const sound = Array.from({ length: soundTracks }, (_, index) =>
-  trackOf(chanceOf(soundTracks, index)),
+  trackOf(randomForInput(soundTracks, index)),
 );
 
 const isDigit = (letter: string | undefined) =>
@@ -51,16 +51,16 @@ function read(text: string): Track2 | undefined {
   try {
     return parseTrack2(text);
   } catch (error) {
-    if (isRefusal(error, EmvError)) return undefined;
+    if (isParserError(error, EmvError)) return undefined;
     throw error;
   }
 }
 
-export const trackTargets: readonly Target[] = [
+export const trackDataTargets: readonly FuzzTarget[] = [
   {
     name: 'track 2',
-    make: (chance) => spoilt(sound, chance),
-    reads(input) {
+    makeInput: (chance) => mutateInput(sound, chance),
+    readInput(input) {
       const text = input.toString('latin1');
       const track = read(text);
       const slowly = readSlowly(text);
@@ -69,7 +69,7 @@ export const trackTargets: readonly Target[] = [
         track?.expiry === slowly?.expiry &&
         track?.serviceCode === slowly?.serviceCode &&
         track?.text === slowly?.text;
-      if (!same) throw new Misread('a track that reads otherwise letter by letter');
+      if (!same) throw new MisreadError('a track that reads otherwise letter by letter');
       return track !== undefined;
     },
   },

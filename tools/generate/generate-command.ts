@@ -14,9 +14,9 @@ import { openApiDocument } from './openapi.ts';
 import { operationOutcomesDocument } from './operation-outcomes.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
-import { qrHoldsTable, qrMovesTable, qrStatesTable } from './qr-states.ts';
+import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 import { settingsDocument } from './settings.ts';
-import { movesDiagram, statesTable } from './states.ts';
+import { statesTable, transitionsDiagram } from './states.ts';
 import { terminalParametersDocument } from './terminal-parameters.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
@@ -51,14 +51,18 @@ const documents: Generated[] = [
     path: 'docs/concepts/qr-payments.md',
     write: (present) =>
       replaceBlock(
-        replaceBlock(replaceBlock(present, 'states', qrStatesTable()), 'moves', qrMovesTable()),
+        replaceBlock(
+          replaceBlock(present, 'states', qrStatesTable()),
+          'moves',
+          qrTransitionsTable(),
+        ),
         ...(['holds', qrHoldsTable()] as const),
       ),
   },
   {
     path: 'docs/concepts/states.md',
     write: (present) =>
-      replaceBlock(replaceBlock(present, 'states', statesTable()), 'moves', movesDiagram()),
+      replaceBlock(replaceBlock(present, 'states', statesTable()), 'moves', transitionsDiagram()),
   },
 ];
 

@@ -33,7 +33,7 @@ const endings: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed']
 const said = phases.filter((phase) => !endings.includes(phase));
 
 /** What each word does in each status. */
-export function qrMovesTable(): string {
+export function qrTransitionsTable(): string {
   const head = ['Stands at', ...said.map((phase) => `told ${code(phase)}`), 'told another end'];
   const rows = phases.map((phase) => {
     const row = moveTable[phase];

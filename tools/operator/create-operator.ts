@@ -13,7 +13,7 @@ import {
 } from '../../packages/server/src/platform/index.ts';
 import { withDatabase } from '../platform-database/open-platform-database.ts';
 
-export type Wanted = {
+export type OperatorOptions = {
   readonly command: 'create' | 'rotate-secret';
   readonly name: string;
   readonly domain: string;
@@ -21,7 +21,7 @@ export type Wanted = {
   readonly administrator?: string | undefined;
 };
 
-export type Seat = {
+export type OperatorAccount = {
   readonly organizationId: string;
   readonly userDomainId: string;
   readonly clientId: string;
@@ -30,33 +30,35 @@ export type Seat = {
   readonly invited?: string;
 };
 
-type Standing = { readonly organizationId: string; readonly clientId: string };
+type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
 
 /** A sentence for whoever gave the command, and no fault of ours. */
-export class SeatFault extends Error {}
+export class OperatorCommandError extends Error {}
 
 const role = 'PlatformOperator';
 const applicationName = 'Operator of the platform';
 
-export type Open = { readonly house: Application; readonly database: Database };
+export type OpenPlatform = { readonly platform: Application; readonly database: Database };
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
-export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise<T> {
+export async function withOpenPlatform<T>(
+  action: (openPlatform: OpenPlatform) => Promise<T>,
+): Promise<T> {
   // No card is seen here, so the keys of cards are left alone.
   const settings = readSettings(omitCardSettings(process.env));
   return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
     await prepareDatabase({ settings, database, log });
     // Never started: what is ordered here, such as a mail, a running platform does.
-    const house = await createApplication({ settings, database, log });
+    const platform = await createApplication({ settings, database, log });
     try {
-      return await work({ house, database });
+      return await action({ platform, database });
     } finally {
-      await house.stop();
+      await platform.stop();
     }
   });
 }
 
-async function standingOf(database: Database): Promise<Standing | undefined> {
+async function findOperator(database: Database): Promise<ExistingOperator | undefined> {
   const [row] = await database.query<{ organization_id: string; client_id: string }>(
     `SELECT organization_id, client_id FROM applications
      WHERE roles @> $1::jsonb AND removed_at IS NULL ORDER BY created_at LIMIT 1`,
@@ -66,7 +68,10 @@ async function standingOf(database: Database): Promise<Standing | undefined> {
 }
 
 /** A command that was cut short has left the domain, whose organisation is used again. */
-async function organizationOf(database: Database, domain: string): Promise<string | undefined> {
+async function findOrganizationOfDomain(
+  database: Database,
+  domain: string,
+): Promise<string | undefined> {
   const [row] = await database.query<{ organization_id: string }>(
     'SELECT organization_id FROM user_domains WHERE user_domain_id = $1',
     [domain],
@@ -74,14 +79,24 @@ async function organizationOf(database: Database, domain: string): Promise<strin
   return row?.organization_id;
 }
 
-async function demandOwn({ provisioning }: Application, organizationId: string, name: string) {
+async function requireSameName(
+  { provisioning }: Application,
+  organizationId: string,
+  name: string,
+) {
   const { view } = await provisioning.organizations.get({ organizationId }, organizationId);
   if (view.name === name) return;
-  throw new SeatFault(`the user domain belongs to ${view.name} already: choose another --domain`);
+  throw new OperatorCommandError(
+    `the user domain belongs to ${view.name} already: choose another --domain`,
+  );
 }
 
-async function invite({ identity }: Application, seat: Seat, email: string): Promise<void> {
-  const { organizationId, userDomainId } = seat;
+async function invite(
+  { identity }: Application,
+  account: OperatorAccount,
+  email: string,
+): Promise<void> {
+  const { organizationId, userDomainId } = account;
   await identity.accounts.invite({
     organizationId,
     userDomainId,
@@ -94,20 +109,25 @@ async function invite({ identity }: Application, seat: Seat, email: string): Pro
   });
 }
 
-export async function createSeat({ house, database }: Open, wanted: Wanted): Promise<Seat> {
-  const { name, domain: userDomainId, administrator } = wanted;
-  const standing = await standingOf(database);
-  if (standing !== undefined) {
-    throw new SeatFault(
-      `the platform has an operator: application ${standing.clientId} of organisation ${standing.organizationId}. rotate-secret gives it a new secret`,
+export async function createOperator(
+  { platform, database }: OpenPlatform,
+  options: OperatorOptions,
+): Promise<OperatorAccount> {
+  const { name, domain: userDomainId, administrator } = options;
+  const existing = await findOperator(database);
+  if (existing !== undefined) {
+    throw new OperatorCommandError(
+      `the platform has an operator: application ${existing.clientId} of organisation ${existing.organizationId}. rotate-secret gives it a new secret`,
     );
   }
-  const known = await organizationOf(database, userDomainId);
-  if (known !== undefined) await demandOwn(house, known, name);
-  const organizationId = known ?? randomUUID();
-  const { identity, provisioning } = house;
+  const existingOrganizationId = await findOrganizationOfDomain(database, userDomainId);
+  if (existingOrganizationId !== undefined)
+    await requireSameName(platform, existingOrganizationId, name);
+  const organizationId = existingOrganizationId ?? randomUUID();
+  const { identity, provisioning } = platform;
   await provisioning.organizations.createOnce({ organizationId }, { name }, organizationId);
-  if (known === undefined) await identity.createUserDomain({ userDomainId, organizationId });
+  if (existingOrganizationId === undefined)
+    await identity.createUserDomain({ userDomainId, organizationId });
   await createCommandLineApplication(identity, { organizationId, userDomainId });
   const credentials = await identity.createApplication({
     organizationId,
@@ -118,19 +138,22 @@ export async function createSeat({ house, database }: Open, wanted: Wanted): Pro
     entityId: organizationId,
     securityFlows: ['ClientCredentials'],
   });
-  const seat = { organizationId, userDomainId, ...credentials };
-  if (administrator === undefined) return seat;
-  await invite(house, seat, administrator);
-  return { ...seat, invited: administrator };
+  const account = { organizationId, userDomainId, ...credentials };
+  if (administrator === undefined) return account;
+  await invite(platform, account, administrator);
+  return { ...account, invited: administrator };
 }
 
 /** For a lost secret: the old one is dead from here on. */
-export async function renewSeat({ house, database }: Open): Promise<Seat> {
-  const standing = await standingOf(database);
-  if (standing === undefined)
-    throw new SeatFault('the platform has no operator yet: create makes it');
-  const { organizationId, clientId } = standing;
-  const { clientSecret } = await house.identity.rotateSecret(organizationId, clientId);
-  const userDomainId = (await house.identity.findUserDomain(organizationId)) ?? '';
+export async function rotateOperatorSecret({
+  platform,
+  database,
+}: OpenPlatform): Promise<OperatorAccount> {
+  const existing = await findOperator(database);
+  if (existing === undefined)
+    throw new OperatorCommandError('the platform has no operator yet: create makes it');
+  const { organizationId, clientId } = existing;
+  const { clientSecret } = await platform.identity.rotateSecret(organizationId, clientId);
+  const userDomainId = (await platform.identity.findUserDomain(organizationId)) ?? '';
   return { organizationId, userDomainId, clientId, clientSecret };
 }

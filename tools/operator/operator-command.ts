@@ -1,7 +1,7 @@
 // `npm run operator`: makes the operator of an empty platform, who approves sign-ups; once, and anywhere.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../../packages/contract/src/index.ts';
-import type { Seat, Wanted } from './create-operator.ts';
+import type { OperatorAccount, OperatorOptions } from './create-operator.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 
@@ -20,7 +20,7 @@ The secret is printed to standard output, and kept nowhere but as a hash.
 Exit codes: 0 done, 1 failed, 2 wrong usage. More: docs/how-to/run-in-production.md
 `;
 
-class UsageFault extends Error {}
+class UsageError extends Error {}
 
 const flags = {
   name: { type: 'string', default: 'Platform' },
@@ -30,62 +30,66 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-const domainForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-const mailForm = /^[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$/;
-const nameForm = /^[^\p{Cc}]{1,100}$/u;
+const domainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const mailPattern = /^[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$/;
+const namePattern = /^[^\p{Cc}]{1,100}$/u;
 
 function parse(args: string[]) {
   try {
     return parseArgs({ args, options: flags, allowPositionals: true });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function readWanted(args: string[]): (Wanted & { json: boolean }) | undefined {
+function readOptions(args: string[]): (OperatorOptions & { json: boolean }) | undefined {
   const { values, positionals } = parse(args);
   const { name, domain, administrator, json, help } = values;
   if (help) return undefined;
   const [command, ...rest] = positionals;
   if (command !== 'create' && command !== 'rotate-secret') {
-    throw new UsageFault('create or rotate-secret?');
+    throw new UsageError('create or rotate-secret?');
   }
-  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
-  if (!nameForm.test(name)) throw new UsageFault('--name has 1 to 100 characters');
-  if (!domainForm.test(domain)) throw new UsageFault('--domain has small letters, digits and -');
-  if (administrator !== undefined && !mailForm.test(administrator)) {
-    throw new UsageFault('--administrator is a mail address');
+  if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
+  if (!namePattern.test(name)) throw new UsageError('--name has 1 to 100 characters');
+  if (!domainPattern.test(domain)) throw new UsageError('--domain has small letters, digits and -');
+  if (administrator !== undefined && !mailPattern.test(administrator)) {
+    throw new UsageError('--administrator is a mail address');
   }
   return { command, name, domain, administrator, json };
 }
 
-function print(seat: Seat, json: boolean): void {
+function print(account: OperatorAccount, json: boolean): void {
   if (json) {
-    process.stdout.write(`${JSON.stringify(seat)}\n`);
+    process.stdout.write(`${JSON.stringify(account)}\n`);
     return;
   }
-  for (const [member, value] of Object.entries(seat)) {
+  for (const [member, value] of Object.entries(account)) {
     process.stdout.write(`${member.padEnd(16)}${value}\n`);
   }
   process.stderr.write('Keep the secret now: it is shown this once.\n');
 }
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
-async function doWork(wanted: Wanted): Promise<Seat> {
-  const { createSeat, renewSeat, withPlatform } = await import('./create-operator.ts');
-  return withPlatform((open) =>
-    wanted.command === 'create' ? createSeat(open, wanted) : renewSeat(open),
+async function runCommand(options: OperatorOptions): Promise<OperatorAccount> {
+  const {
+    createOperator: createSeat,
+    rotateOperatorSecret: renewSeat,
+    withOpenPlatform: withPlatform,
+  } = await import('./create-operator.ts');
+  return withPlatform((openPlatform) =>
+    options.command === 'create' ? createSeat(openPlatform, options) : renewSeat(openPlatform),
   );
 }
 
 async function main(args: string[]): Promise<number> {
   try {
-    const wanted = readWanted(args);
-    if (wanted === undefined) process.stdout.write(usage);
-    else print(await doWork(wanted), wanted.json);
+    const options = readOptions(args);
+    if (options === undefined) process.stdout.write(usage);
+    else print(await runCommand(options), options.json);
     return exitCodes.done;
   } catch (error) {
-    if (error instanceof UsageFault) {
+    if (error instanceof UsageError) {
       process.stderr.write(`operator: ${error.message}\n\n${usage}`);
       return exitCodes.wrongUsage;
     }

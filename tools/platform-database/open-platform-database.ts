@@ -14,7 +14,7 @@ import {
 export async function withDatabase<Result>(
   settings: Settings,
   { name, connections }: { readonly name: string; readonly connections: number },
-  work: (open: { readonly database: Database; readonly log: Log }) => Promise<Result>,
+  action: (open: { readonly database: Database; readonly log: Log }) => Promise<Result>,
 ): Promise<Result> {
   const { databaseUrl, dataDir, postgresBinDir: binDir } = settings;
   const log = createLog({ logLevel: 'warn', instanceName: name }, process.stderr);
@@ -30,7 +30,7 @@ export async function withDatabase<Result>(
     applicationName: applicationName(settings.instanceName, name),
   });
   try {
-    return await work({ database, log });
+    return await action({ database, log });
   } finally {
     await database.close();
     await postgres?.stop();

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /** @throws Error where no platform was ever started, and no database is named */
-export function demandPlatform(env: Readonly<Record<string, string | undefined>> = process.env) {
+export function requireDataDirectory(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+) {
   if (env['SWITCHYARD_DATABASE_URL'] !== undefined) return;
   if (env['SWITCHYARD_DATABASE_URL_FILE'] !== undefined) return;
   const dataDir = resolve(env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');

@@ -5,68 +5,74 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { styleText } from 'node:util';
-import { leftBehind } from './card-data-in-temporary-files.ts';
-import { type Fault, runBatches, type TestRun } from './run-batches.ts';
-import { type GateResult, gates, root, runGate } from './static-checks.ts';
-import { byRun, planBatches, type TestFile } from './test-batches.ts';
+import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
+import { runBatches, type TestRun, type TestRunFault } from './run-batches.ts';
+import { type CheckResult, root, runStaticCheck, staticChecks } from './static-checks.ts';
+import { planBatches, splitByRun, type TestFile } from './test-batches.ts';
 
-const gatesAtOnce = 2;
+const concurrentChecks = 2;
 /** Below the repository, where the packages are found from it; of this run alone. */
 const bundleFolder = join(root, '.cache', `server-bundle-${process.pid}`);
-const leasts = { everyRun: { files: 450, tests: 3500 }, wholeRun: { files: 550, tests: 4500 } };
+const minimumCounts = {
+  everyRun: { files: 450, tests: 3500 },
+  wholeRun: { files: 550, tests: 4500 },
+};
 const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 1800) * 1000;
 const ownOptions = ['--static', '--whole'];
 
-type Choice = { patterns: string[]; isWhole: boolean };
+type TestSelection = { patterns: string[]; isWhole: boolean };
 
 /** Who names files gets all that match; `leftOut` tells how many a run of everything does not try. */
-function testFiles({ patterns, isWhole }: Choice): { files: TestFile[]; leftOut: number } {
+function testFiles({ patterns, isWhole }: TestSelection): { files: TestFile[]; leftOut: number } {
   const paths = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
-  const isAsked = (path: string) =>
+  const isSelected = (path: string) =>
     patterns.some((part) => path.split(sep).join('/').includes(part));
-  const asked = patterns.length === 0 ? paths : paths.filter(isAsked);
-  const files = asked.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  const selectedPaths = patterns.length === 0 ? paths : paths.filter(isSelected);
+  const files = selectedPaths.map((path) => ({
+    path,
+    text: readFileSync(join(root, path), 'utf8'),
+  }));
   if (isWhole || patterns.length > 0) return { files, leftOut: 0 };
-  const { everyRun, wholeRun } = byRun(files);
+  const { everyRun, wholeRun } = splitByRun(files);
   return { files: everyRun, leftOut: wholeRun.length };
 }
 
 /** Two at a time: each tool uses more than one core for part of its time. */
-async function runGates(): Promise<GateResult[]> {
-  const waiting = [...gates];
-  const results: GateResult[] = [];
-  async function lane(): Promise<void> {
-    for (let gate = waiting.shift(); gate !== undefined; gate = waiting.shift()) {
-      const result = await runGate(gate);
+async function runStaticChecks(): Promise<CheckResult[]> {
+  const checksLeft = [...staticChecks];
+  const results: CheckResult[] = [];
+  async function runChecks(): Promise<void> {
+    for (let check = checksLeft.shift(); check !== undefined; check = checksLeft.shift()) {
+      const result = await runStaticCheck(check);
       results.push(result);
-      printGate(result);
+      printCheck(result);
     }
   }
-  await Promise.all(Array.from({ length: gatesAtOnce }, lane));
+  await Promise.all(Array.from({ length: concurrentChecks }, runChecks));
   return results;
 }
 
-function printGate({ name, ok, output, durationMs }: GateResult): void {
-  const mark = ok ? styleText('green', '✓') : styleText('red', '✗');
+function printCheck({ name, ok, output, durationMs }: CheckResult): void {
+  const symbol = ok ? styleText('green', '✓') : styleText('red', '✗');
   const time = styleText('dim', `${Math.round(durationMs)} ms`);
-  console.log(`${mark} ${name.padEnd(12)}${time}${ok ? '' : `\n${output}\n`}`);
+  console.log(`${symbol} ${name.padEnd(12)}${time}${ok ? '' : `\n${output}\n`}`);
 }
 
 /** A glob that matches nothing ends well, too. */
-function tooFew(what: string, found: number, least: number): Fault[] {
-  if (found >= least) return [];
-  return [{ where: 'tests', text: `${found} ${what} ran, at least ${least} were expected` }];
+function tooFewRan(what: string, found: number, minimum: number): TestRunFault[] {
+  if (found >= minimum) return [];
+  return [{ where: 'tests', text: `${found} ${what} ran, at least ${minimum} were expected` }];
 }
 
-async function staticPart(): Promise<Fault[]> {
-  const results = await runGates();
+async function runStaticPart(): Promise<TestRunFault[]> {
+  const results = await runStaticChecks();
   return results
     .filter(({ ok }) => !ok)
     .map(({ name }) => ({ where: name, text: 'see its output above' }));
 }
 
 /** For many processes, each of which would make and migrate a database, make keys and load the platform's files. */
-async function madeOnce(folder: string): Promise<Record<string, string>> {
+async function prepareSharedFiles(folder: string): Promise<Record<string, string>> {
   const [databases, realmKeys, servers, bundles] = await Promise.all([
     import('../../packages/server/test/support/database/migrated-database-template.ts'),
     import('../../packages/server/test/support/processes/realm-key-pool.ts'),
@@ -86,23 +92,31 @@ async function madeOnce(folder: string): Promise<Record<string, string>> {
   };
 }
 
-async function testPart(choice: Choice, options: string[]): Promise<TestRun & { leftOut: number }> {
+async function runTestPart(
+  choice: TestSelection,
+  options: string[],
+): Promise<TestRun & { leftOut: number }> {
   const { files, leftOut } = testFiles(choice);
-  const ofAll = choice.isWhole ? leasts.wholeRun : leasts.everyRun;
-  const least = choice.patterns.length === 0 ? ofAll : { files: 1, tests: 1 };
-  const faults = tooFew('test files', files.length, least.files);
+  const ofAll = choice.isWhole ? minimumCounts.wholeRun : minimumCounts.everyRun;
+  const minimum = choice.patterns.length === 0 ? ofAll : { files: 1, tests: 1 };
+  const faults = tooFewRan('test files', files.length, minimum.files);
   if (files.length === 0) return { totals: {}, tests: 0, faults, leftOut };
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-secrets-'));
   const secretsFile = join(folder, 'sent.txt');
-  const began = Date.now();
+  const startedAt = Date.now();
   try {
     const batches = planBatches(files);
-    const made = batches.length > 1 ? await madeOnce(folder) : {};
+    const made = batches.length > 1 ? await prepareSharedFiles(folder) : {};
     const env = { TEST_SECRETS_FILE: secretsFile, ...made };
     const run = await runBatches(batches, options, runLimitMs, env);
-    const few = tooFew('tests', run.tests, options.length === 0 ? least.tests : 1);
-    const left = leftBehind({ secretsFile, since: began, folder: tmpdir(), but: folder });
-    return { ...run, leftOut, faults: [...faults, ...run.faults, ...few, ...left] };
+    const few = tooFewRan('tests', run.tests, options.length === 0 ? minimum.tests : 1);
+    const cardDataFaults = findCardDataInFiles({
+      secretsFile,
+      since: startedAt,
+      folder: tmpdir(),
+      but: folder,
+    });
+    return { ...run, leftOut, faults: [...faults, ...run.faults, ...few, ...cardDataFaults] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(bundleFolder, { recursive: true, force: true });
@@ -110,15 +124,15 @@ async function testPart(choice: Choice, options: string[]): Promise<TestRun & { 
 }
 
 async function main(args: string[]): Promise<number> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const options = args.filter((arg) => arg.startsWith('--') && !ownOptions.includes(arg));
   const patterns = args.filter((arg) => !arg.startsWith('--'));
-  const broken = patterns.length === 0 ? await staticPart() : [];
+  const staticFaults = patterns.length === 0 ? await runStaticPart() : [];
   const run = args.includes('--static')
     ? undefined
-    : await testPart({ patterns, isWhole: args.includes('--whole') }, options);
-  const faults = [...broken, ...(run?.faults ?? [])];
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    : await runTestPart({ patterns, isWhole: args.includes('--whole') }, options);
+  const faults = [...staticFaults, ...(run?.faults ?? [])];
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const verdict = faults.length === 0 ? styleText('green', 'All well') : styleText('red', 'Failed');
   console.log(`\n${verdict} after ${seconds} s`);
   for (const { where, text } of faults) console.log(`${styleText('red', '✗')} ${where}  ${text}`);

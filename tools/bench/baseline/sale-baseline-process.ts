@@ -18,7 +18,7 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import type { FromBare, ToBare } from './sale-baseline-messages.ts';
+import type { FromSaleBaseline, ToSaleBaseline } from './sale-baseline-messages.ts';
 
 const migrations = fileURLToPath(new URL('../../../packages/server/migrations', import.meta.url));
 const leadMs = 500;
@@ -182,7 +182,7 @@ async function run({ url, options }: Opened, callers: number, seconds: number): 
 
 let opened: Opened | undefined;
 
-async function obey(message: ToBare): Promise<FromBare> {
+async function obey(message: ToSaleBaseline): Promise<FromSaleBaseline> {
   if (message.type === 'open') {
     opened = await open(message.url);
     return { type: 'ready' };
@@ -191,12 +191,12 @@ async function obey(message: ToBare): Promise<FromBare> {
   return { type: 'result', salesPerSecond: await run(opened, message.callers, message.seconds) };
 }
 
-process.on('message', (message: ToBare) => {
+process.on('message', (message: ToSaleBaseline) => {
   obey(message).then(
     (answer) => process.send?.(answer),
     (error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      process.send?.({ type: 'fault', text } satisfies FromBare);
+      process.send?.({ type: 'fault', text } satisfies FromSaleBaseline);
     },
   );
 });

@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs';
 import Fastify from 'fastify';
 import { generateKeyPair, SignJWT } from 'jose';
 
-export type ToBareTokens = { certFile: string; keyFile: string };
-export type FromBareTokens = { type: 'listening'; port: number } | { type: 'fault'; text: string };
+export type ToTokenBaseline = { certFile: string; keyFile: string };
+export type FromTokenBaseline =
+  | { type: 'listening'; port: number }
+  | { type: 'fault'; text: string };
 
 const lifetimeSeconds = 3600;
 /** As long as the claims of a machine's token. */
@@ -24,7 +26,7 @@ const claims = {
   groups: [],
 };
 
-async function serve({ certFile, keyFile }: ToBareTokens): Promise<number> {
+async function serve({ certFile, keyFile }: ToTokenBaseline): Promise<number> {
   const { privateKey } = await generateKeyPair('ES256');
   const app = Fastify({ https: { cert: readFileSync(certFile), key: readFileSync(keyFile) } });
   app.addContentTypeParser(
@@ -53,11 +55,11 @@ async function serve({ certFile, keyFile }: ToBareTokens): Promise<number> {
   return Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
 }
 
-process.on('message', (message: ToBareTokens) => {
+process.on('message', (message: ToTokenBaseline) => {
   serve(message).then(
-    (port) => process.send?.({ type: 'listening', port } satisfies FromBareTokens),
+    (port) => process.send?.({ type: 'listening', port } satisfies FromTokenBaseline),
     (error: unknown) =>
-      process.send?.({ type: 'fault', text: String(error) } satisfies FromBareTokens),
+      process.send?.({ type: 'fault', text: String(error) } satisfies FromTokenBaseline),
   );
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,12 +1,12 @@
 // `bench captureall`: many authorised sales of one merchant are captured at once, while all sell on.
 import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { openScene, type Scene } from '../environment/bench-environment.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { type BenchEnvironment, openBenchEnvironment } from '../environment/bench-environment.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { perSecond, seconds } from '../report/report-table.ts';
 import { median } from '../sales/find-knee.ts';
-import { describeStep, type Say } from '../sales/knee-run.ts';
+import { describeStep, type PrintLine } from '../sales/knee-run.ts';
 import type { MeasuredStep } from '../sales/load-client.ts';
 
 export type CaptureAllFigures = {
@@ -48,7 +48,7 @@ type Batch = {
 };
 
 /** The first merchant makes so many authorised sales, some more or less. */
-async function makeHolds(scene: Scene, items: number, say: Say): Promise<void> {
+async function makeHolds(scene: BenchEnvironment, items: number, say: PrintLine): Promise<void> {
   await scene.renewTokens(1);
   const atOnce = holdsPerSecond * holdsSecondsMax;
   for (let made = 0; made < items; ) {
@@ -59,12 +59,12 @@ async function makeHolds(scene: Scene, items: number, say: Say): Promise<void> {
   }
 }
 
-function merchantOf({ organization, tokens }: Scene): string {
+function merchantOf({ organization, tokens }: BenchEnvironment): string {
   const [merchant] = organization.merchants;
   return `Bearer ${tokens.get(merchant?.merchantId ?? '')}`;
 }
 
-async function startBatch(scene: Scene): Promise<Batch> {
+async function startBatch(scene: BenchEnvironment): Promise<Batch> {
   const { status, text } = await scene.api.post(`${transactions}/captureall`, {
     'content-type': 'application/json',
     authorization: merchantOf(scene),
@@ -74,7 +74,7 @@ async function startBatch(scene: Scene): Promise<Batch> {
   return JSON.parse(text) as Batch;
 }
 
-async function untilCompleted(scene: Scene, batchId: string): Promise<Batch> {
+async function untilCompleted(scene: BenchEnvironment, batchId: string): Promise<Batch> {
   for (;;) {
     const path = `${transactions}/captureall/${batchId}?limit=1`;
     const { status, text } = await scene.api.get(path, merchantOf(scene));
@@ -87,7 +87,7 @@ async function untilCompleted(scene: Scene, batchId: string): Promise<Batch> {
 }
 
 /** The end of the batch, and the sales that were measured wholly while it ran. */
-async function captureBeside(scene: Scene, options: BenchOptions, say: Say) {
+async function captureBeside(scene: BenchEnvironment, options: BenchOptions, say: PrintLine) {
   const startedMs = performance.now();
   const { batchId } = await startBatch(scene);
   let endedMs: number | undefined;
@@ -109,11 +109,11 @@ async function captureBeside(scene: Scene, options: BenchOptions, say: Say) {
 }
 
 export async function benchCaptureAll(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<CaptureAllFigures> {
-  const scene = await openScene(closers, { ...options, recentEntries });
+  const scene = await openBenchEnvironment(closers, { ...options, recentEntries });
   say('warming up …');
   for (const { ratePerSecond, seconds: length } of warmUp) {
     say(describeStep(await scene.load.step('sales', ratePerSecond, length)));
@@ -133,7 +133,7 @@ export async function benchCaptureAll(
     beside = await captureBeside(scene, options, say);
     return { answered: beside.batch.succeeded };
   };
-  const profile = options.profile ? await runProfiled(scene, captured) : undefined;
+  const profile = options.profile ? await profileStep(scene, captured) : undefined;
   if (profile === undefined) await captured();
   if (beside === undefined) throw new Error('nothing was captured');
   const { batch, during, captureSeconds } = beside;

@@ -1,9 +1,9 @@
 // Turns the figures of a capture of all into the table that people read: each beside what is asked for.
 
 import type { BenchOptions } from '../bench-options.ts';
-import type { Machine } from '../environment/machine.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
@@ -12,8 +12,8 @@ import {
   type Section,
   seconds,
 } from '../report/report-table.ts';
-import { machineLines, profileParts } from '../report/sales-report.ts';
-import { heldMeans } from '../sales/knee-run.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import { heldDefinition } from '../sales/knee-run.ts';
 import type { CaptureAllFigures } from './bench-capture-all.ts';
 
 /** What is asked of it: so many in so long, and little of it felt at the tills. */
@@ -74,14 +74,14 @@ function sales(figures: CaptureAllFigures, { rate }: BenchOptions): Section {
   };
 }
 
-export function reportCaptureAll(
+export function writeCaptureAllReport(
   figures: CaptureAllFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const others = Math.max(0, ...figures.during.map(({ othersShare }) => othersShare));
-  const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldMeans];
+  const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldDefinition];
   const told = conditions.map((line) => `  ${line}\n`).join('');
-  const parts = profileParts(figures.profile);
-  return [layOut([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
+  const parts = profileSections(figures.profile);
+  return [layOutTable([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
 }

@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { defined } from '@switchyard/contract';
 import type { ServerProcess } from './server-process.ts';
 
-export type Api = {
+export type ApiClient = {
   /** @param message the headers, and the body as `text` */
   post(
     path: string,
@@ -14,7 +14,7 @@ export type Api = {
 
 type Message = { text?: string; [header: string]: string | undefined };
 
-export function createApi(server: ServerProcess, ca: string): Api {
+export function createApiClient(server: ServerProcess, ca: string): ApiClient {
   function ask(
     method: 'GET' | 'POST',
     path: string,

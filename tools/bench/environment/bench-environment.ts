@@ -14,13 +14,13 @@ import {
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
 import { root } from '../../test-runner/static-checks.ts';
-import { type BareLine, startBareLine } from '../baseline/sale-baseline-client.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { readResident } from '../report/process-times.ts';
+import { type SaleBaseline, startSaleBaseline } from '../baseline/sale-baseline-client.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { readResidentMemory } from '../report/process-times.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
-import { type LoadClient, startLoad } from '../sales/load-client.ts';
-import { type Api, createApi } from './api-client.ts';
-import { type BenchOrganization, type Credentials, provision } from './provision.ts';
+import { type LoadClient, startLoadGenerator } from '../sales/load-client.ts';
+import { type ApiClient, createApiClient } from './api-client.ts';
+import { type BenchOrganization, type Credentials, provisionOrganization } from './provision.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 
 export const migrations = join(root, 'packages/server/migrations');
@@ -32,23 +32,23 @@ const databaseSettings = { max_connections: '100' };
 const simulatorLimitMs = 15_000;
 const sampleEveryMs = 1000;
 
-export type Memory = {
+export type MemoryWatch = {
   /** The server's now and its highest so far, MiB. */
   now(): number;
   highest(): number;
 };
 
-export type Scene = {
+export type BenchEnvironment = {
   folder: string;
   database: Database;
   organization: BenchOrganization;
   server: ServerProcess;
   load: LoadClient;
-  api: Api;
+  api: ApiClient;
   /** The tokens of the merchants, by their identifiers. */
   tokens: ReadonlyMap<string, string>;
-  bare: BareLine;
-  memory: Memory;
+  bare: SaleBaseline;
+  memory: MemoryWatch;
   /** With all its children. */
   postgresPid: number;
   /** A database of the same server, for bare lines alone. */
@@ -59,7 +59,7 @@ export type Scene = {
   refundSome(count: number): Promise<void>;
 };
 
-export type SceneOptions = {
+export type BenchEnvironmentOptions = {
   terminals: number;
   connections: number;
   cards: number;
@@ -72,7 +72,7 @@ export type SceneOptions = {
 };
 
 /** A folder that is gone when the bench ends. */
-export function makeFolder(closers: Closers, keep: boolean): string {
+export function makeFolder(closers: CloseStack, keep: boolean): string {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
   if (keep) process.stderr.write(`bench: everything is kept in ${folder}\n`);
   else closers.add(async () => rmSync(folder, { recursive: true, force: true }));
@@ -80,7 +80,7 @@ export function makeFolder(closers: Closers, keep: boolean): string {
 }
 
 export async function startDatabase(
-  closers: Closers,
+  closers: CloseStack,
   folder: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<{ postgres: EmbeddedPostgres; database: Database }> {
@@ -98,14 +98,14 @@ export async function startDatabase(
 }
 
 /** A database of the same server, for bare lines alone. */
-export function bareDatabaseUrl(url: string): string {
+export function baselineDatabaseUrl(url: string): string {
   const other = new URL(url);
   other.pathname = `/${bareDatabase}`;
   return other.href;
 }
 
 async function startSimulator(
-  closers: Closers,
+  closers: CloseStack,
   folder: string,
   recentEntries?: number,
 ): Promise<{ pid: number; port: number }> {
@@ -126,7 +126,11 @@ async function startSimulator(
   return { pid: child.pid ?? 0, port };
 }
 
-async function fetchToken(api: Api, realm: string, credentials: Credentials): Promise<string> {
+async function fetchToken(
+  api: ApiClient,
+  realm: string,
+  credentials: Credentials,
+): Promise<string> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: credentials.clientId,
@@ -141,10 +145,10 @@ async function fetchToken(api: Api, realm: string, credentials: Credentials): Pr
 }
 
 /** Looks at the server's memory every second, to know its highest. */
-export function watchMemory(closers: Closers, pid: number): Memory {
+export function watchMemory(closers: CloseStack, pid: number): MemoryWatch {
   let highest = 0;
   function look(): number {
-    const resident = readResident(pid);
+    const resident = readResidentMemory(pid);
     highest = Math.max(highest, resident);
     return resident;
   }
@@ -156,7 +160,7 @@ export function watchMemory(closers: Closers, pid: number): Memory {
 /** Refunds finished sales, so that there are operations to model others on. */
 async function refund(of: {
   database: Database;
-  api: Api;
+  api: ApiClient;
   tokens: ReadonlyMap<string, string>;
   organization: BenchOrganization;
   count: number;
@@ -177,7 +181,10 @@ async function refund(of: {
 }
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
-export async function openScene(closers: Closers, options: SceneOptions): Promise<Scene> {
+export async function openBenchEnvironment(
+  closers: CloseStack,
+  options: BenchEnvironmentOptions,
+): Promise<BenchEnvironment> {
   const folder = makeFolder(closers, options.keep);
   const { postgres, database } = await startDatabase(closers, folder, {
     ...databaseSettings,
@@ -187,7 +194,7 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
   const dataDir = join(folder, 'platform');
   mkdirSync(dataDir);
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
-  const organization = await provision({
+  const organization = await provisionOrganization({
     database,
     log,
     dataDir,
@@ -199,11 +206,11 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
     databaseUrl: postgres.url,
     way: 'process',
     ...(options.profile
-      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: profileOf(folder) } }
+      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: readProfile(folder) } }
       : {}),
   });
   const ca = readFileSync(server.caFile, 'utf8');
-  const load = await startLoad(
+  const load = await startLoadGenerator(
     closers,
     {
       target: { host: '127.0.0.1', port: server.port, ca },
@@ -214,7 +221,7 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
     },
     () => ({ server: server.pid, postgres: postgres.pid(), simulator: simulator.pid }),
   );
-  const api = createApi(server, ca);
+  const api = createApiClient(server, ca);
   const tokens = new Map<string, string>();
   async function renewTokens(merchants = organization.merchants.length): Promise<void> {
     const some = organization.merchants.slice(0, merchants);
@@ -226,14 +233,14 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
     await load.setTills(await Promise.all(tills));
   }
   await renewTokens();
-  const bareUrl = bareDatabaseUrl(postgres.url);
-  const bare = await startBareLine(closers, bareUrl);
+  const bareUrl = baselineDatabaseUrl(postgres.url);
+  const bare = await startSaleBaseline(closers, bareUrl);
   const memory = watchMemory(closers, server.pid);
   const refundSome = (count: number) => refund({ database, api, tokens, organization, count });
   const own = { folder, database, organization, server, load, api, tokens, bare, memory };
   return { ...own, bareUrl, postgresPid: postgres.pid(), renewTokens, refundSome };
 }
 
-export function profileOf(folder: string): string {
+export function readProfile(folder: string): string {
   return join(folder, 'server.cpuprofile');
 }

@@ -109,7 +109,7 @@ async function takeModels(query: SessionQuery, organizationId: string): Promise<
  *
  * @param onProgress told after each chunk how many there are
  */
-export async function fill(
+export async function fillTables(
   database: Database,
   options: { organizationId: string; rows: number; onProgress(rows: number): void },
 ): Promise<void> {

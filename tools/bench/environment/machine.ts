@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 
-export type Machine = {
+export type MachineDescription = {
   cpu: string;
   cores: number;
   memoryGib: number;
@@ -21,7 +21,7 @@ function systemName(): string {
   }
 }
 
-export function describeMachine(): Machine {
+export function describeMachine(): MachineDescription {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),

@@ -135,7 +135,7 @@ async function makeMerchant(
 }
 
 /** Writes straight to the database of a server that does not run, or looks for new links soon. */
-export async function provision(deps: Deps): Promise<BenchOrganization> {
+export async function provisionOrganization(deps: Deps): Promise<BenchOrganization> {
   const provisioning = openProvisioning(deps);
   const identity = openIdentity(deps);
   const organizationId = systemIds.uuid();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { root } from '../../test-runner/static-checks.ts';
-import { type Closers, hasEnded, stopProcess } from '../close-in-reverse-order.ts';
+import { type CloseStack, hasEnded, stopProcess } from '../close-in-reverse-order.ts';
 
 const { serverFlags, serverVariables } = createRequire(import.meta.url)('../../run.cjs') as {
   serverFlags: string[];
@@ -116,7 +116,7 @@ function tailOf(file: string): string {
 
 /** @throws Error with the end of the server's log where it does not come up */
 export async function startServer(
-  closers: Closers,
+  closers: CloseStack,
   options: ServerOptions,
 ): Promise<ServerProcess> {
   const { ports = { port: await freePort(), devicePort: await freePort() } } = options;

@@ -1,18 +1,18 @@
 // Times `npm start`: on a new data directory, then on the same one again.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Closers, createClosers } from '../close-in-reverse-order.ts';
+import { type CloseStack, createCloseStack } from '../close-in-reverse-order.ts';
 import { makeFolder } from './bench-environment.ts';
 import { startServer } from './server-process.ts';
 
-export type Starts = { firstSeconds: number; secondSeconds: number };
+export type StartTimes = { firstSeconds: number; secondSeconds: number };
 
 /**
  * From the start of the command to the first answered request. The first one also has to compile
  * everything, as after a fresh clone: it begins with an empty compile cache.
  */
-export async function timeStarts(outer: Closers): Promise<Starts> {
-  const closers = createClosers();
+export async function measureStartTimes(outer: CloseStack): Promise<StartTimes> {
+  const closers = createCloseStack();
   outer.add(closers.close);
   const folder = makeFolder(closers, false);
   const dataDir = join(folder, 'platform');

@@ -1,36 +1,36 @@
 // `bench estate`: a million devices: finding one among them, walking through them, bringing more in.
 
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import { type CpuTimes, readCpu } from '../report/process-times.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { milliseconds, perSecond } from '../report/report-table.ts';
 import { runStep, type StepResult } from '../sales/fixed-rate-load.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { price } from '../sales/load-client.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import { costBetween } from '../sales/load-client.ts';
 import { createRandom } from '../sales/request-schedule.ts';
-import { createCaller } from './estate-client.ts';
-import { configureEstate, createConfigurationAsker } from './estate-configuration.ts';
-import { createDeviceAsker, fetchDeviceTokens } from './estate-devices.ts';
-import { type EstateScene, openEstateScene } from './estate-environment.ts';
-import { benchImport, type ImportFigures, importMore } from './estate-import.ts';
+import { createEstateCaller } from './estate-client.ts';
+import { configureEstate, createConfigurationRequests } from './estate-configuration.ts';
+import { createDeviceRequests, fetchDeviceTokens } from './estate-devices.ts';
+import { type EstateEnvironment, openEstateEnvironment } from './estate-environment.ts';
+import { benchImport, type ImportFigures, importDuringListing } from './estate-import.ts';
 import { type Listing, walkListing } from './estate-listing.ts';
-import { idOf } from './estate-plan.ts';
+import { estateId } from './estate-plan.ts';
 import {
-  createAsker,
-  type Question,
-  type QuestionName,
-  questionNames,
-  questionTitles,
+  createEstateQueries,
+  type EstateQuery,
+  type QueryName,
+  queryNames,
+  queryTitles,
 } from './estate-queries.ts';
 
-export type EstateStep = StepResult & ReturnType<typeof price> & { ratePerSecond: number };
+export type EstateStep = StepResult & ReturnType<typeof costBetween> & { ratePerSecond: number };
 
 export type EstateFigures = {
   devices: number;
   organizations: number;
   fillSeconds: number;
-  searches: { name: QuestionName; step: EstateStep; inserts: StepResult }[];
+  searches: { name: QueryName; step: EstateStep; inserts: StepResult }[];
   listing: Listing;
   /** One service at a device, as its owner asks; and all of a device, as the device itself asks. */
   configuration: { service: EstateStep; device: EstateStep };
@@ -54,10 +54,10 @@ type Load = { ratePerSecond: number; seconds: number; random: () => number };
 
 /** Requests at a rate, with what each of them has cost. */
 async function measure(
-  scene: EstateScene,
-  exchange: EstateScene['readers'],
+  scene: EstateEnvironment,
+  exchange: EstateEnvironment['readers'],
   { ratePerSecond, seconds, random }: Load,
-  request: () => Question,
+  request: () => EstateQuery,
 ): Promise<EstateStep> {
   const watched = {
     server: scene.server.pid,
@@ -75,7 +75,7 @@ async function measure(
       windows[at] = { cpu: readCpu(watched), answered };
     },
   });
-  return { ...result, ...price(windows.begin, windows.end), ratePerSecond };
+  return { ...result, ...costBetween(windows.begin, windows.end), ratePerSecond };
 }
 
 function describe(name: string, step: StepResult): string {
@@ -90,14 +90,14 @@ function describe(name: string, step: StepResult): string {
 }
 
 async function search(
-  scene: EstateScene,
+  scene: EstateEnvironment,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<EstateFigures['searches']> {
   const { asked, firstMs, server } = scene;
   const { seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const asker = createAsker({ authority: server.authority, asked, firstMs, random });
+  const asker = createEstateQueries({ authority: server.authority, asked, firstMs, random });
   const load = { ratePerSecond, seconds, random };
   const inserting = {
     ratePerSecond: insertsPerSecond,
@@ -105,7 +105,7 @@ async function search(
     random: createRandom(seed + 1),
   };
   const figures: EstateFigures['searches'] = [];
-  for (const name of questionNames) {
+  for (const name of queryNames) {
     const request = () => asker.question(name);
     await measure(scene, scene.readers, { ...load, seconds: warmUpSeconds }, request);
     const [step, inserts] = await Promise.all([
@@ -113,18 +113,18 @@ async function search(
       measure(scene, scene.writers, inserting, asker.insert),
     ]);
     figures.push({ name, step, inserts });
-    say(describe(questionTitles[name], step));
+    say(describe(queryTitles[name], step));
   }
   return figures;
 }
 
-async function walk(scene: EstateScene, say: Say): Promise<Listing> {
+async function walk(scene: EstateEnvironment, say: PrintLine): Promise<Listing> {
   const { readers, writers, server, asked, firstMs, database } = scene;
   const one = asked[walkedAt] ?? asked[0];
   if (one === undefined) throw new Error('there is no list to walk through');
-  const caller = createCaller(readers, server.authority, one.token);
-  const writer = createCaller(writers, server.authority, one.token);
-  const storeId = idOf('store', firstMs, one.number, 0);
+  const caller = createEstateCaller(readers, server.authority, one.token);
+  const writer = createEstateCaller(writers, server.authority, one.token);
+  const storeId = estateId('store', firstMs, one.number, 0);
   // Those that were added while others were looked for are among them.
   const rows = await database.query<{ id: string }>(
     `SELECT logical_device_id AS id FROM logical_devices
@@ -141,9 +141,9 @@ async function walk(scene: EstateScene, say: Say): Promise<Listing> {
 }
 
 async function configuration(
-  scene: EstateScene,
+  scene: EstateEnvironment,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<EstateFigures['configuration']> {
   const { asked, firstMs, readers, writers, server, keepers } = scene;
   const [of] = asked;
@@ -155,8 +155,8 @@ async function configuration(
   const random = createRandom(options.seed + 2);
   const load = { ratePerSecond: options.rate, seconds: options.seconds, random };
   const askers = {
-    service: createConfigurationAsker({ authority, of, serviceIds, firstMs, random }),
-    device: createDeviceAsker(authority, tokens, random),
+    service: createConfigurationRequests({ authority, of, serviceIds, firstMs, random }),
+    device: createDeviceRequests(authority, tokens, random),
   };
   async function step(name: keyof typeof askers): Promise<EstateStep> {
     await measure(scene, readers, { ...load, seconds: warmUpSeconds }, askers[name]);
@@ -168,13 +168,13 @@ async function configuration(
 }
 
 export async function benchEstate(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<EstateFigures> {
   const { devices, organizations } = options;
   say(`filling ${organizations.toLocaleString('en')} organisations …`);
-  const scene = await openEstateScene(closers, options, say);
+  const scene = await openEstateEnvironment(closers, options, say);
   const searches = await search(scene, options, say);
   const listing = await walk(scene, say);
   const configured = await configuration(scene, options, say);
@@ -188,6 +188,8 @@ export async function benchEstate(
     configuration: configured,
     imported,
     residentHighestMib: scene.memory.highest(),
-    ...(options.profile ? { profile: await runProfiled(scene, () => importMore(scene)) } : {}),
+    ...(options.profile
+      ? { profile: await profileStep(scene, () => importDuringListing(scene)) }
+      : {}),
   };
 }

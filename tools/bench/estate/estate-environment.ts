@@ -8,48 +8,48 @@ import {
   type EmbeddedPostgres,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import {
-  type Memory,
+  type MemoryWatch,
   makeFolder,
-  profileOf,
+  readProfile,
   startDatabase,
   watchMemory,
 } from '../environment/bench-environment.ts';
 import { type Credentials, openIdentity, openProvisioning } from '../environment/provision.ts';
 import { type ServerProcess, startServer } from '../environment/server-process.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
-import { type Exchange, openExchange } from '../sales/https-connections.ts';
-import type { Say } from '../sales/knee-run.ts';
+import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
 import { fetchToken } from './estate-client.ts';
-import { type DeviceKeepers, makeKeepers } from './estate-devices.ts';
+import { createDeviceOwners, type DeviceOwners } from './estate-devices.ts';
 import { type EstateToFill, fillEstate } from './estate-fill.ts';
-import { askedOrganizations, divide } from './estate-plan.ts';
-import type { Asked } from './estate-queries.ts';
+import { divideDevices, queriedOrganizations } from './estate-plan.ts';
+import type { EstateQueryTarget } from './estate-queries.ts';
 
 const profilerScript = fileURLToPath(new URL('../report/profiler.ts', import.meta.url));
 
-export type EstateScene = {
+export type EstateEnvironment = {
   folder: string;
   database: Database;
   postgres: EmbeddedPostgres;
   server: ServerProcess;
   ca: string;
-  memory: Memory;
+  memory: MemoryWatch;
   /** The largest first. */
-  asked: Asked[];
+  asked: EstateQueryTarget[];
   /** An organisation with nothing in it, for the import. */
   empty: { organizationId: string; token: string };
   /** Of the largest. */
-  keepers: DeviceKeepers;
+  keepers: DeviceOwners;
   firstMs: number;
   fillSeconds: number;
   /** For what is asked, and for what is written meanwhile. */
-  readers: Exchange;
-  writers: Exchange;
+  readers: HttpsConnections;
+  writers: HttpsConnections;
 };
 
-export type EstateSceneOptions = {
+export type EstateEnvironmentOptions = {
   devices: number;
   organizations: number;
   connections: number;
@@ -113,13 +113,13 @@ async function admit(
 
 /** Which organisations are asked: the ten largest, and others from among the small ones. */
 function askedNumbers(organizations: number): number[] {
-  const few = Math.min(askedOrganizations, organizations);
+  const few = Math.min(queriedOrganizations, organizations);
   const large = Math.min(10, few);
   const step = Math.max(1, Math.floor((organizations - large) / Math.max(1, few - large)));
   return Array.from({ length: few }, (_, at) => (at < large ? at : large + (at - large) * step));
 }
 
-async function fillTables(deps: Deps, estate: Omit<EstateToFill, 'onProgress'>, say: Say) {
+async function fillTables(deps: Deps, estate: Omit<EstateToFill, 'onProgress'>, say: PrintLine) {
   const began = performance.now();
   let told = began;
   await fillEstate(deps.database, {
@@ -136,7 +136,7 @@ async function fillTables(deps: Deps, estate: Omit<EstateToFill, 'onProgress'>, 
 
 type Members = {
   members: (Member & { number: number; devices: number })[];
-  keepers: DeviceKeepers;
+  keepers: DeviceOwners;
   empty: Member;
 };
 
@@ -154,7 +154,7 @@ async function admitAll(
   }
   const [largest] = members;
   if (largest === undefined) throw new Error('there is no organisation');
-  const keepers = await makeKeepers(identity, { ...largest, firstMs });
+  const keepers = await createDeviceOwners(identity, { ...largest, firstMs });
   const organizationId = systemIds.uuid();
   const { organizations } = openProvisioning(deps);
   await organizations.create({ organizationId }, { name: 'Import' }, organizationId);
@@ -164,11 +164,11 @@ async function admitAll(
 }
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
-export async function openEstateScene(
-  closers: Closers,
-  options: EstateSceneOptions,
-  say: Say,
-): Promise<EstateScene> {
+export async function openEstateEnvironment(
+  closers: CloseStack,
+  options: EstateEnvironmentOptions,
+  say: PrintLine,
+): Promise<EstateEnvironment> {
   const folder = makeFolder(closers, options.keep);
   const settings = options.profile ? statementCostSettings : {};
   const { postgres, database } = await startDatabase(closers, folder, settings);
@@ -177,7 +177,7 @@ export async function openEstateScene(
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
   const deps = { database, log, dataDir };
 
-  const counts = divide(options.devices, options.organizations);
+  const counts = divideDevices(options.devices, options.organizations);
   const organizationIds = counts.map(() => systemIds.uuid());
   const firstMs = Date.now() - options.devices;
   const modelId = await makeModel(deps);
@@ -190,18 +190,18 @@ export async function openEstateScene(
     databaseUrl: postgres.url,
     way: 'process',
     ...(options.profile
-      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: profileOf(folder) } }
+      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: readProfile(folder) } }
       : {}),
   });
   const memory = watchMemory(closers, server.pid);
   const ca = readFileSync(server.caFile, 'utf8');
   const target = { host: '127.0.0.1', port: server.port, ca };
-  const readers = await openExchange(target, options.connections);
-  const writers = await openExchange(target, writersCount);
+  const readers = await openHttpsConnections(target, options.connections);
+  const writers = await openHttpsConnections(target, writersCount);
   closers.add(async () => [readers, writers].map((exchange) => exchange.close()));
   const tokenOf = ({ realm, credentials }: Member) =>
     fetchToken(writers, server.authority, realm, credentials);
-  const asked: Asked[] = [];
+  const asked: EstateQueryTarget[] = [];
   for (const { number, devices, ...member } of members) {
     if (devices === 0) continue;
     const { organizationId } = member;

@@ -9,9 +9,9 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { openChromium } from '../../../packages/server/test/support/browser/chromium.ts';
 import { root } from '../../test-runner/static-checks.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import { startServer } from '../environment/server-process.ts';
-import type { Say } from '../sales/knee-run.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
 
 export const portalTargets = { entryBytes: 200 * 1024, paintMs: 1_000, answerMs: 100 } as const;
 
@@ -169,7 +169,7 @@ async function longList(context: BrowserContext, rows: number): Promise<PortalFi
   return { rows, seconds, longestFrameMs, heapMib: heap / 2 ** 20 };
 }
 
-async function openDemo(closers: Closers): Promise<{ demo: Demo; chromium: Browser }> {
+async function openDemo(closers: CloseStack): Promise<{ demo: Demo; chromium: Browser }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-bench-portal-'));
   closers.add(() => rm(dataDir, { recursive: true, force: true }));
   await startServer(closers, { dataDir, way: 'process' });
@@ -181,9 +181,9 @@ async function openDemo(closers: Closers): Promise<{ demo: Demo; chromium: Brows
 }
 
 export async function benchPortal(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<PortalFigures> {
   say('building the portal …');
   const build = [join(root, 'tools/build-portal.ts')];

@@ -2,18 +2,23 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import { readCpu } from '../report/process-times.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { mebibytes, microseconds, milliseconds, perSecond } from '../report/report-table.ts';
 import { runStep, type StepResult } from '../sales/fixed-rate-load.ts';
-import type { HttpAnswer } from '../sales/http-answers.ts';
-import { type Exchange, openExchange } from '../sales/https-connections.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { price } from '../sales/load-client.ts';
+import type { HttpResponse } from '../sales/http-answers.ts';
+import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import { costBetween } from '../sales/load-client.ts';
 import { createRandom } from '../sales/request-schedule.ts';
-import { openQrScene, paymentType, type QrScene, type QrTerminal } from './qr-environment.ts';
-import type { FromQrTerminals, QrWait, ToldResult, ToQrTerminals } from './qr-messages.ts';
+import {
+  openQrEnvironment,
+  paymentType,
+  type QrEnvironment,
+  type QrTerminal,
+} from './qr-environment.ts';
+import type { EventDelayResult, FromQrTerminals, QrWait, ToQrTerminals } from './qr-messages.ts';
 
 export const qrTargets = {
   createsPerSecond: 500,
@@ -45,7 +50,7 @@ export type QrFigures = {
     /** CPU of the server while nothing happens, 1 is one core. */
     idleCores: number;
   };
-  events: ToldResult;
+  events: EventDelayResult;
   profile?: Profile;
 };
 
@@ -73,11 +78,11 @@ function createText(authority: string, { token }: QrTerminal): string {
   );
 }
 
-const judge = ({ status }: HttpAnswer) => (status === 200 ? undefined : `status ${status}`);
+const judge = ({ status }: HttpResponse) => (status === 200 ? undefined : `status ${status}`);
 
 async function step(
-  scene: QrScene,
-  of: { exchange: Exchange; pid: number; rate: number; seconds: number; seed: number },
+  scene: QrEnvironment,
+  of: { exchange: HttpsConnections; pid: number; rate: number; seconds: number; seed: number },
 ): Promise<QrStep> {
   const { exchange, pid, rate, seconds, seed } = of;
   const random = createRandom(seed);
@@ -105,7 +110,7 @@ async function step(
       windows[at] = look(answered);
     },
   });
-  const { cpuUs, othersShare } = price(windows.begin, windows.end);
+  const { cpuUs, othersShare } = costBetween(windows.begin, windows.end);
   const { server: serverUs, postgres: postgresUs, simulator: providerUs } = cpuUs;
   return { ...result, serverUs, postgresUs, providerUs, othersShare };
 }
@@ -124,7 +129,7 @@ function describe(name: string, result: QrStep): string {
 }
 
 /** A payment for each terminal, that its consumer takes his time with. */
-async function beginAll(scene: QrScene, exchange: Exchange): Promise<QrWait[]> {
+async function beginAll(scene: QrEnvironment, exchange: HttpsConnections): Promise<QrWait[]> {
   const waits: QrWait[] = [];
   const left = [...scene.terminals];
   async function worker(): Promise<void> {
@@ -145,7 +150,7 @@ async function beginAll(scene: QrScene, exchange: Exchange): Promise<QrWait[]> {
   return waits;
 }
 
-function startTerminals(closers: Closers) {
+function startTerminals(closers: CloseStack) {
   const child = closers.fork(terminalsScript, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return (message: ToQrTerminals): Promise<FromQrTerminals> =>
     new Promise((resolve, reject) => {
@@ -160,7 +165,7 @@ function startTerminals(closers: Closers) {
 }
 
 async function benchWaiting(
-  scene: QrScene,
+  scene: QrEnvironment,
   ask: ReturnType<typeof startTerminals>,
   waits: QrWait[],
 ): Promise<QrFigures['waiting']> {
@@ -189,18 +194,21 @@ async function benchWaiting(
 }
 
 export async function benchQr(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<QrFigures> {
   const { seconds, seed, rate, connections } = options;
   const creates = { rate: qrTargets.createsPerSecond, seconds, seed };
   say(`making ${options.terminals.toLocaleString('en')} terminals, and a provider …`);
-  const scene = await openQrScene(closers, options);
+  const scene = await openQrEnvironment(closers, options);
   const { server, provider, ca } = scene;
-  const exchange = await openExchange({ host: '127.0.0.1', port: server.port, ca }, connections);
+  const exchange = await openHttpsConnections(
+    { host: '127.0.0.1', port: server.port, ca },
+    connections,
+  );
   const line = { host: '127.0.0.1', port: provider.barePort, ca };
-  const bareExchange = await openExchange(line, connections);
+  const bareExchange = await openHttpsConnections(line, connections);
   closers.add(async () => {
     exchange.close();
     bareExchange.close();
@@ -212,7 +220,7 @@ export async function benchQr(
   const waiting = await benchWaiting(scene, ask, waits);
   say(`${waits.length} terminals wait: ${mebibytes(waiting.settled)}`);
   const ids = waits.map(({ transactionId }) => transactionId);
-  const tell = async (some: string[]): Promise<ToldResult> => {
+  const tell = async (some: string[]): Promise<EventDelayResult> => {
     const token = scene.providerToken;
     const lead = rate * leadSeconds;
     const told = await ask({ type: 'tell', ratePerSecond: rate, ids: some, lead, token, seed });
@@ -229,12 +237,12 @@ export async function benchQr(
   const figures = { bare, creates: made, waiting, events };
   if (!options.profile) return figures;
   if (ids.length > 0) {
-    const profile = await runProfiled(scene, async () => ({
+    const profile = await profileStep(scene, async () => ({
       answered: (await tell(ids.splice(0, rate * (seconds + leadSeconds)))).told,
     }));
     return { ...figures, profile };
   }
-  const profile = await runProfiled(scene, () =>
+  const profile = await profileStep(scene, () =>
     step(scene, { ...creates, exchange, pid: server.pid }),
   );
   return { ...figures, profile };

@@ -11,12 +11,12 @@ import {
   readSettings,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { type Api, createApi } from '../environment/api-client.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { type ApiClient, createApiClient } from '../environment/api-client.ts';
 import {
-  type Memory,
+  type MemoryWatch,
   makeFolder,
-  profileOf,
+  readProfile,
   startDatabase,
   watchMemory,
 } from '../environment/bench-environment.ts';
@@ -24,7 +24,7 @@ import {
   type BenchOrganization,
   type Credentials,
   openIdentity,
-  provision,
+  provisionOrganization,
 } from '../environment/provision.ts';
 import { freePort, type ServerProcess, startServer } from '../environment/server-process.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
@@ -40,22 +40,22 @@ const databaseSettings = { max_connections: '100' };
 export const paymentType = 'benchpay';
 export type QrTerminal = { deviceId: string; token: string };
 
-export type QrScene = {
+export type QrEnvironment = {
   folder: string;
   database: Database;
   postgresPid: number;
   server: ServerProcess;
   provider: { pid: number; port: number; barePort: number };
-  api: Api;
+  api: ApiClient;
   ca: string;
-  memory: Memory;
+  memory: MemoryWatch;
   terminals: QrTerminal[];
   providerToken: string;
 };
 
 type Deps = { database: Database; log: ReturnType<typeof createLog>; dataDir: string };
 
-async function startProvider(closers: Closers) {
+async function startProvider(closers: CloseStack) {
   const child = closers.fork(providerScript, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const next = () =>
     new Promise<FromQrProvider>((resolve, reject) => {
@@ -91,7 +91,7 @@ async function makeApplications(deps: Deps, { organizationId, realm }: BenchOrga
   return made;
 }
 
-async function tokenOf(api: Api, realm: string, credentials: Credentials): Promise<string> {
+async function tokenOf(api: ApiClient, realm: string, credentials: Credentials): Promise<string> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: credentials.clientId,
@@ -105,7 +105,7 @@ async function tokenOf(api: Api, realm: string, credentials: Credentials): Promi
   return String(JSON.parse(answer.text).access_token);
 }
 
-type Asked = { api: Api; token: string };
+type Asked = { api: ApiClient; token: string };
 
 async function post({ api, token }: Asked, path: string, body: object) {
   const answer = await api.post(path, {
@@ -197,10 +197,10 @@ async function tokensOf(
 }
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
-export async function openQrScene(
-  closers: Closers,
+export async function openQrEnvironment(
+  closers: CloseStack,
   options: { terminals: number; profile: boolean; keep: boolean },
-): Promise<QrScene> {
+): Promise<QrEnvironment> {
   const folder = makeFolder(closers, options.keep);
   const { postgres, database } = await startDatabase(closers, folder, {
     ...databaseSettings,
@@ -211,7 +211,11 @@ export async function openQrScene(
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
   const deps = { database, log, dataDir };
   const acquirerPort = await freePort();
-  const organization = await provision({ ...deps, acquirerPort, terminals: options.terminals });
+  const organization = await provisionOrganization({
+    ...deps,
+    acquirerPort,
+    terminals: options.terminals,
+  });
   const [acquirer, provides] = await makeApplications(deps, organization);
   const provider = await startProvider(closers);
   const server = await startServer(closers, {
@@ -220,12 +224,12 @@ export async function openQrScene(
     way: 'process',
     variables: {
       SWITCHYARD_SIMULATORS: 'off',
-      ...(options.profile ? { BENCH_PROFILE: profileOf(folder) } : {}),
+      ...(options.profile ? { BENCH_PROFILE: readProfile(folder) } : {}),
     },
     ...(options.profile ? { flags: ['--import', profilerScript] } : {}),
   });
   const ca = readFileSync(server.caFile, 'utf8');
-  const api = createApi(server, ca);
+  const api = createApiClient(server, ca);
   const { realm, organizationId } = organization;
   const providerToken = await tokenOf(api, realm, provides);
   await activate({

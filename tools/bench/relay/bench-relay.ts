@@ -1,14 +1,18 @@
 // `bench relay`: what the Cloud Connector costs beside bare WebSockets, what it holds, and how it comes back.
 
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import type { ServerProcess } from '../environment/server-process.ts';
-import { readCpu, readResident } from '../report/process-times.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import { readCpu, readResidentMemory } from '../report/process-times.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { mebibytes, milliseconds, perSecond } from '../report/report-table.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { type Clients, openRelayScene, type RelayScene } from './relay-environment.ts';
-import type { ClaimResult, Platform, RunResult, Server } from './relay-messages.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import {
+  openRelayEnvironment,
+  type RelayClients,
+  type RelayEnvironment,
+} from './relay-environment.ts';
+import type { ClaimResult, PlatformTarget, RelayServer, RunResult } from './relay-messages.ts';
 
 export const relayTargets = {
   shareOfBare: 0.9,
@@ -37,7 +41,7 @@ export type RelayCase = {
   bare: RelayStep;
   platform: RelayStep;
 };
-export type Flood = {
+export type FloodFigures = {
   reader: 'device' | 'pos';
   growthMib: number;
   acceptedMib: number;
@@ -46,7 +50,7 @@ export type Flood = {
 export type RelayFigures = {
   cases: RelayCase[];
   idle: { pairs: number; beforeMib: number; afterMib: number; openSeconds: number };
-  floods: Flood[];
+  floods: FloodFigures[];
   back: {
     devices: number;
     open: number;
@@ -78,11 +82,11 @@ const medianOf = (steps: readonly RelayStep[]): RelayStep => {
   };
 };
 
-type Asked = Parameters<Clients['ask']>[0];
-type Told = Awaited<ReturnType<Clients['ask']>>;
+type Asked = Parameters<RelayClients['ask']>[0];
+type Told = Awaited<ReturnType<RelayClients['ask']>>;
 
 async function demand<Type extends Told['type']>(
-  clients: Clients,
+  clients: RelayClients,
   message: Asked,
   type: Type,
 ): Promise<Extract<Told, { type: Type }>> {
@@ -95,7 +99,7 @@ const cpuOf = (pid: number) =>
   readCpu({ server: pid, postgres: 0, simulator: 0, load: process.pid }).server;
 
 async function measure(
-  clients: Clients,
+  clients: RelayClients,
   of: { name: string; pid: number; pairs: number; bytes: number; seconds: number },
 ): Promise<RelayStep> {
   const { name, pid, pairs, bytes, seconds } = of;
@@ -108,20 +112,23 @@ async function measure(
   return { ...result, serverUs: (spentUs * share) / (result.roundTripsPerSecond * seconds) };
 }
 
-type Rig = { scene: RelayScene; options: BenchOptions; say: Say; closers: Closers };
+type Rig = { scene: RelayEnvironment; options: BenchOptions; say: PrintLine; closers: CloseStack };
 
 /** Both servers hold all pairs all the time, and only one of them is asked at a time. */
 async function compare(
   rig: Rig,
   tls: boolean,
-  started: Awaited<ReturnType<RelayScene['startServer']>>,
+  started: Awaited<ReturnType<RelayEnvironment['startServer']>>,
 ): Promise<{ cases: RelayCase[]; profile?: Profile }> {
   const { scene, options, say } = rig;
   const { server, platform } = started;
   const bare = await scene.startBare(tls);
   const { ca, authority } = platform.target;
   const target = { port: bare.port, authority, ca };
-  const servers: Record<'bare' | 'platform', Server> = { bare: { kind: 'bare', target }, platform };
+  const servers: Record<'bare' | 'platform', RelayServer> = {
+    bare: { kind: 'bare', target },
+    platform,
+  };
   const clients = scene.startClients();
   const counts = pairCounts.filter((count) => count <= scene.tsns.length);
   const tsns = scene.tsns.slice(0, counts.at(-1));
@@ -160,14 +167,14 @@ async function compare(
 /** Of the platform, with the most pairs and the longest messages, after what counts. */
 async function profileRun(
   { scene, options }: Rig,
-  clients: Clients,
+  clients: RelayClients,
   server: ServerProcess,
 ): Promise<Profile> {
   const { folder, database, tsns } = scene;
   const pairs = Math.max(...pairCounts.filter((count) => count <= tsns.length));
   const seconds = options.seconds * 3;
   const of = { name: 'platform', pid: server.pid, pairs, bytes: Math.max(...sizes), seconds };
-  return runProfiled({ server, folder, database }, async () => {
+  return profileStep({ server, folder, database }, async () => {
     const { roundTripsPerSecond } = await measure(clients, of);
     return { answered: Math.round(roundTripsPerSecond * seconds) };
   });
@@ -177,7 +184,7 @@ async function profileRun(
 async function holdIdle({ scene, say }: Rig): Promise<RelayFigures['idle']> {
   const { server, platform } = await scene.startServer(true);
   await pause(settleMs);
-  const beforeMib = readResident(server.pid);
+  const beforeMib = readResidentMemory(server.pid);
   const half = Math.ceil(scene.tsns.length / 2);
   const began = performance.now();
   const all = [scene.tsns.slice(0, half), scene.tsns.slice(half)].map(async (tsns) => {
@@ -188,7 +195,7 @@ async function holdIdle({ scene, say }: Rig): Promise<RelayFigures['idle']> {
   const opened = await Promise.all(all);
   const openSeconds = (performance.now() - began) / 1000;
   await pause(settleMs);
-  const afterMib = readResident(server.pid);
+  const afterMib = readResidentMemory(server.pid);
   await Promise.all(opened.map((clients) => clients.stop()));
   say(`${scene.tsns.length} idle pairs over TLS: ${mebibytes(afterMib)}`);
   await server.stop();
@@ -197,18 +204,18 @@ async function holdIdle({ scene, say }: Rig): Promise<RelayFigures['idle']> {
 
 async function floodOne(
   { scene }: Rig,
-  started: Awaited<ReturnType<RelayScene['startServer']>>,
+  started: Awaited<ReturnType<RelayEnvironment['startServer']>>,
   reader: 'device' | 'pos',
-): Promise<Flood> {
+): Promise<FloodFigures> {
   const { server, platform } = started;
   const clients = scene.startClients();
   const open = { type: 'open', name: 'flood', server: platform, tsns: scene.tsns.slice(0, 1) };
   await demand(clients, open as Asked, 'opened');
   await pause(2000);
-  const before = readResident(server.pid);
+  const before = readResidentMemory(server.pid);
   let highest = before;
   const look = setInterval(() => {
-    highest = Math.max(highest, readResident(server.pid));
+    highest = Math.max(highest, readResidentMemory(server.pid));
   }, lookMs);
   const message = { type: 'flood', name: 'flood', bytes: floodBytes, reader } as const;
   const told = await demand(clients, message, 'flooded');
@@ -257,19 +264,23 @@ async function comeBack(rig: Rig) {
   return { back, claims };
 }
 
-async function claim({ options }: Rig, clients: Clients, server: Platform): Promise<ClaimResult> {
+async function claim(
+  { options }: Rig,
+  clients: RelayClients,
+  server: PlatformTarget,
+): Promise<ClaimResult> {
   const { rate: ratePerSecond, seed } = options;
   const of = { ratePerSecond, seconds: claimSeconds, seed };
   return (await demand(clients, { type: 'claim', server, ...of }, 'claimed')).result;
 }
 
 export async function benchRelay(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<RelayFigures> {
   say(`making ${options.terminals.toLocaleString('en')} devices …`);
-  const scene = await openRelayScene(closers, options);
+  const scene = await openRelayEnvironment(closers, options);
   const rig = { scene, options, say, closers };
   const look = () =>
     readCpu({ server: 0, postgres: scene.postgresPid, simulator: 0, load: process.pid });

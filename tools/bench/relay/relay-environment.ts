@@ -15,13 +15,13 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import { type Closers, stopProcess } from '../close-in-reverse-order.ts';
-import { makeFolder, profileOf, startDatabase } from '../environment/bench-environment.ts';
+import { type CloseStack, stopProcess } from '../close-in-reverse-order.ts';
+import { makeFolder, readProfile, startDatabase } from '../environment/bench-environment.ts';
 import {
   type BenchOrganization,
   openIdentity,
   openProvisioning,
-  provision,
+  provisionOrganization,
 } from '../environment/provision.ts';
 import {
   freePort,
@@ -30,8 +30,8 @@ import {
   startServer,
 } from '../environment/server-process.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
-import type { FromRelayClients, Platform, ToRelayClients } from './relay-messages.ts';
-import type { FromRelayBare, ToRelayBare } from './websocket-baseline.ts';
+import type { FromRelayClients, PlatformTarget, ToRelayClients } from './relay-messages.ts';
+import type { FromRelayBaseline, ToRelayBaseline } from './websocket-baseline.ts';
 
 const { serverFlags } = createRequire(import.meta.url)('../../run.cjs') as {
   serverFlags: string[];
@@ -47,20 +47,20 @@ const answerLimitMs = 600_000;
 /** Both ends of each pair, the control connections, and some to spare. */
 const connectionsOf = (pairs: number) => 2 * pairs + Math.ceil(pairs / 32) + 200;
 
-export type Clients = {
+export type RelayClients = {
   ask(message: ToRelayClients): Promise<FromRelayClients>;
   stop(): Promise<void>;
 };
 
-export type RelayScene = {
+export type RelayEnvironment = {
   readonly folder: string;
   readonly database: Database;
   readonly postgresPid: number;
   readonly tsns: readonly string[];
   /** On the same ports each time. */
-  startServer(isTls: boolean): Promise<{ server: ServerProcess; platform: Platform }>;
+  startServer(isTls: boolean): Promise<{ server: ServerProcess; platform: PlatformTarget }>;
   startBare(isTls: boolean): Promise<{ pid: number; port: number; stop(): Promise<void> }>;
-  startClients(): Clients;
+  startClients(): RelayClients;
 };
 
 type Made = { database: Database; dataDir: string; log: ReturnType<typeof createLog> };
@@ -170,7 +170,7 @@ async function makeTill(made: Made, of: BenchOrganization): Promise<Till> {
 }
 
 function fetchToken(
-  { target }: Pick<Platform, 'target'>,
+  { target }: Pick<PlatformTarget, 'target'>,
   realm: string,
   { clientId, clientSecret }: Till,
 ): Promise<string> {
@@ -208,7 +208,7 @@ function fetchToken(
   });
 }
 
-function startClients(closers: Closers): Clients {
+function startClients(closers: CloseStack): RelayClients {
   const child = closers.fork(clientsScript, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return {
     ask: (message) =>
@@ -226,12 +226,12 @@ function startClients(closers: Closers): Clients {
 }
 
 /** With the flags of the server, so that both have the same memory to work in. */
-async function startBare(closers: Closers, keys: ToRelayBare) {
+async function startBare(closers: CloseStack, keys: ToRelayBaseline) {
   const child = closers.fork(bareScript, {
     execArgv: [...serverFlags, ...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const told = new Promise<FromRelayBare>((resolve, reject) => {
+  const told = new Promise<FromRelayBaseline>((resolve, reject) => {
     child.once('message', resolve as (message: unknown) => void);
     child.once('exit', () => reject(new Error('the bare line has ended')));
   });
@@ -241,10 +241,10 @@ async function startBare(closers: Closers, keys: ToRelayBare) {
 }
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
-export async function openRelayScene(
-  closers: Closers,
+export async function openRelayEnvironment(
+  closers: CloseStack,
   options: { terminals: number; profile: boolean; keep: boolean },
-): Promise<RelayScene> {
+): Promise<RelayEnvironment> {
   const folder = makeFolder(closers, options.keep);
   const { postgres, database } = await startDatabase(closers, folder, {
     ...databaseSettings,
@@ -255,7 +255,7 @@ export async function openRelayScene(
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
   const made = { database, dataDir, log };
   const acquirerPort = await freePort();
-  const organization = await provision({ ...made, acquirerPort, terminals: 4 });
+  const organization = await provisionOrganization({ ...made, acquirerPort, terminals: 4 });
   const tsns = await fillDevices(made, organization, options.terminals);
   await activate(made, organization);
   const till = await makeTill(made, organization);
@@ -289,7 +289,7 @@ export async function openRelayScene(
         SWITCHYARD_CONNECTOR_CONNECTIONS: String(connectionsOf(options.terminals)),
         SWITCHYARD_BASE_URL: `https://localhost:${ports.port}`,
         ...(isTls ? {} : { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '127.0.0.1' }),
-        ...(options.profile ? { BENCH_PROFILE: profileOf(folder) } : {}),
+        ...(options.profile ? { BENCH_PROFILE: readProfile(folder) } : {}),
       });
       const ca = isTls ? readFileSync(server.caFile, 'utf8') : undefined;
       const target = { port: server.port, authority: server.authority, ca };

@@ -4,8 +4,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 
-export type ToRelayBare = { cert?: string; key?: string };
-export type FromRelayBare = { port: number };
+export type ToRelayBaseline = { cert?: string; key?: string };
+export type FromRelayBaseline = { port: number };
 
 /** The end of a pair that came first, until the other one comes. */
 const waiting = new Map<string, WebSocket>();
@@ -17,7 +17,7 @@ function pass(from: WebSocket, to: WebSocket): void {
   from.on('close', () => to.terminate());
 }
 
-function open({ cert, key }: ToRelayBare): void {
+function open({ cert, key }: ToRelayBaseline): void {
   const server =
     cert === undefined || key === undefined ? createServer() : createTlsServer({ cert, key });
   const sockets = new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false });
@@ -35,9 +35,9 @@ function open({ cert, key }: ToRelayBare): void {
   });
   server.listen({ port: 0, host: '127.0.0.1', backlog: 1024 }, () => {
     const { port } = server.address() as AddressInfo;
-    process.send?.({ port } satisfies FromRelayBare);
+    process.send?.({ port } satisfies FromRelayBaseline);
   });
 }
 
-process.once('message', (message: ToRelayBare) => open(message));
+process.once('message', (message: ToRelayBaseline) => open(message));
 process.on('disconnect', () => process.exit(0));

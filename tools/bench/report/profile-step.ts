@@ -1,8 +1,8 @@
 // Runs a step under watch: the server's CPU profile and the statements of its database.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { profileOf, type Scene } from '../environment/bench-environment.ts';
-import { type ProfileLine, sumProfile } from './profile-report.ts';
+import { type BenchEnvironment, readProfile } from '../environment/bench-environment.ts';
+import { type ProfileLine, summarizeProfile } from './profile-report.ts';
 import { beginStatementCosts, readStatementCosts, type StatementCost } from './statement-costs.ts';
 
 export type Profile = {
@@ -15,11 +15,11 @@ const fileLimitMs = 20_000;
 const lookEveryMs = 100;
 
 /** A run of its own beside the one whose figures count, since being watched costs something. */
-export async function runProfiled(
-  { server, folder, database }: Pick<Scene, 'server' | 'folder' | 'database'>,
+export async function profileStep(
+  { server, folder, database }: Pick<BenchEnvironment, 'server' | 'folder' | 'database'>,
   run: () => Promise<{ answered: number }>,
 ): Promise<Profile> {
-  const file = profileOf(folder);
+  const file = readProfile(folder);
   rmSync(file, { force: true });
   await beginStatementCosts(database);
   process.kill(server.pid, 'SIGUSR2');
@@ -31,5 +31,5 @@ export async function runProfiled(
     if (performance.now() > until) throw new Error('the server wrote no profile');
     await pause(lookEveryMs);
   }
-  return { ...sumProfile(JSON.parse(readFileSync(file, 'utf8'))), statements };
+  return { ...summarizeProfile(JSON.parse(readFileSync(file, 'utf8'))), statements };
 }

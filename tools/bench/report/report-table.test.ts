@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { layOut, slopeOf } from './report-table.ts';
+import { layOutTable, slopeOfPoints } from './report-table.ts';
 
 test('figures stand under each other, with their targets and marks', () => {
-  const text = layOut([
+  const text = layOutTable([
     {
       title: 'Speed',
       figures: [
@@ -28,6 +28,6 @@ test('figures stand under each other, with their targets and marks', () => {
 
 test('the slope of a line is found in its points', () => {
   const points = [0, 1, 2, 3].map((x) => ({ x, y: 100 + 2 * x + (x % 2 === 0 ? 0.1 : -0.1) }));
-  assert.ok(Math.abs(slopeOf(points) - 2) < 0.1);
-  assert.equal(slopeOf([{ x: 1, y: 5 }]), 0);
+  assert.ok(Math.abs(slopeOfPoints(points) - 2) < 0.1);
+  assert.equal(slopeOfPoints([{ x: 1, y: 5 }]), 0);
 });

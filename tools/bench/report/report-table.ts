@@ -14,7 +14,7 @@ export type Section = { title: string; figures: Figure[] };
 const marks = { true: '✓', false: '✗ missed' } as const;
 
 /** @example process.stdout.write(layOut([{ title: 'Speed', figures }])); */
-export function layOut(sections: readonly Section[]): string {
+export function layOutTable(sections: readonly Section[]): string {
   const all = sections.flatMap(({ figures }) => figures);
   const widthOf = (pick: (figure: Figure) => string) =>
     Math.max(0, ...all.map((figure) => pick(figure).length));
@@ -40,7 +40,7 @@ export const seconds = (value: number) => `${value.toFixed(2)} s`;
 export const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
 
 /** Least squares: how much `y` grows while `x` grows by one. */
-export function slopeOf(points: readonly { x: number; y: number }[]): number {
+export function slopeOfPoints(points: readonly { x: number; y: number }[]): number {
   const mean = (pick: (point: { x: number; y: number }) => number) =>
     points.reduce((sum, point) => sum + pick(point), 0) / points.length;
   const meanX = mean(({ x }) => x);

@@ -1,17 +1,17 @@
 // Turns figures into the table that people read: each beside what is asked for.
-import { bestOf } from '../baseline/sale-baseline-client.ts';
+import { bestRun } from '../baseline/sale-baseline-client.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Machine } from '../environment/machine.ts';
-import type { SalesFigures, Soak } from '../sales/bench-sales.ts';
+import type { MachineDescription } from '../environment/machine.ts';
+import type { SalesFigures, SoakFigures } from '../sales/bench-sales.ts';
 import { median } from '../sales/find-knee.ts';
-import { heldMeans } from '../sales/knee-run.ts';
+import { heldDefinition } from '../sales/knee-run.ts';
 import type { MeasuredStep } from '../sales/load-client.ts';
 import type { StatusFigures } from '../sales/status-reads.ts';
 import type { ProfileLine } from './profile-report.ts';
 import type { Profile } from './profile-step.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
@@ -19,12 +19,12 @@ import {
   perSecond,
   type Section,
   seconds,
-  slopeOf,
+  slopeOfPoints,
 } from './report-table.ts';
 import type { StatementCost } from './statement-costs.ts';
 
 /** What is asked of the platform. */
-export const targets = {
+export const salesTargets = {
   kneePerSecond: 1000,
   shareOfBare: 0.5,
   p99Us: 50_000,
@@ -44,7 +44,7 @@ const shownFunctions = 30;
 const quietShare = 0.04;
 const loadOfQuiet = 0.5;
 
-export function machineLines(machine: Machine, othersShare: number): string[] {
+export function machineLines(machine: MachineDescription, othersShare: number): string[] {
   const isLoud = othersShare > quietShare || machine.loadBefore > loadOfQuiet;
   return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB; ${machine.system}, Node ${machine.node}`,
@@ -53,8 +53,12 @@ export function machineLines(machine: Machine, othersShare: number): string[] {
   ];
 }
 
-function conditions(machine: Machine, { seed }: BenchOptions, step: MeasuredStep): string {
-  const lines = [...machineLines(machine, step.othersShare), `seed ${seed}`, heldMeans];
+function conditions(
+  machine: MachineDescription,
+  { seed }: BenchOptions,
+  step: MeasuredStep,
+): string {
+  const lines = [...machineLines(machine, step.othersShare), `seed ${seed}`, heldDefinition];
   return lines.map((line) => `  ${line}\n`).join('');
 }
 
@@ -63,8 +67,8 @@ function costs(title: string, step: MeasuredStep): Section {
   const { cpuUs } = step;
   const all = cpuUs.server + cpuUs.postgres + cpuUs.simulator + cpuUs.load;
   const target = {
-    target: `under ${targets.serverCpuUs} µs`,
-    reached: cpuUs.server < targets.serverCpuUs,
+    target: `under ${salesTargets.serverCpuUs} µs`,
+    reached: cpuUs.server < salesTargets.serverCpuUs,
   };
   return {
     title,
@@ -86,7 +90,7 @@ function costs(title: string, step: MeasuredStep): Section {
 function speed(figures: SalesFigures): Section {
   const { kneePerSecond, barePerSecond, at70 } = figures;
   const ratio = kneePerSecond / barePerSecond;
-  const callers = figures.bare.map((run) => bestOf(run).callers).join(', ');
+  const callers = figures.bare.map((run) => bestRun(run).callers).join(', ');
   const knees = figures.knees.map((knee) => perSecond(knee.perSecond)).join(', ');
   return {
     title: 'Speed',
@@ -94,8 +98,8 @@ function speed(figures: SalesFigures): Section {
       {
         name: 'knee',
         value: perSecond(kneePerSecond),
-        target: `at least ${perSecond(targets.kneePerSecond)}`,
-        reached: kneePerSecond >= targets.kneePerSecond,
+        target: `at least ${perSecond(salesTargets.kneePerSecond)}`,
+        reached: kneePerSecond >= salesTargets.kneePerSecond,
       },
       { name: 'knees of the rounds', value: knees || 'given' },
       { name: 'bare line', value: perSecond(barePerSecond) },
@@ -103,15 +107,15 @@ function speed(figures: SalesFigures): Section {
       {
         name: 'knee over bare line',
         value: ratio.toFixed(2),
-        target: `at least ${targets.shareOfBare}`,
-        reached: ratio >= targets.shareOfBare,
+        target: `at least ${salesTargets.shareOfBare}`,
+        reached: ratio >= salesTargets.shareOfBare,
       },
       { name: `p50 at 70 % (${perSecond(at70.ratePerSecond)})`, value: milliseconds(at70.p50Us) },
       {
         name: 'p99 at 70 %',
         value: milliseconds(at70.p99Us),
-        target: `under ${milliseconds(targets.p99Us)}`,
-        reached: at70.p99Us < targets.p99Us,
+        target: `under ${milliseconds(salesTargets.p99Us)}`,
+        reached: at70.p99Us < salesTargets.p99Us,
       },
       {
         name: 'p99.9, longest at 70 %',
@@ -141,21 +145,23 @@ function startFigures({ starts }: SalesFigures): Figure[] {
     {
       name: 'first start, new data directory',
       value: seconds(starts.firstSeconds),
-      target: `under ${targets.firstStartSeconds} s`,
-      reached: starts.firstSeconds < targets.firstStartSeconds,
+      target: `under ${salesTargets.firstStartSeconds} s`,
+      reached: starts.firstSeconds < salesTargets.firstStartSeconds,
     },
     {
       name: 'second start, same directory',
       value: seconds(starts.secondSeconds),
-      target: `under ${targets.secondStartSeconds} s`,
-      reached: starts.secondSeconds < targets.secondStartSeconds,
+      target: `under ${salesTargets.secondStartSeconds} s`,
+      reached: starts.secondSeconds < salesTargets.secondStartSeconds,
     },
   ];
 }
 
-function soakFigures(soak: Soak): Figure[] {
+function soakFigures(soak: SoakFigures): Figure[] {
   const first = soak[0]?.residentMib ?? 0;
-  const slope = slopeOf(soak.map(({ minute, residentMib }) => ({ x: minute, y: residentMib })));
+  const slope = slopeOfPoints(
+    soak.map(({ minute, residentMib }) => ({ x: minute, y: residentMib })),
+  );
   const growth = (slope * soak.length) / first;
   const worst = Math.max(...soak.map(({ step }) => step.p99Us));
   return [
@@ -167,8 +173,8 @@ function soakFigures(soak: Soak): Figure[] {
     {
       name: `growth over ${soak.length} minutes`,
       value: percent(growth),
-      target: `at most ${percent(targets.memoryGrowthShare)}`,
-      reached: growth <= targets.memoryGrowthShare,
+      target: `at most ${percent(salesTargets.memoryGrowthShare)}`,
+      reached: growth <= salesTargets.memoryGrowthShare,
     },
     { name: 'worst p99 of a minute', value: milliseconds(worst) },
   ];
@@ -182,8 +188,8 @@ function memory(figures: SalesFigures): Section {
       {
         name: 'highest of the whole run',
         value: mebibytes(figures.residentHighestMib),
-        target: `under ${targets.residentMib} MiB`,
-        reached: figures.residentHighestMib < targets.residentMib,
+        target: `under ${salesTargets.residentMib} MiB`,
+        reached: figures.residentHighestMib < salesTargets.residentMib,
       },
       ...(figures.soak === undefined ? [] : soakFigures(figures.soak)),
     ],
@@ -206,8 +212,8 @@ function fullTables({ full }: SalesFigures): Section {
       {
         name: 'growth of p99',
         value: percent(growth),
-        target: `at most ${percent(targets.p99GrowthShare)}`,
-        ...(full.rows >= fullTablesRows ? { reached: growth <= targets.p99GrowthShare } : {}),
+        target: `at most ${percent(salesTargets.p99GrowthShare)}`,
+        ...(full.rows >= fullTablesRows ? { reached: growth <= salesTargets.p99GrowthShare } : {}),
       },
       {
         name: 'PostgreSQL',
@@ -241,19 +247,19 @@ function statementSection(statements: StatementCost[]): Section {
   };
 }
 
-export function profileParts(profile: Profile | undefined): string[] {
+export function profileSections(profile: Profile | undefined): string[] {
   if (profile === undefined) return [];
   return [
-    layOut([profileSection('Server, self time by function', profile.functions)]),
-    layOut([profileSection('Server, self time by package or file', profile.places)]),
-    layOut([statementSection(profile.statements)]),
+    layOutTable([profileSection('Server, self time by function', profile.functions)]),
+    layOutTable([profileSection('Server, self time by package or file', profile.places)]),
+    layOutTable([statementSection(profile.statements)]),
   ];
 }
 
-export function reportSales(
+export function writeSalesReport(
   figures: SalesFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const atKnee = figures.knees.at(-1)?.step;
   const sections = [
@@ -265,7 +271,7 @@ export function reportSales(
     fullTables(figures),
   ];
   const notes = `${conditions(machine, options, figures.at70)}  ${salesMeans(options)}\n`;
-  return [layOut(sections), ...profileParts(figures.profile), notes].join('\n');
+  return [layOutTable(sections), ...profileSections(figures.profile), notes].join('\n');
 }
 
 function salesMeans({ terminals, connections, cards }: BenchOptions): string {
@@ -275,10 +281,10 @@ function salesMeans({ terminals, connections, cards }: BenchOptions): string {
   );
 }
 
-export function reportStatus(
+export function writeStatusReport(
   figures: StatusFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const { reads, salesPerSecond, at70 } = figures;
   const ratio = reads.perSecond / salesPerSecond;
@@ -291,8 +297,8 @@ export function reportStatus(
         {
           name: 'reads over sales',
           value: ratio.toFixed(2),
-          target: `at least ${targets.readsPerSale}`,
-          reached: ratio >= targets.readsPerSale,
+          target: `at least ${salesTargets.readsPerSale}`,
+          reached: ratio >= salesTargets.readsPerSale,
         },
         { name: `p50 at 70 % (${perSecond(at70.ratePerSecond)})`, value: milliseconds(at70.p50Us) },
         { name: 'p99 at 70 %', value: milliseconds(at70.p99Us) },
@@ -308,5 +314,5 @@ export function reportStatus(
   ];
   const mix = 'reads: finished transactions, half by the server’s identifier, half by the client’s';
   const notes = `${conditions(machine, options, at70)}  ${mix}\n`;
-  return [layOut(sections), ...profileParts(figures.profile), notes].join('\n');
+  return [layOutTable(sections), ...profileSections(figures.profile), notes].join('\n');
 }

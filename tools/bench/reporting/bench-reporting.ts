@@ -6,20 +6,20 @@ import { createClasses } from '../../../packages/server/src/reporting/search/cla
 import { searchOf } from '../../../packages/server/src/reporting/search/filters.ts';
 import { scanLimitMax, scanPayments } from '../../../packages/server/src/reporting/search/scan.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import type { Question } from '../estate/estate-queries.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import type { EstateQuery } from '../estate/estate-queries.ts';
 import { type CpuTimes, readCpu } from '../report/process-times.ts';
 import { milliseconds, perSecond } from '../report/report-table.ts';
 import { runStep, type StepResult } from '../sales/fixed-rate-load.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { price } from '../sales/load-client.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import { costBetween } from '../sales/load-client.ts';
 import { createRandom } from '../sales/request-schedule.ts';
-import { openReportScene, type ReportScene } from './reporting-environment.ts';
+import { openReportingEnvironment, type ReportingEnvironment } from './reporting-environment.ts';
 import { type ExportFigures, measureExport } from './reporting-export.ts';
 import { days } from './reporting-plan.ts';
-import { createReportAsker } from './reporting-queries.ts';
+import { createReportQueries } from './reporting-queries.ts';
 
-export type ReportStep = StepResult & ReturnType<typeof price>;
+export type ReportStep = StepResult & ReturnType<typeof costBetween>;
 
 export const summaryNames = [
   'day',
@@ -51,13 +51,13 @@ const scannedRows = 200_000;
 
 /** Questions at a rate, with what each of them has cost. */
 async function measure(
-  scene: ReportScene,
+  scene: ReportingEnvironment,
   {
     ratePerSecond,
     seconds,
     random,
   }: { ratePerSecond: number; seconds: number; random: () => number },
-  request: () => Question,
+  request: () => EstateQuery,
 ): Promise<ReportStep> {
   const watched = {
     server: scene.server.pid,
@@ -75,7 +75,7 @@ async function measure(
       windows[at] = { cpu: readCpu(watched), answered };
     },
   });
-  return { ...result, ...price(windows.begin, windows.end) };
+  return { ...result, ...costBetween(windows.begin, windows.end) };
 }
 
 function describe(name: string, step: StepResult): string {
@@ -87,7 +87,11 @@ function describe(name: string, step: StepResult): string {
 type Sums = { authorized: string; captured: string; refunded: string; cancelled: string };
 
 /** What the summary of all days says, against a scan over every payment. */
-async function wrongSums({ caller, database, organizationId }: ReportScene): Promise<string[]> {
+async function wrongSums({
+  caller,
+  database,
+  organizationId,
+}: ReportingEnvironment): Promise<string[]> {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const span = `from=${day(Date.now() - (days + 2) * dayMs)}&to=${day(Date.now() + dayMs)}`;
   const summary = await caller.call('GET', `/reporting/v1/summary?${span}&groupBy=scheme`);
@@ -113,7 +117,7 @@ async function wrongSums({ caller, database, organizationId }: ReportScene): Pro
 }
 
 /** As an export reads them: part by part, the oldest first. */
-async function scanSpeed({ database, organizationId }: ReportScene): Promise<number> {
+async function scanSpeed({ database, organizationId }: ReportingEnvironment): Promise<number> {
   const queries = createQueries(database);
   const classes = createClasses(systemClock);
   const place = { merchantId: undefined, storeId: undefined, deviceId: undefined };
@@ -131,15 +135,15 @@ async function scanSpeed({ database, organizationId }: ReportScene): Promise<num
 }
 
 export async function benchReporting(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<ReportFigures> {
-  const scene = await openReportScene(closers, options, say);
+  const scene = await openReportingEnvironment(closers, options, say);
   const { server, token } = scene;
   const { rows, seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const asker = createReportAsker({ authority: server.authority, token, rows, random });
+  const asker = createReportQueries({ authority: server.authority, token, rows, random });
   const load = { ratePerSecond, seconds, random };
   await measure(scene, { ...load, seconds: warmUpSeconds }, asker.search);
   const before = asker.pages();

@@ -7,40 +7,40 @@ import {
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import {
-  type Memory,
+  type MemoryWatch,
   makeFolder,
   startDatabase,
   watchMemory,
 } from '../environment/bench-environment.ts';
 import { openIdentity, openProvisioning } from '../environment/provision.ts';
 import { type ServerProcess, startServer } from '../environment/server-process.ts';
-import { type Caller, createCaller, fetchToken } from '../estate/estate-client.ts';
-import { type Exchange, openExchange } from '../sales/https-connections.ts';
-import type { Say } from '../sales/knee-run.ts';
+import { createEstateCaller, type EstateCaller, fetchToken } from '../estate/estate-client.ts';
+import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
 import { fillReports } from './reporting-fill.ts';
 
-export type ReportScene = {
+export type ReportingEnvironment = {
   readonly database: Database;
   readonly postgresPid: () => number;
   readonly server: ServerProcess;
   readonly organizationId: string;
   readonly token: string;
-  readonly exchange: Exchange;
-  readonly caller: Caller;
-  readonly memory: Memory;
+  readonly exchange: HttpsConnections;
+  readonly caller: EstateCaller;
+  readonly memory: MemoryWatch;
   readonly fillSeconds: number;
 };
 
 const tellEveryMs = 5000;
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
-export async function openReportScene(
-  closers: Closers,
+export async function openReportingEnvironment(
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
-): Promise<ReportScene> {
+  say: PrintLine,
+): Promise<ReportingEnvironment> {
   const folder = makeFolder(closers, options.keep);
   const { postgres, database } = await startDatabase(closers, folder, {});
   const dataDir = join(folder, 'platform');
@@ -81,7 +81,7 @@ export async function openReportScene(
   const server = await startServer(closers, { dataDir, databaseUrl: postgres.url, way: 'process' });
   const memory = watchMemory(closers, server.pid);
   const ca = readFileSync(server.caFile, 'utf8');
-  const exchange = await openExchange(
+  const exchange = await openHttpsConnections(
     { host: '127.0.0.1', port: server.port, ca },
     options.connections,
   );
@@ -96,6 +96,6 @@ export async function openReportScene(
     memory,
     fillSeconds,
     postgresPid: postgres.pid,
-    caller: createCaller(exchange, server.authority, token),
+    caller: createEstateCaller(exchange, server.authority, token),
   };
 }

@@ -7,7 +7,7 @@ import {
   merchants,
   plannedClasses,
   slots,
-  slotsOf,
+  slotsOfClasses,
   storesPerMerchant,
 } from './reporting-plan.ts';
 
@@ -107,7 +107,7 @@ async function makeClasses(query: SessionQuery, organizationId: string): Promise
   await query(
     `CREATE TEMPORARY TABLE bench_slots AS SELECT s.slot - 1 AS slot, c.*
      FROM unnest($1::int[]) WITH ORDINALITY AS s(class_id, slot) JOIN bench_classes c USING (class_id)`,
-    [slotsOf(classes)],
+    [slotsOfClasses(classes)],
   );
   await query('ANALYZE bench_slots');
   await query(

@@ -1,10 +1,10 @@
 // Turns the figures of the reports into the table that people read: each beside what is asked for.
 
 import type { BenchOptions } from '../bench-options.ts';
-import type { Machine } from '../environment/machine.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
@@ -76,10 +76,10 @@ function exportSection(exported: ReportFigures['exported'], isWhole: boolean): S
   };
 }
 
-export function reportReporting(
+export function writeReportingReport(
   figures: ReportFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const isWhole = figures.rows >= reportTargets.rows;
   const { search, summaries, pages, wrongSums, exported } = figures;
@@ -126,5 +126,5 @@ export function reportReporting(
     `${figures.rows.toLocaleString('en')} payments of ${merchants} merchants over ${days} days; ` +
     'arrivals of a Poisson process, over TLS';
   const notes = [...machineLines(machine, others), `seed ${options.seed}`, what];
-  return [layOut(sections), notes.map((line) => `  ${line}\n`).join('')].join('\n');
+  return [layOutTable(sections), notes.map((line) => `  ${line}\n`).join('')].join('\n');
 }

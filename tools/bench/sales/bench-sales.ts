@@ -1,24 +1,24 @@
 // `bench sales`: the knee and the bare line by turns, then 70 % of the knee, full tables, memory.
 import { defined } from '@switchyard/contract';
-import { type BareRun, bestOf } from '../baseline/sale-baseline-client.ts';
+import { type BaselineRun, bestRun } from '../baseline/sale-baseline-client.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { openScene, type Scene } from '../environment/bench-environment.ts';
-import { fill } from '../environment/fill-tables.ts';
-import { type Starts, timeStarts } from '../environment/start-times.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { type BenchEnvironment, openBenchEnvironment } from '../environment/bench-environment.ts';
+import { fillTables } from '../environment/fill-tables.ts';
+import { measureStartTimes, type StartTimes } from '../environment/start-times.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { perSecond, seconds } from '../report/report-table.ts';
 import { median } from './find-knee.ts';
-import { describeStep, findKnee, type Knee, type Say } from './knee-run.ts';
+import { describeStep, findKnee, type KneeResult, type PrintLine } from './knee-run.ts';
 import type { MeasuredStep } from './load-client.ts';
 
-export type Soak = { minute: number; residentMib: number; step: MeasuredStep }[];
+export type SoakFigures = { minute: number; residentMib: number; step: MeasuredStep }[];
 
 export type SalesFigures = {
-  starts?: Starts;
+  starts?: StartTimes;
   warmUp: MeasuredStep[];
-  bare: BareRun[];
-  knees: Knee[];
+  bare: BaselineRun[];
+  knees: KneeResult[];
   /** Medians, sales a second. */
   kneePerSecond: number;
   barePerSecond: number;
@@ -27,7 +27,7 @@ export type SalesFigures = {
   residentHighestMib: number;
   /** The same steps before the tables were filled, and after. */
   full?: { rows: number; fillSeconds: number; before: MeasuredStep[]; after: MeasuredStep[] };
-  soak?: Soak;
+  soak?: SoakFigures;
   profile?: Profile;
 };
 
@@ -50,7 +50,7 @@ const comparedSteps = 5;
 const modelRefunds = 20;
 const soakPartSeconds = 60;
 
-async function warm(scene: Scene, say: Say): Promise<MeasuredStep[]> {
+async function warm(scene: BenchEnvironment, say: PrintLine): Promise<MeasuredStep[]> {
   say('warming up …');
   const steps: MeasuredStep[] = [];
   for (const { ratePerSecond, seconds: length } of warmUp) {
@@ -62,16 +62,16 @@ async function warm(scene: Scene, say: Say): Promise<MeasuredStep[]> {
   return steps;
 }
 
-async function runBare(scene: Scene, say: Say): Promise<BareRun> {
+async function runBare(scene: BenchEnvironment, say: PrintLine): Promise<BaselineRun> {
   const run = await scene.bare.run(bareSeconds);
   const told = run.map(({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`);
   say(`bare line by callers  ${told.join('  ')}`);
   return run;
 }
 
-async function runRounds(scene: Scene, options: BenchOptions, say: Say) {
-  const bare: BareRun[] = [];
-  const knees: Knee[] = [];
+async function runRounds(scene: BenchEnvironment, options: BenchOptions, say: PrintLine) {
+  const bare: BaselineRun[] = [];
+  const knees: KneeResult[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
     bare.push(await runBare(scene, say));
     if (options.knee > 0) continue;
@@ -94,10 +94,10 @@ async function runRounds(scene: Scene, options: BenchOptions, say: Say) {
 }
 
 async function runCompared(
-  scene: Scene,
+  scene: BenchEnvironment,
   { seconds: length }: BenchOptions,
   rate: number,
-  tell: Say,
+  tell: PrintLine,
 ) {
   const steps: MeasuredStep[] = [];
   for (let count = 0; count < comparedSteps; count += 1) {
@@ -109,11 +109,16 @@ async function runCompared(
   return steps;
 }
 
-async function runFull(scene: Scene, options: BenchOptions, rate: number, say: Say) {
+async function runFull(
+  scene: BenchEnvironment,
+  options: BenchOptions,
+  rate: number,
+  say: PrintLine,
+) {
   const before = await runCompared(scene, options, rate, (text) => say(`on empty tables  ${text}`));
   const startedMs = performance.now();
   await scene.refundSome(modelRefunds);
-  await fill(scene.database, {
+  await fillTables(scene.database, {
     organizationId: scene.organization.organizationId,
     rows: options.rows,
     onProgress: (rows) => say(`filling the tables: ${rows.toLocaleString('en')} transactions`),
@@ -127,8 +132,13 @@ async function runFull(scene: Scene, options: BenchOptions, rate: number, say: S
   return { rows: options.rows, fillSeconds, before, after };
 }
 
-async function runSoak(scene: Scene, options: BenchOptions, rate: number, say: Say): Promise<Soak> {
-  const soak: Soak = [];
+async function runSoak(
+  scene: BenchEnvironment,
+  options: BenchOptions,
+  rate: number,
+  say: PrintLine,
+): Promise<SoakFigures> {
+  const soak: SoakFigures = [];
   for (let minute = 1; minute <= options.minutes; minute += 1) {
     await scene.renewTokens();
     const step = await scene.load.step('sales', rate, soakPartSeconds);
@@ -140,15 +150,15 @@ async function runSoak(scene: Scene, options: BenchOptions, rate: number, say: S
 }
 
 export async function benchSales(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<SalesFigures> {
-  const starts = options.starts ? await timeStarts(closers) : undefined;
+  const starts = options.starts ? await measureStartTimes(closers) : undefined;
   if (starts !== undefined) {
     say(`start: ${seconds(starts.firstSeconds)}, again: ${seconds(starts.secondSeconds)}`);
   }
-  const scene = await openScene(closers, options);
+  const scene = await openBenchEnvironment(closers, options);
   const warmedUp = await warm(scene, say);
   const { bare, knees } = await runRounds(scene, options, say);
   const kneePerSecond = options.knee || median(knees.map((knee) => knee.perSecond));
@@ -159,7 +169,7 @@ export async function benchSales(
   say(`at 70 %  ${describeStep(at70)}`);
   const residentAt70Mib = scene.memory.now();
   const profile = options.profile
-    ? await runProfiled(scene, () => scene.load.step('sales', rate, options.seconds))
+    ? await profileStep(scene, () => scene.load.step('sales', rate, options.seconds))
     : undefined;
   const full = options.rows > 0 ? await runFull(scene, options, rate, say) : undefined;
   const soak = options.minutes > 0 ? await runSoak(scene, options, rate, say) : undefined;
@@ -168,7 +178,7 @@ export async function benchSales(
     bare,
     knees,
     kneePerSecond,
-    barePerSecond: median(bare.map((run) => bestOf(run).salesPerSecond)),
+    barePerSecond: median(bare.map((run) => bestRun(run).salesPerSecond)),
     at70,
     residentAt70Mib,
     residentHighestMib: scene.memory.highest(),

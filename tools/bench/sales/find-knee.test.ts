@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createKneeSearch, isHeld, median } from './find-knee.ts';
+import { createKneeSearch, isRateHeld, median } from './find-knee.ts';
 
 function search(from: number, holds: (rate: number, step: number) => boolean) {
   const knee = createKneeSearch({ from });
@@ -47,10 +47,10 @@ describe('a step', () => {
   const good = { offeredPerSecond: 1000, achievedPerSecond: 990, p99Us: 49_000, errors: 0 };
 
   test('is held when nearly all is achieved in time and without an error', () => {
-    assert.equal(isHeld(good), true);
-    assert.equal(isHeld({ ...good, achievedPerSecond: 979 }), false);
-    assert.equal(isHeld({ ...good, p99Us: 50_000 }), false);
-    assert.equal(isHeld({ ...good, errors: 1 }), false);
+    assert.equal(isRateHeld(good), true);
+    assert.equal(isRateHeld({ ...good, achievedPerSecond: 979 }), false);
+    assert.equal(isRateHeld({ ...good, p99Us: 50_000 }), false);
+    assert.equal(isRateHeld({ ...good, errors: 1 }), false);
   });
 });
 

@@ -11,7 +11,7 @@ export type StepFigures = {
 };
 
 /** Held: nearly all that was due was answered in its time, the slow ones quickly enough, all well. */
-export function isHeld(step: StepFigures): boolean {
+export function isRateHeld(step: StepFigures): boolean {
   return (
     step.errors === 0 &&
     step.achievedPerSecond >= step.offeredPerSecond * heldLimits.achievedShare &&

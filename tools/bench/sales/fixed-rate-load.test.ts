@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { runStep } from './fixed-rate-load.ts';
-import type { HttpAnswer } from './http-answers.ts';
-import type { Exchange, OnAnswer } from './https-connections.ts';
+import type { HttpResponse } from './http-answers.ts';
+import type { HttpsConnections, OnResponse } from './https-connections.ts';
 import { createRandom } from './request-schedule.ts';
 
-const answer: HttpAnswer = {
+const answer: HttpResponse = {
   status: 200,
   bytes: Buffer.alloc(0),
   bodyStart: 0,
@@ -36,11 +36,11 @@ type Time = ReturnType<typeof createTime>;
 /** An exchange whose connections each answer after some time. */
 const slowExchange =
   (connections: number, answerMs: number) =>
-  (time: Time): Exchange => {
+  (time: Time): HttpsConnections => {
     let idle = connections;
     return {
       idle: () => idle,
-      send(_text: string, onAnswer: OnAnswer) {
+      send(_text: string, onAnswer: OnResponse) {
         if (idle === 0) return false;
         idle -= 1;
         time.after(answerMs, () => {
@@ -53,7 +53,7 @@ const slowExchange =
     };
   };
 
-function step(exchange: (time: Time) => Exchange, ratePerSecond: number, kind?: string) {
+function step(exchange: (time: Time) => HttpsConnections, ratePerSecond: number, kind?: string) {
   const windows: string[] = [];
   const time = createTime();
   const result = runStep(exchange(time), {

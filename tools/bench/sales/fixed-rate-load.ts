@@ -1,9 +1,9 @@
 // Offers requests at a fixed rate for some time, whatever becomes of them, and counts what came back.
 
 import { createHistogram, type Histogram } from '../report/histogram.ts';
-import type { HttpAnswer } from './http-answers.ts';
-import type { Exchange } from './https-connections.ts';
-import { createArrivals } from './request-schedule.ts';
+import type { HttpResponse } from './http-answers.ts';
+import type { HttpsConnections } from './https-connections.ts';
+import { createArrivalTimes } from './request-schedule.ts';
 
 export type LoadStep = {
   ratePerSecond: number;
@@ -14,7 +14,7 @@ export type LoadStep = {
   hopelessSeconds?: number;
   random: () => number;
   /** The next request, and whether an answer to it is the right one: undefined, or a kind of error. */
-  request(): { text: string; judge(answer: HttpAnswer): string | undefined };
+  request(): { text: string; judge(answer: HttpResponse): string | undefined };
   /** When the part of the step that counts begins and ends. */
   onWindow(at: 'begin' | 'end', answered: number): void;
   /** The machine's own where none is given. */
@@ -44,7 +44,7 @@ export type StepResult = {
 const patienceMs = 5000;
 const tickMs = 1;
 
-type Waiting = { dueMs: number; text: string; judge(answer: HttpAnswer): string | undefined };
+type Waiting = { dueMs: number; text: string; judge(answer: HttpResponse): string | undefined };
 
 /** A queue from which taking the first costs nothing. */
 function createQueue<Item>() {
@@ -98,9 +98,9 @@ function resultOf(
  * Runs one step. The latency of a request counts from the time at which it was due, so a server that
  * stops answering for a while is charged for every request that came due meanwhile.
  */
-export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepResult> {
+export async function runStep(exchange: HttpsConnections, step: LoadStep): Promise<StepResult> {
   const { ratePerSecond, seconds, leadSeconds = 1, hopelessSeconds = 1, time = machineTime } = step;
-  const nextArrival = createArrivals(ratePerSecond, step.random);
+  const nextArrival = createArrivalTimes(ratePerSecond, step.random);
   const queue = createQueue<Waiting>();
   const errors = new Map<string, number>();
   const counts: Counts = { latencies: createHistogram(), offered: 0, inWindow: 0, all: 0 };
@@ -115,7 +115,7 @@ export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepR
     errors.set(kind, (errors.get(kind) ?? 0) + 1);
   }
 
-  function settle(waiting: Waiting, answer: HttpAnswer | undefined, lost = 'lost'): void {
+  function settle(waiting: Waiting, answer: HttpResponse | undefined, lost = 'lost'): void {
     underWay -= 1;
     const nowMs = time.now();
     const kind = answer === undefined ? lost : waiting.judge(answer);

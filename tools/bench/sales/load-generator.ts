@@ -1,8 +1,8 @@
 // The load generator, a process of its own: sales and reads at the rate that the bench asks for.
 
 import { runStep } from './fixed-rate-load.ts';
-import type { HttpAnswer } from './http-answers.ts';
-import { type Exchange, openExchange } from './https-connections.ts';
+import type { HttpResponse } from './http-answers.ts';
+import { type HttpsConnections, openHttpsConnections } from './https-connections.ts';
 import type { FromLoad, LoadKind, ToLoad } from './load-messages.ts';
 import { createRandom } from './request-schedule.ts';
 import { createRequestWriter, type RequestWriter } from './request-text.ts';
@@ -16,19 +16,19 @@ const uuidLength = 36;
 
 type Finished = { till: number; serverId: string; clientId: string };
 
-function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: Exchange) {
+function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: HttpsConnections) {
   const random = createRandom(options.seed);
   const finished: Finished[] = [];
   let made = 0;
   let writer: RequestWriter | undefined;
 
-  function whatIsWrong({ status, bytes, bodyStart, bodyEnd }: HttpAnswer): string {
+  function whatIsWrong({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
     const body = bytes.toString('utf8', bodyStart, bodyEnd);
     return `${status} ${codeMember.exec(body)?.[1] ?? 'not approved'}`;
   }
 
   /** Approved, and of which identifier; undefined where it is not. */
-  function identifierOf({ status, bytes, bodyStart, bodyEnd }: HttpAnswer): string | undefined {
+  function identifierOf({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string | undefined {
     if (status !== 200) return undefined;
     const approvedAt = bytes.indexOf(approved, bodyStart);
     const at = bytes.indexOf(identifierMember, bodyStart);
@@ -41,7 +41,7 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: E
     const { text, till, clientTransactionId } = using.sale(kind);
     return {
       text,
-      judge(answer: HttpAnswer) {
+      judge(answer: HttpResponse) {
         const serverId = identifierOf(answer);
         if (serverId === undefined) return whatIsWrong(answer);
         finished[made % rememberedMax] = { till, serverId, clientId: clientTransactionId };
@@ -58,7 +58,7 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: E
     const byServerId = random() < 0.5;
     return {
       text: using.read(one.till, byServerId ? one.serverId : one.clientId),
-      judge: (answer: HttpAnswer) =>
+      judge: (answer: HttpResponse) =>
         identifierOf(answer) === one.serverId ? undefined : whatIsWrong(answer),
     };
   }
@@ -91,7 +91,7 @@ let generator: ReturnType<typeof createGenerator> | undefined;
 
 async function obey(message: ToLoad): Promise<void> {
   if (message.type === 'open') {
-    const exchange = await openExchange(message.target, message.connections);
+    const exchange = await openHttpsConnections(message.target, message.connections);
     generator = createGenerator(message, exchange);
   }
   if (generator === undefined) throw new Error('not opened');

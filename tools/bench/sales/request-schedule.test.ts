@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createArrivals, createRandom } from './request-schedule.ts';
+import { createArrivalTimes, createRandom } from './request-schedule.ts';
 
 describe('the schedule of arrivals', () => {
   test('the same seed gives the same arrivals, another seed others', () => {
     const take = (seed: number) => {
-      const next = createArrivals(1000, createRandom(seed));
+      const next = createArrivalTimes(1000, createRandom(seed));
       return Array.from({ length: 50 }, next);
     };
     assert.deepEqual(take(7), take(7));
@@ -14,7 +14,7 @@ describe('the schedule of arrivals', () => {
 
   test('arrivals come at the rate that was asked for, in order', () => {
     const seed = 42;
-    const next = createArrivals(2000, createRandom(seed));
+    const next = createArrivalTimes(2000, createRandom(seed));
     let last = 0;
     for (let count = 0; count < 100_000; count += 1) {
       const due = next();
@@ -27,7 +27,7 @@ describe('the schedule of arrivals', () => {
 
   test('gaps are as uneven as those of independent callers', () => {
     const seed = 43;
-    const next = createArrivals(1000, createRandom(seed));
+    const next = createArrivalTimes(1000, createRandom(seed));
     const gaps: number[] = [];
     for (let last = 0; gaps.length < 50_000; ) {
       const due = next();

@@ -16,7 +16,7 @@ export function createRandom(seed: number): () => number {
  *
  * @param ratePerSecond how many arrivals a second on average
  */
-export function createArrivals(ratePerSecond: number, random: () => number): () => number {
+export function createArrivalTimes(ratePerSecond: number, random: () => number): () => number {
   const meanGapMs = 1000 / ratePerSecond;
   let dueMs = 0;
   return () => {

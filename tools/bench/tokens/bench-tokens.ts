@@ -1,25 +1,25 @@
 // `bench tokens`: what tokens cost the server, way by way, beside bare Fastify and jose in the same rounds.
 import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { mebibytes, microseconds, perSecond } from '../report/report-table.ts';
 import { median } from '../sales/find-knee.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { type PartName, tokenParts } from './token-cases.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import { createTokenCases, type TokenCaseName } from './token-cases.ts';
 import type { TokenRun } from './token-client.ts';
-import { openTokenScene, type TokenScene } from './token-environment.ts';
+import { openTokenEnvironment, type TokenEnvironment } from './token-environment.ts';
 import type { TokenWork } from './token-messages.ts';
 
-export type PartFigures = {
-  name: PartName;
+export type TokenCaseFigures = {
+  name: TokenCaseName;
   runs: TokenRun[];
   /** Of the rounds. */
   medianPerCpuSecond: number;
 };
 
 export type TokenFigures = {
-  parts: PartFigures[];
+  parts: TokenCaseFigures[];
   manyRealms?: { realms: number; before: number; after: number; highest: number; errors: string[] };
   profile?: Profile;
 };
@@ -43,7 +43,7 @@ function describe(name: string, run: TokenRun): string {
 }
 
 /** In every realm one token, so that each has its keys and whatever else it needs in memory. */
-async function fillRealms(scene: TokenScene): Promise<TokenFigures['manyRealms']> {
+async function fillRealms(scene: TokenEnvironment): Promise<TokenFigures['manyRealms']> {
   const { realms, load, memory, target } = scene;
   if (realms.length === 0) return undefined;
   const before = memory.now();
@@ -73,21 +73,21 @@ async function fillRealms(scene: TokenScene): Promise<TokenFigures['manyRealms']
 }
 
 export async function benchTokens(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<TokenFigures> {
   const { seconds, rounds } = options;
   say(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
-  const scene = await openTokenScene(closers, options);
-  const pidsOf = (name: PartName) => ({
+  const scene = await openTokenEnvironment(closers, options);
+  const pidsOf = (name: TokenCaseName) => ({
     server: name === 'bare' ? scene.bare.pid : scene.server.pid,
     postgres: scene.postgresPid,
   });
-  const parts = await tokenParts(scene, options.parts);
+  const parts = await createTokenCases(scene, options.parts);
   say('warming up …');
   for (const { name, work } of parts) await scene.load.run(work, warmUpSeconds, pidsOf(name));
-  const figures: PartFigures[] = parts.map(({ name }) => ({
+  const figures: TokenCaseFigures[] = parts.map(({ name }) => ({
     name,
     runs: [],
     medianPerCpuSecond: 0,
@@ -110,14 +110,14 @@ export async function benchTokens(
 }
 
 async function profileTokens(
-  scene: TokenScene,
-  parts: Awaited<ReturnType<typeof tokenParts>>,
+  scene: TokenEnvironment,
+  parts: Awaited<ReturnType<typeof createTokenCases>>,
   seconds: number,
 ): Promise<Profile> {
   const part = parts.find(({ name }) => name !== 'bare');
   if (part === undefined) throw new Error('there is nothing to profile');
   const pids = { server: scene.server.pid, postgres: scene.postgresPid };
-  return runProfiled(scene, async () => {
+  return profileStep(scene, async () => {
     const run = await scene.load.run(part.work, seconds, pids);
     return { answered: Math.round(run.tokensPerSecond * seconds) };
   });

@@ -1,7 +1,7 @@
 // The ways to a token that are measured, each with what is asked of it and its requests.
 import { request } from 'node:https';
 import { defined } from '@switchyard/contract';
-import { keptConnections, type TokenScene } from './token-environment.ts';
+import { keptConnections, type TokenEnvironment } from './token-environment.ts';
 import type { TokenWork } from './token-messages.ts';
 
 export const tokenTargets = {
@@ -13,23 +13,23 @@ export const tokenTargets = {
   'mtls-handshake': undefined,
 } as const;
 
-export type PartName = keyof typeof tokenTargets;
-export const partNames = Object.keys(tokenTargets) as PartName[];
+export type TokenCaseName = keyof typeof tokenTargets;
+export const tokenCaseNames = Object.keys(tokenTargets) as TokenCaseName[];
 
-export type TokenPart = { name: PartName; work: TokenWork };
+export type TokenCase = { name: TokenCaseName; work: TokenWork };
 
 /** More would only wait: the server checks a bounded number of passwords at once. */
 const passwordConnections = 8;
 
 const formOf = (members: Record<string, string>) => new URLSearchParams(members).toString();
 
-function clientForms({ provision }: TokenScene): string[] {
+function clientForms({ provision }: TokenEnvironment): string[] {
   return provision.applications.map(({ clientId, clientSecret }) =>
     formOf({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
   );
 }
 
-function passwordForms({ provision }: TokenScene): string[] {
+function passwordForms({ provision }: TokenEnvironment): string[] {
   return provision.users.map(({ username, password, clientId }) =>
     formOf({ grant_type: 'password', client_id: clientId, username, password }),
   );
@@ -64,7 +64,7 @@ function post(target: TokenWork['target'], form: string): Promise<string> {
 }
 
 /** One sign-in for each connection: from then on its refresh tokens follow from each other. */
-async function beginChains(scene: TokenScene): Promise<TokenWork['chains']> {
+async function beginChains(scene: TokenEnvironment): Promise<TokenWork['chains']> {
   const target = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
   const forms = passwordForms(scene);
   const { users } = scene.provision;
@@ -79,10 +79,10 @@ async function beginChains(scene: TokenScene): Promise<TokenWork['chains']> {
 }
 
 /** The bare line first, so that each round begins with it. */
-export async function tokenParts(
-  scene: TokenScene,
-  wanted: readonly PartName[],
-): Promise<TokenPart[]> {
+export async function createTokenCases(
+  scene: TokenEnvironment,
+  wanted: readonly TokenCaseName[],
+): Promise<TokenCase[]> {
   const own = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
   const kept = { target: own, connections: keptConnections, newHandshakes: false };
   const devices = {
@@ -91,7 +91,7 @@ export async function tokenParts(
     forms: [],
     devices: scene.devices,
   };
-  const works: Record<PartName, () => Promise<Omit<TokenWork, 'name'>>> = {
+  const works: Record<TokenCaseName, () => Promise<Omit<TokenWork, 'name'>>> = {
     bare: async () => ({
       ...kept,
       target: scene.target('/token', 'bare'),
@@ -110,8 +110,8 @@ export async function tokenParts(
     mtls: async () => devices,
     'mtls-handshake': async () => ({ ...devices, newHandshakes: true }),
   };
-  const parts: TokenPart[] = [];
-  for (const name of partNames) {
+  const parts: TokenCase[] = [];
+  for (const name of tokenCaseNames) {
     if (name === 'bare' || wanted.includes(name)) {
       parts.push({ name, work: { name, ...(await works[name]()) } });
     }

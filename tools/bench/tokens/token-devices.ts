@@ -100,7 +100,7 @@ function lookUp({ host, port, ca }: TokenTarget, device: CertifiedDevice): Promi
 }
 
 /** As a device does after its start: who am I here, and with which secret? */
-export function askForCredentials(
+export function requestDeviceCredentials(
   target: TokenTarget,
   devices: readonly CertifiedDevice[],
 ): Promise<TokenDevice[]> {

@@ -3,23 +3,23 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog, type Database } from '../../../packages/server/src/platform/index.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import {
-  type Memory,
+  type MemoryWatch,
   makeFolder,
-  profileOf,
+  readProfile,
   startDatabase,
   watchMemory,
 } from '../environment/bench-environment.ts';
 import { type ServerProcess, startServer } from '../environment/server-process.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
 import {
-  type BareTokens,
-  startBareTokens,
+  startTokenBaseline,
   startTokenLoad,
+  type TokenBaseline,
   type TokenLoad,
 } from './token-client.ts';
-import { askForCredentials, provisionDevices } from './token-devices.ts';
+import { provisionDevices, requestDeviceCredentials } from './token-devices.ts';
 import type { TokenDevice, TokenTarget } from './token-messages.ts';
 import {
   type ManyRealms,
@@ -30,13 +30,13 @@ import {
 
 const profilerScript = fileURLToPath(new URL('../report/profiler.ts', import.meta.url));
 
-export type TokenScene = {
+export type TokenEnvironment = {
   folder: string;
   database: Database;
   server: ServerProcess;
-  bare: BareTokens;
+  bare: TokenBaseline;
   load: TokenLoad;
-  memory: Memory;
+  memory: MemoryWatch;
   provision: TokenProvision;
   realms: ManyRealms;
   /** As many as there are connections. */
@@ -51,13 +51,13 @@ type TokenListener = 'api' | 'devices' | 'bare';
 /** Each has a certificate of its own, and limits of its own. */
 export const keptConnections = 32;
 
-export type TokenSceneOptions = { realms: number; profile: boolean; keep: boolean };
+export type TokenEnvironmentOptions = { realms: number; profile: boolean; keep: boolean };
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
-export async function openTokenScene(
-  closers: Closers,
-  options: TokenSceneOptions,
-): Promise<TokenScene> {
+export async function openTokenEnvironment(
+  closers: CloseStack,
+  options: TokenEnvironmentOptions,
+): Promise<TokenEnvironment> {
   const folder = makeFolder(closers, options.keep);
   const { postgres, database } = await startDatabase(
     closers,
@@ -79,10 +79,10 @@ export async function openTokenScene(
     databaseUrl: postgres.url,
     way: 'process',
     ...(options.profile
-      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: profileOf(folder) } }
+      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: readProfile(folder) } }
       : {}),
   });
-  const bare = await startBareTokens(closers, dataDir);
+  const bare = await startTokenBaseline(closers, dataDir);
   const ca = readFileSync(server.caFile, 'utf8');
   const ports = { api: server.port, devices: server.devicePort, bare: bare.port };
   const target = (path: string, of: TokenListener = 'api'): TokenTarget => ({
@@ -102,7 +102,7 @@ export async function openTokenScene(
     provision,
     realms,
     postgresPid: postgres.pid(),
-    devices: await askForCredentials(target('/', 'devices'), certified),
+    devices: await requestDeviceCredentials(target('/', 'devices'), certified),
     target,
   };
 }

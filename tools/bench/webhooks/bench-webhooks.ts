@@ -18,20 +18,20 @@ import {
 } from '../../../packages/server/src/platform/index.ts';
 import { createDeliveries } from '../../../packages/server/src/webhooks/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { openScene, type Scene } from '../environment/bench-environment.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { type BenchEnvironment, openBenchEnvironment } from '../environment/bench-environment.ts';
 import { cpuBetween, readCpu } from '../report/process-times.ts';
-import { type Profile, runProfiled } from '../report/profile-step.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
 import { milliseconds, perSecond } from '../report/report-table.ts';
 import { createKneeSearch, median } from '../sales/find-knee.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { createArrivals, createRandom } from '../sales/request-schedule.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';
 import type {
   FromReceiver,
-  FromSender,
-  Taken,
+  FromWebhookBaseline,
+  ReceivedCounts,
   ToReceiver,
-  ToSender,
+  ToWebhookBaseline,
   WebhookStep,
 } from './webhooks-messages.ts';
 
@@ -52,10 +52,10 @@ export type WebhookFigures = {
   profile?: Profile;
 };
 
-type Answer = FromReceiver | FromSender;
+type Answer = FromReceiver | FromWebhookBaseline;
 
 /** One question, one answer. */
-function ask(child: ChildProcess, message: ToReceiver | ToSender): Promise<Answer> {
+function ask(child: ChildProcess, message: ToReceiver | ToWebhookBaseline): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const onExit = () => reject(new Error('a process of the bench has died'));
     child.once('exit', onExit);
@@ -68,7 +68,7 @@ function ask(child: ChildProcess, message: ToReceiver | ToSender): Promise<Answe
   });
 }
 
-function start(closers: Closers, script: URL): ChildProcess {
+function start(closers: CloseStack, script: URL): ChildProcess {
   return closers.fork(fileURLToPath(script), {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -76,7 +76,7 @@ function start(closers: Closers, script: URL): ChildProcess {
 }
 
 /** Under the keys of the server, past its door. */
-async function makeEndpoints(scene: Scene, urls: readonly string[]): Promise<void> {
+async function makeEndpoints(scene: BenchEnvironment, urls: readonly string[]): Promise<void> {
   const { database } = scene;
   const dataDir = join(scene.folder, 'platform');
   const masterKey = readSettings({ SWITCHYARD_DATA_DIR: dataDir }).platformKey;
@@ -102,7 +102,7 @@ async function makeEndpoints(scene: Scene, urls: readonly string[]): Promise<voi
 type Model = { transaction_id: string; sequence: number; type: string };
 
 /** Events of real sales, which are told again and again. */
-async function modelsOf({ database, organization }: Scene): Promise<Model[]> {
+async function modelsOf({ database, organization }: BenchEnvironment): Promise<Model[]> {
   const rows = await database.query<Model>(
     `SELECT transaction_id, sequence, type FROM transaction_events
      WHERE organization_id = $1 AND type = 'transaction.captured' LIMIT 1000`,
@@ -113,13 +113,13 @@ async function modelsOf({ database, organization }: Scene): Promise<Model[]> {
 }
 
 type Stage = {
-  scene: Scene;
+  scene: BenchEnvironment;
   receiver: ChildProcess;
   models: readonly Model[];
   random: () => number;
 };
 
-async function take({ receiver }: Stage): Promise<Taken> {
+async function take({ receiver }: Stage): Promise<ReceivedCounts> {
   const answer = await ask(receiver, { type: 'take' });
   if (answer.type !== 'taken') throw new Error('no figures');
   return answer.taken;
@@ -158,7 +158,7 @@ function watchOutbox(database: Database, agesMs: number[]): () => void {
 /** Events come as independent sales do, for so long, and then it is waited for the last of them. */
 async function publish(stage: Stage, eventsPerSecond: number, seconds: number): Promise<number> {
   const { scene, models, random } = stage;
-  const next = createArrivals(eventsPerSecond, random);
+  const next = createArrivalTimes(eventsPerSecond, random);
   const began = performance.now();
   let due = next();
   let told = 0;
@@ -210,7 +210,7 @@ async function step(stage: Stage, ratePerSecond: number, seconds: number): Promi
   const behindMs = performance.now() - ended;
   const spent = cpuBetween(before, readCpu(watched));
   const perDelivery = (ms: number) => (ms * 1000) / Math.max(1, count);
-  const worst = (pick: (part: Taken) => number) =>
+  const worst = (pick: (part: ReceivedCounts) => number) =>
     Math.max(...parts.filter((one) => one.count > 0).map(pick));
   const ours = spent.server + spent.postgres + spent.load;
   return {
@@ -241,8 +241,8 @@ const described = (one: WebhookStep) =>
   `${one.missing} missing, last one ${Math.round(one.behindMs)} ms behind`;
 
 async function bareLine(
-  closers: Closers,
-  scene: Scene,
+  closers: CloseStack,
+  scene: BenchEnvironment,
   ports: readonly number[],
   seconds: number,
 ): Promise<number> {
@@ -262,11 +262,11 @@ async function bareLine(
 }
 
 export async function benchWebhooks(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<WebhookFigures> {
-  const scene = await openScene(closers, options);
+  const scene = await openBenchEnvironment(closers, options);
   const receiver = start(closers, new URL('./webhooks-receiver.ts', import.meta.url));
   const ready = await ask(receiver, { type: 'open', good: goodOnes });
   if (ready.type !== 'ready' || !('good' in ready)) throw new Error('no receivers');
@@ -299,7 +299,7 @@ export async function benchWebhooks(
     at70 = await step(stage, rate70, options.seconds * 3);
     return { answered: at70.count };
   };
-  const profile = options.profile ? await runProfiled(scene, measure70) : undefined;
+  const profile = options.profile ? await profileStep(scene, measure70) : undefined;
   if (at70 === undefined) await measure70();
   if (at70 === undefined) throw new Error('nothing was measured');
   say(`at 70 %: ${described(at70)}`);

@@ -2,7 +2,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import pg from 'pg';
-import type { FromSender, ToSender } from './webhooks-messages.ts';
+import type { FromWebhookBaseline, ToWebhookBaseline } from './webhooks-messages.ts';
 
 const loops = 16;
 const batchRows = 32;
@@ -13,7 +13,7 @@ let pool: pg.Pool | undefined;
 let ports: number[] = [];
 let body = '';
 
-function say(message: FromSender): void {
+function say(message: FromWebhookBaseline): void {
   process.send?.(message);
 }
 
@@ -67,7 +67,7 @@ async function run(of: pg.Pool, seconds: number): Promise<number> {
   return sent / seconds;
 }
 
-async function obey(message: ToSender): Promise<void> {
+async function obey(message: ToWebhookBaseline): Promise<void> {
   if (message.type === 'open') {
     ({ ports, body } = message);
     pool = new pg.Pool({ connectionString: message.url, max: loops });
@@ -80,7 +80,7 @@ async function obey(message: ToSender): Promise<void> {
   say({ type: 'result', perSecond: await run(pool, message.seconds) });
 }
 
-process.on('message', (message: ToSender) => {
+process.on('message', (message: ToWebhookBaseline) => {
   obey(message).catch((error: unknown) => say({ type: 'fault', text: String(error) }));
 });
 process.on('disconnect', () => process.exit(0));
