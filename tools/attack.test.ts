@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { randomFrom } from '../packages/server/test/support/seeded-random.ts';
+import { createSeededRandom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Attack, runAttack } from './attack/attack.ts';
 import { createClosers } from './attack/closers.ts';
@@ -26,7 +26,7 @@ function runCommand(...args: string[]): Promise<{ code: number; stdout: string; 
 }
 
 const outcomeOf = (run: Attack['run']) =>
-  runAttack({ item: 7, name: 'a test', run }, createPlatforms(), randomFrom(1));
+  runAttack({ item: 7, name: 'a test', run }, createPlatforms(), createSeededRandom(1));
 
 test('options are read, and wrong ones are named', () => {
   assert.deepEqual(readOptions([], items, 9), { only: [], seed: 9, list: false });

@@ -1,6 +1,6 @@
 // `npm run attack`: attacks platforms of its own as a client from outside, and reports what held.
 import { randomInt } from 'node:crypto';
-import { randomFrom } from '../packages/server/test/support/seeded-random.ts';
+import { createSeededRandom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Outcome, runAttack } from './attack/attack.ts';
 import { type AttackOptions, maxSeed, readOptions, UsageFault, usage } from './attack/options.ts';
@@ -24,7 +24,7 @@ async function run({ only, seed }: AttackOptions): Promise<number> {
     for (const attack of attacks) {
       if (isInterrupted) return exitCodes.interrupted;
       // The index among all attacks: `--only` repeats the numbers of a whole run.
-      const chance = randomFrom(seed + allAttacks.indexOf(attack));
+      const chance = createSeededRandom(seed + allAttacks.indexOf(attack));
       const outcome = await runAttack(attack, platforms, chance);
       console.log(`${describeOutcome(outcome)}\n`);
       outcomes.push(outcome);

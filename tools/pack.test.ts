@@ -11,8 +11,8 @@ import { gunzipSync } from 'node:zlib';
 import { testSchemaUrl } from '../packages/server/test/support/database/test-database.ts';
 import { freePorts } from '../packages/server/test/support/free-ports.ts';
 import {
+  createServerProcess,
   type ServerProcess,
-  serverProcess,
 } from '../packages/server/test/support/processes/server-process.ts';
 import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { publishedPackages } from './pack/packages.ts';
@@ -488,7 +488,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
       const ports = (await freePorts(4)).map(String);
       const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
       const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
-      platform = serverProcess({
+      platform = createServerProcess({
         SWITCHYARD_DATA_DIR: join(folder, 'platform'),
         SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
         SWITCHYARD_PORT,

@@ -64,53 +64,69 @@ const targets = {
     does: 'start the platform',
   },
   test: {
-    script: 'tools/test.ts',
+    script: 'tools/test-runner/test-command.ts',
     beside: 'tools/build-portal.ts',
     does: 'run the whole gate, or the tests that match a pattern',
   },
-  check: { script: 'tools/test.ts', args: ['--static'], does: 'run the static checks alone' },
+  check: {
+    script: 'tools/test-runner/test-command.ts',
+    args: ['--static'],
+    does: 'run the static checks alone',
+  },
   bench: {
-    script: 'tools/bench.ts',
+    script: 'tools/bench/bench-command.ts',
     does: 'measure speed and memory: -- --help lists what',
   },
   attack: {
     script: 'tools/attack.ts',
     does: 'attack a platform of its own as a client from outside',
   },
-  faults: { script: 'tools/faults.ts', does: 'take things away from a platform under load' },
-  fuzz: { script: 'tools/fuzz.ts', does: 'feed millions of inputs to the parsers' },
+  faults: {
+    script: 'tools/faults/faults-command.ts',
+    does: 'take things away from a platform under load',
+  },
+  fuzz: { script: 'tools/fuzz/fuzz-command.ts', does: 'feed millions of inputs to the parsers' },
   'build-portal': {
     script: 'tools/build-portal.ts',
     args: ['--tell'],
     does: 'build the pages of the portal, where they have changed',
   },
-  generate: { script: 'tools/generate.ts', does: 'write the generated documents' },
-  format: { script: 'tools/format.ts', does: 'format every file' },
-  ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },
+  generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
+  format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
+  ledger: {
+    script: 'tools/acquirer-ledger/ledger-command.ts',
+    does: "print the acquirer simulator's ledger",
+  },
   'acquirer-host': {
     script: 'packages/simulators/src/acquirer-host/main.ts',
     does: 'run an acquirer host of your own, and try tables of hosts',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the packages that are handed to others' },
   'request-path': {
-    script: 'tools/request-path.ts',
+    script: 'tools/request-path/request-path-command.ts',
     does: 'list the files of the payments module that a request passes',
   },
   'vague-words': {
-    script: 'tools/vague-words.ts',
+    script: 'tools/architecture-rules/vague-words-command.ts',
     does: 'count the words that hide the actor or the meaning',
   },
   'qr-provider': {
     script: 'packages/simulators/src/qr-provider/main.ts',
     does: 'run a reference provider of QR payments, and read its books',
   },
-  operator: { script: 'tools/operator.ts', does: 'make the first operator of an empty platform' },
+  operator: {
+    script: 'tools/operator/operator-command.ts',
+    does: 'make the first operator of an empty platform',
+  },
   realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
   'hsm-keys': {
     script: 'tools/hsm-keys.ts',
     does: 'bring keys into the software HSM by components',
   },
-  reports: { script: 'tools/reports.ts', does: 'compare reports with payments, make them anew' },
+  reports: {
+    script: 'tools/reports/reports-command.ts',
+    does: 'compare reports with payments, make them anew',
+  },
   vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };
 

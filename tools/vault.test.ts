@@ -18,8 +18,11 @@ import {
   systemIds,
 } from '../packages/server/src/platform/index.ts';
 import { createLocalProvider } from '../packages/server/src/vault/key-providers/index.ts';
-import { migrations, testCopyUrl } from '../packages/server/test/support/database/test-database.ts';
-import { type VaultRoom, vaultRoom } from '../packages/server/test/support/hsm/test-vault.ts';
+import {
+  migrationsFolder,
+  testDatabaseCopyUrl,
+} from '../packages/server/test/support/database/test-database.ts';
+import { openTestVault, type TestVault } from '../packages/server/test/support/hsm/test-vault.ts';
 
 const script = fileURLToPath(new URL('vault.ts', import.meta.url));
 const card = { pan: '4000000000000010', expiry: '3012' };
@@ -44,17 +47,17 @@ describe('the command on the vault', { concurrency: 2 }, () => {
   const organizationId = systemIds.uuid();
   let dataDir = '';
   let database: Database;
-  let room: VaultRoom;
+  let room: TestVault;
   let variables: Record<string, string> = {};
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-vault-'));
-    const url = await testCopyUrl();
+    const url = await testDatabaseCopyUrl();
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url, log, connections: 2 });
-    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     const master = randomBytes(32);
-    room = await vaultRoom({ database, provider: createLocalProvider(master) });
+    room = await openTestVault({ database, provider: createLocalProvider(master) });
     variables = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: url,
@@ -97,7 +100,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
       [organizationId],
     );
     assert.ok(job !== undefined && job.due_at.getTime() <= Date.now());
-    await room.round(organizationId);
+    await room.runRound(organizationId);
     const text = await run(['status', '--organization', organizationId], variables);
     assert.match(text.stdout, /Retiring .*\n.*Active /);
     assert.deepEqual(

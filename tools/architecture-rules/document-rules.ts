@@ -1,6 +1,6 @@
 // What the documents promise: links that lead somewhere, files and tests that exist, migrations in order.
 import { posix } from 'node:path';
-import type { Fault, TextFile } from './source.ts';
+import type { Fault, TextFile } from './source-files.ts';
 
 const serverSource = 'packages/server/src/';
 
@@ -77,7 +77,7 @@ export function tourFaults(tour: TextFile, exists: (path: string) => boolean): F
 }
 
 /** The files that the coverage names; `/payment/v1` is an address, not a file. */
-export function placeFaults(coverage: TextFile, exists: (path: string) => boolean): Fault[] {
+export function missingPathFaults(coverage: TextFile, exists: (path: string) => boolean): Fault[] {
   return namedFiles(coverage.text)
     .filter(({ name }) => /^\w.*\/(?:[\w.-]+\.\w+)?$/.test(name) && !name.endsWith('.test.ts'))
     .filter(({ name }) => !exists(name) && !exists(`${serverSource}${name}`))
@@ -115,7 +115,7 @@ export function unansweredCodes(codes: readonly string[], sources: TextFile[]): 
 const openWords = ['not yet', 'definition'];
 
 /** Each line of the coverage ends in a test that exists, a plan for one, or the words "not yet". */
-export function coverageFaults(coverage: TextFile, tests: TextFile[]): Fault[] {
+export function namedTestFaults(coverage: TextFile, tests: TextFile[]): Fault[] {
   return coverageRows(coverage.text).flatMap(({ proof, line }) => {
     const problem = proofProblem(proof, tests);
     return problem === undefined ? [] : [fault(coverage.path, line, 'coverage', problem)];

@@ -1,7 +1,7 @@
 // What a package publishes, it explains: every name that leaves by its index.ts has a doc block.
 import { posix } from 'node:path';
 import type { Node } from 'oxc-parser';
-import type { Fault, SourceFile } from './source.ts';
+import type { Fault, SourceFile } from './source-files.ts';
 
 /** Packages that others install; the server documents itself in docs. */
 export const publishedPackages = [

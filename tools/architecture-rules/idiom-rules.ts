@@ -1,6 +1,6 @@
 // Forbids two idioms that make a literal hard to read.
 import type { Node } from 'oxc-parser';
-import { type Fault, type SourceFile, walk } from './source.ts';
+import { type Fault, type SourceFile, walk } from './source-files.ts';
 
 export function idiomFaults(file: SourceFile): Fault[] {
   const faults: Fault[] = [];

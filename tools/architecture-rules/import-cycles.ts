@@ -1,6 +1,6 @@
 // Finds files that import each other in a cycle, type-only imports included.
 import { posix } from 'node:path';
-import { isTest, type SourceFile } from './source.ts';
+import { isTest, type SourceFile } from './source-files.ts';
 
 /** The groups of files in which each file reaches every other one, largest first. */
 export function importCycles(files: readonly SourceFile[]): string[][] {

@@ -1,7 +1,7 @@
 // Which package and module may import which. Every folder of the server is in the table below, and the
 // table has no cycle, so that a module can be understood with those to its right only.
 import { posix } from 'node:path';
-import { type Fault, type Import, isTest, type SourceFile } from './source.ts';
+import { type Fault, type Import, isTest, type SourceFile } from './source-files.ts';
 
 /** A package of values knows only other values. */
 export const packageTable: Record<string, string[]> = {
@@ -239,7 +239,7 @@ function impureLoad({ path, imports }: SourceFile): string | undefined {
 }
 
 /** The same along the way: a pure file loads what the files of its module load that it imports. */
-export function pureFaults(files: readonly SourceFile[]): Fault[] {
+export function pureModuleFaults(files: readonly SourceFile[]): Fault[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const loaded = ({ path, imports }: SourceFile): SourceFile[] =>
     imports.flatMap(({ from, typeOnly }) => {
@@ -271,7 +271,7 @@ function subFolderOf(path: string): string | undefined {
 }
 
 /** Inside a module, a sub-folder imports the index.ts only of sub-folders that do not depend on it. */
-export function siblingFaults(files: readonly SourceFile[]): Fault[] {
+export function siblingImportFaults(files: readonly SourceFile[]): Fault[] {
   const sources = files.filter(({ path }) => !isTest(path));
   const byPath = new Map(sources.map((file) => [file.path, file]));
   const imported = ({ path, imports }: SourceFile): SourceFile[] =>
@@ -314,7 +314,7 @@ function targetOf(path: string, from: string): string | undefined {
 }
 
 /** The names along a circle in a table of who imports whom, or none. */
-export function circleIn(table: Record<string, string[]>): string[] | undefined {
+export function findCycle(table: Record<string, string[]>): string[] | undefined {
   const done = new Set<string>();
   function search(name: string, trail: string[]): string[] | undefined {
     if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];

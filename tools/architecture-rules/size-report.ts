@@ -1,13 +1,16 @@
 // Reports the longest files and functions. Nothing fails: a length is a hint, not a limit.
 import type { Node } from 'oxc-parser';
-import { childrenOf, isTest, type SourceFile, walk } from './source.ts';
+import { childrenOf, isTest, type SourceFile, walk } from './source-files.ts';
 
-export type Size = { path: string; line: number; lines: number };
+export type SourceSize = { path: string; line: number; lines: number };
 
 const reportedMax = 10;
 
 /** The longest files and functions, tests left out, longest first. */
-export function longest(files: readonly SourceFile[]): { files: Size[]; functions: Size[] } {
+export function longestSources(files: readonly SourceFile[]): {
+  files: SourceSize[];
+  functions: SourceSize[];
+} {
   const sources = files.filter(({ path }) => !isTest(path));
   const fileSizes = sources.map(({ path, text }) => ({
     path,
@@ -17,12 +20,12 @@ export function longest(files: readonly SourceFile[]): { files: Size[]; function
   return { files: top(fileSizes), functions: top(sources.flatMap(functionSizes)) };
 }
 
-function top(sizes: Size[]): Size[] {
+function top(sizes: SourceSize[]): SourceSize[] {
   return sizes.toSorted((a, b) => b.lines - a.lines).slice(0, reportedMax);
 }
 
-function functionSizes(file: SourceFile): Size[] {
-  const sizes: Size[] = [];
+function functionSizes(file: SourceFile): SourceSize[] {
+  const sizes: SourceSize[] = [];
   walk(file.program, (node) => {
     if (!isFunction(node)) return;
     sizes.push({ path: file.path, line: file.lineAt(node.start), lines: ownLines(file, node) });

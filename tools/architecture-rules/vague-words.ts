@@ -7,7 +7,7 @@ import {
   type SourceFile,
   type TextFile,
   walk,
-} from './source.ts';
+} from './source-files.ts';
 
 export type VagueWords = { texts: string[]; names: string[] };
 export type VagueWordCounts = Record<string, { texts: number; names: number }>;

@@ -1,6 +1,6 @@
 // What may not stand in the source: hidden clocks and settings, card numbers, vague names, leftovers.
 import type { Node } from 'oxc-parser';
-import { type Fault, isTest, type SourceFile, type TextFile, walk } from './source.ts';
+import { type Fault, isTest, type SourceFile, type TextFile, walk } from './source-files.ts';
 
 const vague = /^(?:utils?|helpers?|common|managers?|shared|misc)$/i;
 const clockFiles = /\/(?:clock|ids)\.ts$/;
@@ -134,7 +134,7 @@ function matches({ text, lineAt }: SourceFile, pattern: RegExp): { line: number;
 const publicFolders = ['/', '/tmp', '/home', '/root', '/opt', '/srv', '/usr/src', '/app'];
 
 /** No text names the folder in which this copy happens to lie, or its neighbours. */
-export function machineFaults(files: TextFile[], places: string[]): Fault[] {
+export function machinePathFaults(files: TextFile[], places: string[]): Fault[] {
   const named = places.filter((place) => !publicFolders.includes(place));
   return files.flatMap((file) =>
     file.text.split('\n').flatMap((line, index) => {

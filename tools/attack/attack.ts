@@ -1,5 +1,5 @@
 // An attack: attempts, each with a response, and the check that decides whether the platform held.
-import type { Chance } from '../../packages/server/test/support/seeded-random.ts';
+import type { SeededRandom } from '../../packages/server/test/support/seeded-random.ts';
 import type { Platforms } from './platforms.ts';
 
 export type Attack = {
@@ -10,7 +10,7 @@ export type Attack = {
 };
 
 export type Attempts = {
-  readonly chance: Chance;
+  readonly chance: SeededRandom;
   /** Records one attempt. @param response is counted by its text, so it names no identifiers */
   record(attempt: { what: string; response: string; isHeld: boolean }): void;
   /** Records a precondition without which the attack would prove nothing. */
@@ -32,7 +32,7 @@ export type Outcome = {
 export async function runAttack(
   { item, name, run }: Attack,
   platforms: Platforms,
-  chance: Chance,
+  chance: SeededRandom,
 ): Promise<Outcome> {
   const responses = new Map<string, number>();
   const broken: string[] = [];

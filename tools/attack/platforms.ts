@@ -10,25 +10,25 @@ import { defined } from '@switchyard/contract';
 import { makeCertificate } from '../../packages/server/src/http/authentication/certificate.fixture.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
-  type Answer,
-  type Call,
   type Client,
   createClient,
+  type HttpResponse,
+  type RequestOptions,
 } from '../../packages/server/test/support/https-client.ts';
 import {
-  type EmptyPlatform,
-  openEmptyPlatform,
+  type ProductionPlatform,
+  startProductionPlatform,
 } from '../../packages/server/test/support/processes/production-platform.ts';
 import {
+  createServerProcess,
   type DemoFacts,
   type ServerProcess,
-  serverProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import {
   type Maker,
   makeMaker,
 } from '../../packages/server/test/support/provisioning/test-device-maker.ts';
-import { codeAt } from '../../packages/server/test/support/test-users.ts';
+import { otpCodeAt } from '../../packages/server/test/support/test-users.ts';
 import { type Closers, createClosers } from './closers.ts';
 import {
   type CountingServer,
@@ -60,7 +60,7 @@ export type Organization = {
 };
 
 export type Production = {
-  readonly platform: EmptyPlatform;
+  readonly platform: ProductionPlatform;
   readonly attacker: Organization;
   readonly victim: Organization;
   readonly operatorToken: string;
@@ -71,8 +71,18 @@ export type Production = {
   readonly redirector: CountingServer;
   readonly manufacturer: Maker;
   /** @throws Error if the platform refuses */
-  create(token: string, path: string, body?: unknown, method?: string): Promise<Answer['body']>;
-  call(token: string | undefined, method: string, path: string, options?: Call): Promise<Answer>;
+  create(
+    token: string,
+    path: string,
+    body?: unknown,
+    method?: string,
+  ): Promise<HttpResponse['body']>;
+  call(
+    token: string | undefined,
+    method: string,
+    path: string,
+    options?: RequestOptions,
+  ): Promise<HttpResponse>;
   /** A client at another loopback address: limits by address count it apart. */
   clientFrom(localAddress: string): Client;
   createUser(organization: Organization, group: string): Promise<User>;
@@ -104,7 +114,7 @@ export async function nextCode(otpSecret: string): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   usedPeriods.set(otpSecret, period);
-  return codeAt(otpSecret, period * codePeriodMs);
+  return otpCodeAt(otpSecret, period * codePeriodMs);
 }
 
 async function openProduction(closers: Closers): Promise<Production> {
@@ -141,7 +151,7 @@ async function openProduction(closers: Closers): Promise<Production> {
   const manufacturerCa = join(directory, 'manufacturers.pem');
   await writeFile(manufacturerCa, manufacturer.certificate);
   const platform = closeLater(
-    await openEmptyPlatform({
+    await startProductionPlatform({
       SWITCHYARD_DEVICE_CA_FILE: manufacturerCa,
       SWITCHYARD_ALLOWED_ADDRESSES: `127.0.0.1:${redirector.port}`,
       // The rule for ports must not hide a fault of the rule for addresses.
@@ -255,7 +265,7 @@ async function openDemo(closers: Closers): Promise<Demo> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-demo-'));
   closers.add(() => rm(directory, { recursive: true, force: true }));
   const [port, devicePort, acquirerPort, metricsPort] = (await freePorts(4)).map(String);
-  const server: ServerProcess = serverProcess({
+  const server: ServerProcess = createServerProcess({
     SWITCHYARD_ENVIRONMENT: 'demo',
     SWITCHYARD_DATA_DIR: directory,
     SWITCHYARD_PORT: port ?? '',
@@ -266,7 +276,7 @@ async function openDemo(closers: Closers): Promise<Demo> {
   });
   closers.add(() => server.stop());
   await server.start();
-  const [client, facts] = await Promise.all([server.client(), server.facts()]);
+  const [client, facts] = await Promise.all([server.client(), server.demoFacts()]);
   return {
     client,
     facts,

@@ -28,7 +28,7 @@ export async function recordRefusedStart(
   { changes, faults }: RefusedStart,
 ): Promise<void> {
   const url = await testSchemaUrl();
-  const node = await platform.startAnother({ SWITCHYARD_DATABASE_URL: url, ...changes });
+  const node = await platform.startProcess({ SWITCHYARD_DATABASE_URL: url, ...changes });
   await node.stop();
   const { ended } = node;
   const what = Object.entries(changes)

@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import { asPage, follow } from '../../packages/server/test/portal/portal-client.ts';
 import {
   type Browser,
+  type BrowserResponse,
   createBrowser,
-  overTls,
-  type Seen,
+  tlsTransport,
 } from '../../packages/server/test/support/browser/cookie-browser.ts';
-import { submit } from '../../packages/server/test/support/browser/test-sign-in-pages.ts';
+import { submitForm } from '../../packages/server/test/support/browser/test-sign-in-pages.ts';
 import { nextCode, type Organization, type Production, type User } from './platforms.ts';
 
 export type Visitor = {
   readonly browser: Browser;
   /** Sends name, password and code from a sign-in page; does not follow the redirect. */
-  enter(page: Seen, user: User, password?: string): Promise<Seen>;
+  enter(page: BrowserResponse, user: User, password?: string): Promise<BrowserResponse>;
   /** Signs in at the portal. */
   signInAtPortal(organization: Organization, user: User): Promise<void>;
   /** As a script of the portal asks. */
@@ -27,14 +27,18 @@ export type Visitor = {
 };
 
 export function openVisitor({ platform }: Production): Visitor {
-  const { transport, agent } = overTls(readFileSync(platform.caFile, 'utf8'));
+  const { transport, agent } = tlsTransport(readFileSync(platform.caFile, 'utf8'));
   const browser = createBrowser(platform.baseUrl, transport);
 
-  async function enter(page: Seen, user: User, password = user.password): Promise<Seen> {
+  async function enter(
+    page: BrowserResponse,
+    user: User,
+    password = user.password,
+  ): Promise<BrowserResponse> {
     const { username, otpSecret } = user;
     const isRight = password === user.password;
     const code = otpSecret === undefined || !isRight ? '' : await nextCode(otpSecret);
-    return submit(browser, page, { username, password, code });
+    return submitForm(browser, page, { username, password, code });
   }
 
   return {

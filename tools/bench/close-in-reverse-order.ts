@@ -7,7 +7,7 @@ import {
   spawn,
 } from 'node:child_process';
 
-export type Closers = {
+export type CloseStack = {
   /** Runs when the bench ends; the last added first. */
   add(close: () => Promise<unknown> | undefined): void;
   /** A process that is stopped with the bench. */
@@ -33,7 +33,7 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
 }
 
 /** @example const closers = createClosers(); */
-export function createClosers(): Closers {
+export function createCloseStack(): CloseStack {
   const steps: (() => Promise<unknown> | undefined)[] = [];
   const children = new Set<ChildProcess>();
   let closing: Promise<void> | undefined;

@@ -1,7 +1,7 @@
 // The inventory of cryptography sees what a source uses, and what it is for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cryptographyDocument, usesIn } from './cryptography.ts';
+import { cryptographyDocument, findCryptographyUses } from './cryptography.ts';
 
 const sealing = `// Seals what is stored. More of it.
 import { createCipheriv, type KeyObject, randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ const algorithm = 'aes-256-gcm';
 `;
 
 test('a use is named with its algorithms and its purpose', () => {
-  const [use, ...more] = usesIn([
+  const [use, ...more] = findCryptographyUses([
     { path: 'a.ts', text: sealing },
     {
       path: 'b.ts',

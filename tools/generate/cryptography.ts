@@ -14,7 +14,7 @@ const algorithms =
   /'((?:aes|id-aes|des-ede3?)[\w-]*|sha-?(?:1|256|384|512)|ed25519|ec|P-\d{3}|ES\d{3}|PS\d{3}|RS\d{3}|EdDSA|ECDSA|AES-\w+|argon2id|HS\d{3}|HMAC)'/gi;
 const wrapped = /`(aes-\$\{[^`]*)`/g;
 
-export type Use = {
+export type CryptographyUse = {
   readonly path: string;
   readonly names: readonly string[];
   readonly algorithms: readonly string[];
@@ -51,7 +51,9 @@ function purposeOf(text: string): string {
   return words.split(/(?<=\.) /)[0] ?? '';
 }
 
-export function usesIn(files: readonly { path: string; text: string }[]): Use[] {
+export function findCryptographyUses(
+  files: readonly { path: string; text: string }[],
+): CryptographyUse[] {
   return files
     .filter(({ text }) => libraries.test(text))
     .map(({ path, text }) => ({
@@ -107,7 +109,7 @@ export function cryptographyDocument(): string {
     .filter((path) => !/\.(?:test|fixture)\.ts$/.test(path))
     .filter((path) => !/^packages\/simulators\//.test(path))
     .sort();
-  const uses = usesIn(
+  const uses = findCryptographyUses(
     paths.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
   );
   const rows = uses.map(({ path, names, algorithms: known, purpose }) => [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
-import { qrHoldsTable, qrMovesTable, qrStatesTable } from './qr-states.ts';
+import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 
 test('every status of a QR payment has its row', () => {
   for (const status of qrStatuses) {
@@ -12,7 +12,7 @@ test('every status of a QR payment has its row', () => {
 });
 
 test('a completion behind an end is shown as refunded, and nothing brings a payment back', () => {
-  const lines = qrMovesTable().split('\n');
+  const lines = qrTransitionsTable().split('\n');
   for (const end of ['Declined', 'Cancelled', 'Expired', 'Failed']) {
     const line = lines.find((each) => each.startsWith(`| \`${end}\``));
     assert.match(String(line), /refunded by itself/);

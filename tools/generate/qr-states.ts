@@ -33,7 +33,7 @@ const endings: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed']
 const said = phases.filter((phase) => !endings.includes(phase));
 
 /** What each word does in each status. */
-export function qrMovesTable(): string {
+export function qrTransitionsTable(): string {
   const head = ['Status', ...said.map((phase) => `event ${code(phase)}`), 'event of another end'];
   const rows = phases.map((phase) => {
     const row = moveTable[phase];

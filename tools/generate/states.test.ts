@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rulesByState } from '../../packages/server/src/payments/transaction/state-machine.ts';
-import { movesDiagram, statesTable } from './states.ts';
+import { statesTable, transitionsDiagram } from './states.ts';
 
-const edges = [...movesDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)].map(
+const edges = [...transitionsDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)].map(
   ([, from = '', to = '', names = '']) => ({ from, to, names: names.split(', ') }),
 );
 

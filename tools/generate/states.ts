@@ -104,7 +104,7 @@ function follow(position: Position): [name: string, next: Position][] {
 }
 
 /** Every state that operations lead to, by doing all of them on a small sale. */
-export function movesDiagram(): string {
+export function transitionsDiagram(): string {
   const edges = new Map<string, Set<string>>();
   const draw = (from: string, to: string, name: string): void => {
     const key = `${from} --> ${to}`;

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
-import { serverProcess } from '../../packages/server/test/support/processes/server-process.ts';
+import { createServerProcess } from '../../packages/server/test/support/processes/server-process.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,7 +27,7 @@ test('every command of “Add an acquirer” does what the page says', {
   const dataDir = join(directory, 'data');
   const ports = (await freePorts(5)).map(String);
   const [port = '', devicePort = '', metricsPort = '', acquirerPort = '', toyPort = ''] = ports;
-  const server = serverProcess({
+  const server = createServerProcess({
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: port,
     SWITCHYARD_DEVICE_PORT: devicePort,

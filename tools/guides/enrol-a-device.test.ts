@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
-import { serverProcess } from '../../packages/server/test/support/processes/server-process.ts';
+import { createServerProcess } from '../../packages/server/test/support/processes/server-process.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -42,7 +42,7 @@ test('every command of “Enrol a device” does what the page shows', {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-enrol-'));
   const dataDir = join(directory, 'data');
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = serverProcess({
+  const server = createServerProcess({
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: port ?? '',
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',

@@ -9,19 +9,19 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
+  createServerProcess,
   type ServerProcess,
-  serverProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 import { readLedger } from '../../packages/simulators/src/index.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
 import {
-  type Ended,
   type Json,
-  online,
-  type Running,
-  started,
-  switchyard,
+  type ProcessResult,
+  type RunningProcess,
+  runSwitchyard,
+  startProcess,
+  waitUntilOnline,
 } from './terminal-and-pos-processes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -38,7 +38,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     readme = await readFile(join(root, 'README.md'), 'utf8');
     const dataDir = join(directory, 'data');
     const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-    server = serverProcess(
+    server = createServerProcess(
       {
         SWITCHYARD_DATA_DIR: dataDir,
         SWITCHYARD_PORT: port ?? '',
@@ -63,7 +63,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
   /** What the merchant of the demo sees of a transaction. */
   async function transactionOf(id: string): Promise<Json> {
     const client = await server.client();
-    const { userDomainId, applications } = await server.facts();
+    const { userDomainId, applications } = await server.demoFacts();
     const { clientId = '', clientSecret = '' } = applications['merchant'] ?? {};
     const token = await client.token(userDomainId, clientId, clientSecret);
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
@@ -96,13 +96,13 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     assert.equal(simulate, 'npx switchyard terminal simulate');
     assert.equal(sell, 'npx switchyard pos sale 12.50');
     // As they stand there; a shell hands signals to what it becomes.
-    const terminal = started('bash', ['-c', `exec ${simulate}`], env);
+    const terminal = startProcess('bash', ['-c', `exec ${simulate}`], env);
     try {
       await eventually('the terminal is online', () => {
         if (terminal.child.exitCode !== null) throw new Error(terminal.stderr());
         return terminal.stdout().includes('cloud: Connected');
       });
-      const till = started('bash', ['-c', `exec ${sell}`], env);
+      const till = startProcess('bash', ['-c', `exec ${sell}`], env);
       assert.equal(await till.ended(), 0, till.stdout() + till.stderr());
       const [, amount] = /^Paid (12\.50 EUR)\.$/m.exec(till.stdout()) ?? [];
       assert.equal(amount, '12.50 EUR', till.stdout());
@@ -126,24 +126,24 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
   }
 
   describe('a till of the command line', { concurrency: false }, () => {
-    let terminal: Running;
+    let terminal: RunningProcess;
     const serial = '10000001';
 
-    function simulate(): Running {
+    function simulate(): RunningProcess {
       const place = ['--listen', '127.0.0.1:0', '--tsn', serial];
-      return switchyard(['--json', 'terminal', 'simulate', ...place], env);
+      return runSwitchyard(['--json', 'terminal', 'simulate', ...place], env);
     }
     before(async () => {
       terminal = simulate();
-      await online(terminal);
+      await waitUntilOnline(terminal);
     });
     after(async () => {
       terminal?.interrupt();
       await terminal?.ended();
     });
 
-    const till = (...args: string[]) => switchyard(['pos', ...args], env);
-    async function endOf(running: Running): Promise<Ended> {
+    const till = (...args: string[]) => runSwitchyard(['pos', ...args], env);
+    async function endOf(running: RunningProcess): Promise<ProcessResult> {
       const code = await running.ended();
       return { code, stdout: running.stdout(), stderr: running.stderr() };
     }
@@ -216,7 +216,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     });
 
     test('is aborted by Ctrl+C: the terminal is asked, and its answer waited for', async () => {
-      let running: Running | undefined;
+      let running: RunningProcess | undefined;
       await tells(waitsForCard, () => {
         running = till('sale', '80.03');
       });
@@ -231,7 +231,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
 
     test('hears that nothing was taken from a terminal that lost its power in the middle', async () => {
       const before = captured();
-      let running: Running | undefined;
+      let running: RunningProcess | undefined;
       await tells(waitsForCard, () => {
         running = till('sale', '80.03');
       });
@@ -245,9 +245,9 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     });
 
     test('that was killed asks first, and sells nothing where it was paid', async () => {
-      await online(terminal);
+      await waitUntilOnline(terminal);
       const before = captured();
-      let running: Running | undefined;
+      let running: RunningProcess | undefined;
       const isPaid = ({ type, amount }: Json) => type === 'Payment' && amount === 8013;
       await tells(isPaid, () => {
         running = till('sale', '80.13');
@@ -317,7 +317,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     });
 
     test('the terminal of “Write a device application” runs as it stands on the page', async () => {
-      const facts = (await server.facts()) as Json;
+      const facts = (await server.demoFacts()) as Json;
       const [, { certFile, keyFile }] = facts['devices'];
       const { clientId, clientSecret } = facts['applications'].cloud;
       const identity = join(directory, 'device.pem');

@@ -21,13 +21,13 @@ import { openSocket } from '../../packages/sdk-device/src/socket.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
-  type CutWire,
-  cutWire,
+  type CuttableConnection,
+  openCuttableConnection,
 } from '../../packages/server/test/support/processes/cuttable-connection.ts';
 import {
+  createServerProcess,
   type DemoFacts,
   type ServerProcess,
-  serverProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 
@@ -52,7 +52,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
   let directory: string;
   let server: ServerProcess;
   /** By which points of sale reach their sessions. */
-  let wire: CutWire;
+  let wire: CuttableConnection;
   let facts: Facts;
   let tls: DeviceTls;
   let ca: string;
@@ -61,8 +61,8 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const ports = (await freePorts(4)).map(String);
     const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
     const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
-    wire = await cutWire(Number(SWITCHYARD_PORT));
-    server = serverProcess({
+    wire = await openCuttableConnection(Number(SWITCHYARD_PORT));
+    server = createServerProcess({
       SWITCHYARD_DATA_DIR: join(directory, 'data'),
       SWITCHYARD_PORT,
       SWITCHYARD_DEVICE_PORT,
@@ -71,7 +71,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       SWITCHYARD_CONNECTOR_NODE_URL: `https://localhost:${wire.port}`,
     });
     await server.start();
-    facts = (await server.facts()) as Facts;
+    facts = (await server.demoFacts()) as Facts;
     ca = await readFile(facts.caFile, 'utf8');
     const [device] = facts.devices;
     assert.ok(device);
@@ -215,7 +215,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       return (refused.retryAfterMs ?? 0) > 5000;
     });
     for (const message of ['one', 'two', Buffer.from([3])]) await terminal.send(message);
-    wire.mend();
+    wire.restore();
     assert.equal(await session.resume(), true);
     assert.notEqual(session.sessionId(), former);
     await terminal.send('four');

@@ -8,7 +8,7 @@ import { root } from '../test-runner/static-checks.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
 export type Json = Record<string, any>;
 
-export type Running = {
+export type RunningProcess = {
   readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
@@ -22,7 +22,7 @@ export type Running = {
   kill(): Promise<void>;
 };
 
-export type Ended = {
+export type ProcessResult = {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -39,11 +39,11 @@ function jsonIn(line: string): Json[] {
 }
 
 /** Starts a process and keeps what it says. */
-export function started(
+export function startProcess(
   file: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Running {
+): RunningProcess {
   const child = spawn(file, args, {
     cwd: root,
     env,
@@ -78,11 +78,11 @@ export function started(
 }
 
 /** `switchyard` of this clone, as `npx switchyard` runs it. */
-export const switchyard = (args: readonly string[], env: Readonly<Record<string, string>>) =>
-  started(process.execPath, [command, ...args], env);
+export const runSwitchyard = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+  startProcess(process.execPath, [command, ...args], env);
 
 /** Until a terminal that tells in JSON has found the connector. */
-export const online = (terminal: Running): Promise<void> =>
+export const waitUntilOnline = (terminal: RunningProcess): Promise<void> =>
   eventually('the terminal is online', () => {
     if (terminal.child.exitCode !== null) throw new Error(terminal.stderr());
     return terminal.told().some(({ type, state }) => type === 'Cloud' && state === 'Connected');

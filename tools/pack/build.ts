@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
-import { compiler, quickly, root } from '../test-runner/static-checks.ts';
+import { compiler, compilerEnvironment, root } from '../test-runner/static-checks.ts';
 import { bundle, inlinedPackage } from './bundle.ts';
 import { type DeclarationSources, selectDeclarations } from './declarations.ts';
 import type { PackedFile } from './tarball.ts';
@@ -55,7 +55,7 @@ function writeDeclarations(folder: string, sources: readonly Source[]): void {
   const { status, stdout, stderr } = spawnSync(process.execPath, all, {
     encoding: 'utf8',
     timeout: compileLimitMs,
-    env: { ...process.env, ...quickly },
+    env: { ...process.env, ...compilerEnvironment },
   });
   if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
 }

@@ -14,8 +14,8 @@ import {
   systemClock,
   systemIds,
 } from '../../packages/server/src/platform/index.ts';
-import { withDatabase } from '../open-platform-database.ts';
-import { demandPlatform } from '../require-data-directory.ts';
+import { withDatabase } from '../platform-database/open-platform-database.ts';
+import { requireDataDirectory } from '../platform-database/require-data-directory.ts';
 
 export type Wanted = {
   command: 'keys' | 'rotate-keys';
@@ -26,7 +26,7 @@ export type Wanted = {
 
 /** Beside a running platform its embedded database is used and left running. */
 export async function withIdentity(work: (identity: Identity) => Promise<void>): Promise<void> {
-  demandPlatform();
+  requireDataDirectory();
   // Signing keys are no card data: the vault's key is left alone.
   const settings = readSettings(omitCardSettings(process.env));
   const { platformKey: masterKey } = settings;

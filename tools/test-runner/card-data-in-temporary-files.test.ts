@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { leftBehind } from './card-data-in-temporary-files.ts';
+import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
 
 test('a card number in a file of this run is found, in no older one and in nobody else’s', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'left-behind-'));
@@ -22,11 +22,11 @@ test('a card number in a file of this run is found, in no older one and in nobod
   }
   const since = Date.now() - 60_000;
   utimesSync(join(folder, 'switchyard-old-1'), 1, 1);
-  const found = leftBehind({ secretsFile, since, folder, but });
+  const found = findCardDataInFiles({ secretsFile, since, folder, but });
   assert.deepEqual(
     found.map(({ where }) => where),
     [join(folder, 'switchyard-house-1/deep/note.bin')],
   );
   const nothing = { secretsFile: join(but, 'none.txt'), since, folder, but };
-  assert.deepEqual(leftBehind(nothing), []);
+  assert.deepEqual(findCardDataInFiles(nothing), []);
 });

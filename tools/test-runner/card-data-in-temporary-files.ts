@@ -5,14 +5,14 @@ import { createByteSearch } from '../../packages/server/test/support/card-data/b
 import {
   filesBelow,
   findInFile,
-  neverStored,
+  neverStoredMembers,
 } from '../../packages/server/test/support/card-data/leak-scan.ts';
-import type { Fault } from './run-batches.ts';
+import type { TestRunFault } from './run-batches.ts';
 
 /** But for what runs of tests tell each other in: there the secrets are named. */
 const ours = /^switchyard-(?!secrets-|results-)/;
 
-type Place = {
+type SearchedFolder = {
   /** What the test processes noted: name and value, a line each. */
   readonly secretsFile: string;
   /** When the run began, epoch ms. */
@@ -23,7 +23,12 @@ type Place = {
   readonly but: string;
 };
 
-export function leftBehind({ secretsFile, since, folder, but }: Place): Fault[] {
+export function findCardDataInFiles({
+  secretsFile,
+  since,
+  folder,
+  but: exceptFolder,
+}: SearchedFolder): TestRunFault[] {
   if (!existsSync(secretsFile)) return [];
   const lines = readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean);
   const secrets = new Map(
@@ -31,10 +36,10 @@ export function leftBehind({ secretsFile, since, folder, but }: Place): Fault[] 
   );
   const search = createByteSearch(
     [...secrets].map(([value, name]) => [name, value] as const),
-    neverStored,
+    neverStoredMembers,
   );
   return readdirSync(folder)
-    .filter((name) => ours.test(name) && join(folder, name) !== but)
+    .filter((name) => ours.test(name) && join(folder, name) !== exceptFolder)
     .flatMap((name) => filesSince(join(folder, name), since))
     .flatMap((path) => {
       const found = findInFile(search, path);

@@ -66,14 +66,14 @@ function fileLine(file: string, { passed, failed, skipped, durationMs }: Tally):
 type Failure = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
 /** A suite fails because of its tests, which have been shown already. */
-export function isEcho(failed: Failure): boolean {
+export function isRepeatedFailure(failed: Failure): boolean {
   return (
     'failureType' in failed.details.error && failed.details.error.failureType === 'subtestsFailed'
   );
 }
 
 function failure(failed: Failure): string {
-  if (isEcho(failed)) return '';
+  if (isRepeatedFailure(failed)) return '';
   const where = `${relative(process.cwd(), failed.file ?? '')}:${failed.line ?? 0}`;
   const text = explain(failed.details.error.cause ?? failed.details.error);
   return `\n${styleText('red', '✗')} ${failed.name}  ${styleText('dim', where)}\n${text}\n\n`;

@@ -1,7 +1,7 @@
 // Writes what a test run did as JSON, so that `npm test` can ask whether every file ran its tests.
 import { writeFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
-import { isEcho } from './console-reporter.ts';
+import { isRepeatedFailure } from './console-reporter.ts';
 
 export type Results = {
   /** Tests that ran, by file; a suite is no test. */
@@ -46,7 +46,7 @@ export default async function* results(source: AsyncIterable<TestEvent>): AsyncG
       found.tests += 1;
       found.files[file] = (found.files[file] ?? 0) + 1;
     }
-    if (type === 'test:fail' && !isEcho(data)) {
+    if (type === 'test:fail' && !isRepeatedFailure(data)) {
       const message = beginningOf(data.details.error.cause ?? data.details.error);
       found.failures.push({ file, line: data.line ?? 0, name: data.name, message });
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { exitCodes } from './console-reporter.ts';
 import type { Results } from './results-file-reporter.ts';
-import { judge } from './run-batches.ts';
+import { faultsOfProcess } from './run-batches.ts';
 import { root } from './static-checks.ts';
 
 const one = 'packages/one/a.test.ts';
@@ -16,23 +16,23 @@ function written(results: Partial<Results>): string {
 
 describe('what a process of tests is judged by', () => {
   test('its results, where every file ran and it ended well', () => {
-    const run = judge(written({}), [one, other], { code: 0 });
+    const run = faultsOfProcess(written({}), [one, other], { code: 0 });
     assert.deepEqual(run, { tests: 3, totals: { pass: 3 }, faults: [] });
   });
 
   test('a file of which nothing ran is a fault, though the process ended well', () => {
-    const { faults } = judge(written({}), [one, other, 'tools/c.test.ts'], { code: 0 });
+    const { faults } = faultsOfProcess(written({}), [one, other, 'tools/c.test.ts'], { code: 0 });
     assert.deepEqual(faults, [{ where: 'tools/c.test.ts', text: 'not one test of this file ran' }]);
   });
 
   test('each failure is told with its place', () => {
     const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
-    const { faults } = judge(written({ failures }), [one, other], { code: 1 });
+    const { faults } = faultsOfProcess(written({ failures }), [one, other], { code: 1 });
     assert.deepEqual(faults, [{ where: `${one}:7`, text: 'adds up\n    3 is not 4' }]);
   });
 
   test('an exit code that nothing explains is a fault', () => {
-    const { faults } = judge(written({}), [one, other], { code: 3 });
+    const { faults } = faultsOfProcess(written({}), [one, other], { code: 3 });
     assert.match(String(faults[0]?.text), /ended with 3/);
   });
 
@@ -42,7 +42,7 @@ describe('what a process of tests is judged by', () => {
     [9, /ended with 9, and no test says why/],
   ] as const) {
     test(`without results: ${says.source}`, () => {
-      const { faults } = judge('', [one, other], { code });
+      const { faults } = faultsOfProcess('', [one, other], { code });
       assert.match(String(faults[0]?.text), says);
       assert.equal(faults[0]?.where, `${one} (2 files)`);
     });
@@ -51,7 +51,7 @@ describe('what a process of tests is judged by', () => {
   test('what failed before it hung is told beside the hang', () => {
     const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
     for (const code of [exitCodes.handlesLeftOpen, exitCodes.nothingHappens]) {
-      const { faults } = judge(written({ failures, totals: {} }), [one, other], { code });
+      const { faults } = faultsOfProcess(written({ failures, totals: {} }), [one, other], { code });
       assert.deepEqual(
         faults.map(({ where }) => where),
         [`${one}:7`, `${one} (2 files)`],
@@ -61,7 +61,7 @@ describe('what a process of tests is judged by', () => {
   });
 
   test('where we ended it ourselves, why', () => {
-    const { faults } = judge('', [one], { code: 1, stopped: 'stopped: too long' });
+    const { faults } = faultsOfProcess('', [one], { code: 1, stopped: 'stopped: too long' });
     assert.equal(faults[0]?.text, 'stopped: too long');
   });
 });

@@ -16,11 +16,11 @@ const lanesLeast = 3;
 /** What a process wrote before its end is read after it. */
 const lastWordsMs = 1000;
 
-export type Fault = { where: string; text: string };
-export type TestRun = { totals: Record<string, number>; tests: number; faults: Fault[] };
+export type TestRunFault = { where: string; text: string };
+export type TestRun = { totals: Record<string, number>; tests: number; faults: TestRunFault[] };
 
 /** How a process ended; `stopped` says why we ended it ourselves. */
-export type Ending = { code: number; stopped?: string };
+export type ProcessEnd = { code: number; stopped?: string };
 
 /** Each process is the first of its own group, so that a run that hangs leaves nothing. */
 const running = new Set<ChildProcess>();
@@ -104,7 +104,11 @@ async function runBatch(
   ];
   try {
     const ending = await runNode(args, { ...env, [resultsVariable]: resultsFile });
-    return judge(existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '', files, ending);
+    return faultsOfProcess(
+      existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '',
+      files,
+      ending,
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -113,7 +117,7 @@ async function runBatch(
 async function runNode(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<Ending> {
+): Promise<ProcessEnd> {
   const child = spawn(process.execPath, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -156,10 +160,10 @@ const nameOf = (batch: readonly string[]) => `${batch[0]} (${batch.length} files
  *
  * @param written the results as the process wrote them; empty where it could not
  */
-export function judge(
+export function faultsOfProcess(
   written: string,
   files: readonly string[],
-  { code, stopped }: Ending,
+  { code, stopped }: ProcessEnd,
 ): TestRun {
   if (written === '') {
     const text = stopped ?? howItEnded(code);

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { gates, root, runGate } from './static-checks.ts';
+import { root, runStaticCheck, staticChecks } from './static-checks.ts';
 
 const clean = `import { double } from './double.ts';\n\nconsole.log(await double(2));\n`;
 const double = `export async function double(value: number): Promise<number> {\n  return value * 2;\n}\n`;
@@ -72,8 +72,8 @@ before(() => {
 });
 after(() => built.remove());
 
-function gateNamed(name: string): (typeof gates)[number] {
-  const gate = gates.find((each) => each.name === name);
+function gateNamed(name: string): (typeof staticChecks)[number] {
+  const gate = staticChecks.find((each) => each.name === name);
   assert.ok(gate, `no gate is called ${name}`);
   return gate;
 }
@@ -81,7 +81,7 @@ function gateNamed(name: string): (typeof gates)[number] {
 test('the gates pass a house without faults', async () => {
   built.write(clean);
   for (const name of ['biome', 'types', 'promises', 'knip']) {
-    const result = await runGate(gateNamed(name), built.folder, 2);
+    const result = await runStaticCheck(gateNamed(name), built.folder, 2);
     assert.ok(result.ok, `${name}: ${result.output}`);
   }
 });
@@ -89,7 +89,7 @@ test('the gates pass a house without faults', async () => {
 for (const { gate, says, text } of planted) {
   test(`${gate} catches a planted fault: ${says.source}`, async () => {
     built.write(text);
-    const result = await runGate(gateNamed(gate), built.folder, 2);
+    const result = await runStaticCheck(gateNamed(gate), built.folder, 2);
     assert.equal(result.ok, false);
     assert.match(result.output, says);
   });
@@ -98,7 +98,7 @@ for (const { gate, says, text } of planted) {
 test('a gate that saw too few files fails, whatever its exit code', async () => {
   built.write(clean);
   for (const name of ['biome', 'types', 'promises']) {
-    const result = await runGate(gateNamed(name), built.folder, 1000);
+    const result = await runStaticCheck(gateNamed(name), built.folder, 1000);
     assert.equal(result.ok, false, name);
     assert.match(result.output, /saw \d+ files, at least 1000 were expected/);
   }

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../..');
 
-type Gate = {
+type StaticCheck = {
   name: string;
   /** A script under node_modules or tools, and its arguments; always run by our own Node. */
   command: [script: string, ...args: string[]];
@@ -15,7 +15,7 @@ type Gate = {
   filesSeen?: (output: string) => number;
 };
 
-export type GateResult = { name: string; ok: boolean; output: string; durationMs: number };
+export type CheckResult = { name: string; ok: boolean; output: string; durationMs: number };
 
 const filesLeast = 20;
 const linesShown = 200;
@@ -34,9 +34,9 @@ function ownFiles(output: string): number {
 export const compiler = ['node_modules/typescript/bin/tsc', '--checkers', '1'] as const;
 
 /** For programs in Go, which end soon: to let garbage lie costs memory, and saves a third of their time. */
-export const quickly: Readonly<Record<string, string>> = { GOGC: '400' };
+export const compilerEnvironment: Readonly<Record<string, string>> = { GOGC: '400' };
 
-export const gates: Gate[] = [
+export const staticChecks: StaticCheck[] = [
   {
     name: 'biome',
     command: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
@@ -63,24 +63,24 @@ export const gates: Gate[] = [
     name: 'knip',
     command: ['node_modules/knip/bin/knip.js', '--treat-config-hints-as-errors', '--no-progress'],
   },
-  { name: 'generated', command: ['tools/generate.ts', '--check'] },
+  { name: 'generated', command: ['tools/generate/generate-command.ts', '--check'] },
 ];
 
 /** Runs one gate in a folder; `least` is how many files it has to have seen. */
-export async function runGate(
-  gate: Gate,
+export async function runStaticCheck(
+  check: StaticCheck,
   folder: string = root,
   least: number = filesLeast,
-): Promise<GateResult> {
+): Promise<CheckResult> {
   const began = performance.now();
-  const [script, ...args] = gate.command;
-  const { code, output } = await capture([join(folder, script), ...args], folder, gate.env);
-  const seen = gate.filesSeen?.(output) ?? least;
+  const [script, ...args] = check.command;
+  const { code, output } = await capture([join(folder, script), ...args], folder, check.env);
+  const seen = check.filesSeen?.(output) ?? least;
   const blind = code === 0 && seen < least;
   const shown = output.split('\n').filter((line) => !isListing(line));
-  if (blind) shown.push(`${gate.name} saw ${seen} files, at least ${least} were expected`);
+  if (blind) shown.push(`${check.name} saw ${seen} files, at least ${least} were expected`);
   const durationMs = performance.now() - began;
-  return { name: gate.name, ok: code === 0 && !blind, output: shorten(shown), durationMs };
+  return { name: check.name, ok: code === 0 && !blind, output: shorten(shown), durationMs };
 }
 
 function shorten(lines: string[]): string {
@@ -97,14 +97,14 @@ function isListing(line: string): boolean {
 function capture(
   args: string[],
   folder: string,
-  variables: Gate['env'],
+  variables: StaticCheck['env'],
 ): Promise<{ code: number; output: string }> {
   return new Promise((done) => {
     const child = spawn(process.execPath, args, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: gateLimitMs,
-      env: { ...process.env, ...quickly, ...variables },
+      env: { ...process.env, ...compilerEnvironment, ...variables },
     });
     const parts: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => parts.push(part));

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './static-checks.ts';
-import { byRun, longFiles, planBatches } from './test-batches.ts';
+import { longFiles, planBatches, splitByRun } from './test-batches.ts';
 
 const small = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
 const large = (path: string) => ({ path, text: ' '.repeat(100_000) });
@@ -59,7 +59,7 @@ test('a file says in its first line, and why, that it is left to a whole run', (
     { path: 'b', text: '// Whole run:\nimport' },
     { path: 'c', text: 'import\n// Whole run: never mind.\n' },
   ];
-  const { everyRun, wholeRun } = byRun(files);
+  const { everyRun, wholeRun } = splitByRun(files);
   assert.deepEqual(wholeRun, [files[0]]);
   assert.deepEqual(everyRun, files.slice(1));
 });
@@ -67,7 +67,7 @@ test('a file says in its first line, and why, that it is left to a whole run', (
 test('what money stands on is tried in every run', () => {
   const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root });
   const texts = all.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-  const left = byRun(texts).wholeRun.map(({ path }) => path);
+  const left = splitByRun(texts).wholeRun.map(({ path }) => path);
   const kept =
     /(server-killed|database-lost|generated-input|bad-input|card-data|readme|acquirer-faults|concurrent-sale-requests|payment-model)\.test/;
   assert.deepEqual(

@@ -38,7 +38,10 @@ const charactersInBatch = 700_000;
 const filesInOneProcess = 12;
 
 /** Parts the files into those of every run and those of a whole one. */
-export function byRun(files: readonly TestFile[]): { everyRun: TestFile[]; wholeRun: TestFile[] } {
+export function splitByRun(files: readonly TestFile[]): {
+  everyRun: TestFile[];
+  wholeRun: TestFile[];
+} {
   return {
     everyRun: files.filter(({ text }) => !ofWholeRun.test(text)),
     wholeRun: files.filter(({ text }) => ofWholeRun.test(text)),

@@ -18,8 +18,8 @@ import {
   orderRotation,
   type VaultKeyFacts,
 } from '../../packages/server/src/vault/index.ts';
-import { withDatabase } from '../open-platform-database.ts';
-import { demandPlatform } from '../require-data-directory.ts';
+import { withDatabase } from '../platform-database/open-platform-database.ts';
+import { requireDataDirectory } from '../platform-database/require-data-directory.ts';
 
 export type Wanted = { readonly json: boolean } & (
   | { readonly command: 'make-key' }
@@ -84,7 +84,7 @@ export async function doWork(wanted: Wanted): Promise<void> {
     const { makeModuleKey } = await import('./module-key.ts');
     return makeModuleKey();
   }
-  demandPlatform();
+  requireDataDirectory();
   const settings = readSettings(omitCardSettings(process.env));
   await withDatabase(settings, { name: 'vault', connections: 2 }, async ({ database, log }) => {
     if (wanted.command === 'accesses') return tellAccesses(database, wanted);

@@ -5,8 +5,8 @@ import { text as readAll } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { follow } from '../../../packages/server/test/portal/portal-client.ts';
 import {
-  authorizationAddress,
-  pkce,
+  authorizationUrl,
+  createPkce,
 } from '../../../packages/server/test/support/browser/sign-in-without-pages.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer, isClientError } from '../describe.ts';
@@ -50,7 +50,7 @@ async function retryVerifier(
       ...challenge,
     };
     const isApplication = ({ hostname }: URL) => hostname === 'shop.example';
-    const address = authorizationAddress(`/oauth2/v1/${realm}/auth`, wanted);
+    const address = authorizationUrl(`/oauth2/v1/${realm}/auth`, wanted);
     let seen = await follow(browser, await browser.visit(address), isApplication);
     if (seen.location === undefined) {
       seen = await follow(browser, await visitor.enter(seen, user), isApplication);
@@ -70,7 +70,7 @@ async function retryVerifier(
         code_verifier: verifier,
       }),
     );
-  const control = pkce();
+  const control = createPkce();
   const { verifier: first, ...firstChallenge } = control;
   const good = await redeem(await codeFor(firstChallenge), first);
   attempts.requireControl(
@@ -78,10 +78,10 @@ async function retryVerifier(
     good.status === 200,
   );
   for (let count = 0; count < 5; count += 1) {
-    const { verifier, ...challenge } = pkce();
+    const { verifier, ...challenge } = createPkce();
     const code = await codeFor(challenge);
     const wrong = [
-      pkce().verifier,
+      createPkce().verifier,
       `${verifier.slice(0, -1)}${verifier.endsWith('A') ? 'B' : 'A'}`,
       'x',
       '',

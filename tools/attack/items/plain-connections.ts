@@ -40,7 +40,7 @@ export const plainConnections: Attack = {
       SWITCHYARD_SMTP_URL: remoteMail[0] ?? '',
       SWITCHYARD_METRICS_HOST: '0.0.0.0',
     });
-    const node = await production.platform.startAnother({
+    const node = await production.platform.startProcess({
       SWITCHYARD_METRICS_HOST: '0.0.0.0',
       SWITCHYARD_PLAIN_CONNECTIONS: 'metrics',
     });

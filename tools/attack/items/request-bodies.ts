@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
-import { closed } from '../../../packages/server/test/support/wait-for-socket-close.ts';
+import { waitForSocketClose } from '../../../packages/server/test/support/wait-for-socket-close.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import type { Production } from '../platforms.ts';
 
@@ -66,7 +66,7 @@ async function floodAfterResponse(attempts: Attempts, production: Production): P
         text += chunk;
       });
       let isOpen = true;
-      const end = closed(socket).then(() => {
+      const end = waitForSocketClose(socket).then(() => {
         isOpen = false;
       });
       socket.write(headOf(production, way, length));
@@ -106,7 +106,7 @@ async function sendHalf(attempts: Attempts, production: Production): Promise<voi
       const socket = await dial(production);
       const beganMs = performance.now();
       let isOpen = true;
-      const end = closed(socket.resume()).then(() => {
+      const end = waitForSocketClose(socket.resume()).then(() => {
         isOpen = false;
       });
       socket.write(bytes);

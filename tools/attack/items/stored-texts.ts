@@ -1,5 +1,5 @@
 // Item 8: no card number in names, labels and addresses, and no SVG under another type.
-import { newPan } from '../../../packages/server/test/support/card-data/card-data-encodings.ts';
+import { createPan } from '../../../packages/server/test/support/card-data/card-data-encodings.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';
@@ -86,7 +86,7 @@ async function storeCardNumbers(attempts: Attempts, { attacker, call, create }: 
   const { storeId } = await create(token, `${base}/stores`, { merchantId, name: 'Store' });
   let count = 0;
   for (const [prefix, length] of bins) {
-    const pan = newPan(prefix, length);
+    const pan = createPan(prefix, length);
     for (const text of formsOf(pan)) {
       count += 1;
       for (const { what, kind, bodyOf } of textMembersOf(merchantId, storeId, count)) {

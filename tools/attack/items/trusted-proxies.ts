@@ -89,7 +89,7 @@ async function victimCertificate(
 async function forgeBehindEachForm(attempts: Attempts, production: Production, cert: string) {
   const forged = { 'client-cert': `:${cert}:` };
   for (const { form, trusts } of acceptedForms) {
-    const node = await production.platform.startAnother({
+    const node = await production.platform.startProcess({
       SWITCHYARD_TLS: 'off',
       SWITCHYARD_TRUST_PROXY: form,
     });

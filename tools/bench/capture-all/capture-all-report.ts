@@ -1,9 +1,9 @@
 // Turns the figures of a capture of all into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
@@ -11,10 +11,10 @@ import {
   perSecond,
   type Section,
   seconds,
-} from '../report/table.ts';
-import { heldMeans } from '../sales/knee-run.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { CaptureAllFigures } from './capture-all.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import { heldDefinition } from '../sales/knee-run.ts';
+import type { CaptureAllFigures } from './bench-capture-all.ts';
 
 /** What is asked of it: so many in so long, and little of it felt at the tills. */
 export const captureAllTargets = {
@@ -74,14 +74,14 @@ function sales(figures: CaptureAllFigures, { rate }: BenchOptions): Section {
   };
 }
 
-export function reportCaptureAll(
+export function writeCaptureAllReport(
   figures: CaptureAllFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const others = Math.max(0, ...figures.during.map(({ othersShare }) => othersShare));
-  const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldMeans];
+  const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldDefinition];
   const told = conditions.map((line) => `  ${line}\n`).join('');
-  const parts = profileParts(figures.profile);
-  return [layOut([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
+  const parts = profileSections(figures.profile);
+  return [layOutTable([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
 }

@@ -1,10 +1,10 @@
 // Asks one thing after another over kept connections, for what is set up and for what is walked through.
-import type { Exchange } from '../sales/https-connections.ts';
+import type { HttpsConnections } from '../sales/https-connections.ts';
 
-export type Answered = { status: number; body: string };
+export type EstateResponse = { status: number; body: string };
 
 /** @throws Error where the connection is lost before the answer */
-export function ask(exchange: Exchange, text: string): Promise<Answered> {
+export function sendRequest(exchange: HttpsConnections, text: string): Promise<EstateResponse> {
   return new Promise((resolve, reject) => {
     const isSent = exchange.send(text, (answer, lost = 'lost') => {
       if (answer === undefined) return reject(new Error(`no answer: ${lost}`));
@@ -15,19 +15,23 @@ export function ask(exchange: Exchange, text: string): Promise<Answered> {
   });
 }
 
-export type Caller = {
+export type EstateCaller = {
   call(method: string, path: string, body?: object): Promise<Record<string, unknown>>;
 };
 
 /** Asks as one application, and takes no answer but a good one. */
-export function createCaller(exchange: Exchange, authority: string, token: string): Caller {
+export function createEstateCaller(
+  exchange: HttpsConnections,
+  authority: string,
+  token: string,
+): EstateCaller {
   return {
     async call(method, path, body) {
       const content = body === undefined ? '' : JSON.stringify(body);
       const length = Buffer.byteLength(content);
       const headers =
         body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`;
-      const answer = await ask(
+      const answer = await sendRequest(
         exchange,
         `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\nAuthorization: Bearer ${token}\r\n${headers}\r\n${content}`,
       );
@@ -41,7 +45,7 @@ export function createCaller(exchange: Exchange, authority: string, token: strin
 type Credentials = { clientId: string; clientSecret: string };
 
 export async function fetchToken(
-  exchange: Exchange,
+  exchange: HttpsConnections,
   authority: string,
   realm: string,
   { clientId, clientSecret }: Credentials,
@@ -51,7 +55,7 @@ export async function fetchToken(
     client_id: clientId,
     client_secret: clientSecret,
   }).toString();
-  const { status, body } = await ask(
+  const { status, body } = await sendRequest(
     exchange,
     `POST /oauth2/v1/${realm}/token HTTP/1.1\r\nHost: ${authority}\r\n` +
       `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n${form}`,

@@ -1,9 +1,9 @@
 // Configures the largest organisation at every level, and asks what comes of it at single devices.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
-import { type Caller, createCaller } from './estate-client.ts';
-import { idOf } from './estate-plan.ts';
-import { type Asked, holding, type Question } from './estate-queries.ts';
-import type { EstateScene } from './estate-scene.ts';
+import { createEstateCaller, type EstateCaller } from './estate-client.ts';
+import type { EstateEnvironment } from './estate-environment.ts';
+import { estateId } from './estate-plan.ts';
+import { type EstateQuery, type EstateQueryTarget, expectInBody } from './estate-queries.ts';
 
 const servicesCount = 4;
 /** Of all devices so many have values of their own. */
@@ -43,7 +43,7 @@ const valuesOf = {
   'logical-devices': { tips: true },
 } as const;
 
-async function declare(caller: Caller, number: number): Promise<string> {
+async function declare(caller: EstateCaller, number: number): Promise<string> {
   const base = '/service-catalog/v1/services';
   const made = await caller.call('POST', base, {
     name: `Bench service ${number}`,
@@ -85,9 +85,12 @@ async function copyRows(database: Database, organizationId: string, ids: readonl
 }
 
 /** Makes the services, switches them on for everybody, and configures every level. */
-export async function configureEstate(scene: EstateScene, of: Asked): Promise<string[]> {
+export async function configureEstate(
+  scene: EstateEnvironment,
+  of: EstateQueryTarget,
+): Promise<string[]> {
   const { firstMs, server, writers, database } = scene;
-  const caller = createCaller(writers, server.authority, of.token);
+  const caller = createEstateCaller(writers, server.authority, of.token);
   const { organizationId } = of;
   const serviceIds: string[] = [];
   for (let number = 1; number <= servicesCount; number += 1) {
@@ -99,9 +102,9 @@ export async function configureEstate(scene: EstateScene, of: Asked): Promise<st
   await caller.call('POST', `${catalogue}/subscriptions`, { packageId });
   const ids = {
     organizations: organizationId,
-    merchants: idOf('merchant', firstMs, of.number, 0),
-    stores: idOf('store', firstMs, of.number, 0),
-    'logical-devices': idOf('logical', firstMs, of.number, 0),
+    merchants: estateId('merchant', firstMs, of.number, 0),
+    stores: estateId('store', firstMs, of.number, 0),
+    'logical-devices': estateId('logical', firstMs, of.number, 0),
   };
   for (const serviceId of serviceIds) {
     const wanted = { serviceId, level: 'Organization', entityId: organizationId };
@@ -117,18 +120,18 @@ export async function configureEstate(scene: EstateScene, of: Asked): Promise<st
 }
 
 /** The effective configuration of one service at a device of the organisation, as its owner asks. */
-export function createConfigurationAsker(options: {
+export function createConfigurationRequests(options: {
   authority: string;
-  of: Asked;
+  of: EstateQueryTarget;
   serviceIds: readonly string[];
   firstMs: number;
   random: () => number;
-}): () => Question {
+}): () => EstateQuery {
   const { authority, of, serviceIds, firstMs, random } = options;
   // The footer comes from the merchant, who stands between what is inherited and what is overridden.
-  const judge = holding('"footer":"Thank you"');
+  const judge = expectInBody('"footer":"Thank you"');
   return () => {
-    const id = idOf('logical', firstMs, of.number, Math.floor(random() * of.devices));
+    const id = estateId('logical', firstMs, of.number, Math.floor(random() * of.devices));
     const serviceId = serviceIds[Math.floor(random() * serviceIds.length)];
     const text =
       `GET /configuration/v1/logical-devices/${id}/services/${serviceId} HTTP/1.1\r\n` +

@@ -1,25 +1,25 @@
 // Tokens of devices of the largest organisation, which ask for the configuration that is theirs.
 import { randomBytes } from 'node:crypto';
-import type { Exchange } from '../sales/https-connections.ts';
-import type { openIdentity } from '../scene/provision.ts';
-import { ask } from './estate-client.ts';
-import { devicesPerMerchant, idOf } from './estate-plan.ts';
-import { holding, type Question } from './estate-queries.ts';
+import type { openIdentity } from '../environment/provision.ts';
+import type { HttpsConnections } from '../sales/https-connections.ts';
+import { sendRequest } from './estate-client.ts';
+import { devicesPerMerchant, estateId } from './estate-plan.ts';
+import { type EstateQuery, expectInBody } from './estate-queries.ts';
 
 const merchantsCount = 10;
 
 /** Where users of merchants sign in, and they themselves. */
-export type DeviceKeepers = {
+export type DeviceOwners = {
   realm: string;
   clientId: string;
   users: { merchant: number; username: string; password: string }[];
 };
 
 /** A user of each of the first merchants of an organisation, before the server starts. */
-export async function makeKeepers(
+export async function createDeviceOwners(
   identity: ReturnType<typeof openIdentity>,
   of: { organizationId: string; realm: string; number: number; firstMs: number; devices: number },
-): Promise<DeviceKeepers> {
+): Promise<DeviceOwners> {
   const { organizationId, realm, number, firstMs } = of;
   const { clientId } = await identity.createPublicApplication({
     organizationId,
@@ -30,10 +30,10 @@ export async function makeKeepers(
     roles: [],
     securityFlows: ['Password'],
   });
-  const users: DeviceKeepers['users'] = [];
+  const users: DeviceOwners['users'] = [];
   const merchants = Math.min(merchantsCount, Math.floor(of.devices / devicesPerMerchant));
   for (let merchant = 0; merchant < merchants; merchant += 1) {
-    const entityId = idOf('merchant', firstMs, number, merchant);
+    const entityId = estateId('merchant', firstMs, number, merchant);
     const username = `keeper-${merchant}`;
     const password = randomBytes(18).toString('base64url');
     await identity.accounts.create({
@@ -54,14 +54,14 @@ export async function makeKeepers(
 }
 
 async function tokenFor(
-  exchange: Exchange,
+  exchange: HttpsConnections,
   authority: string,
   request: { path: string; form: Readonly<Record<string, string>>; authorization?: string },
 ): Promise<string> {
   const form = new URLSearchParams(request.form).toString();
   const bearer =
     request.authorization === undefined ? '' : `Authorization: Bearer ${request.authorization}\r\n`;
-  const { status, body } = await ask(
+  const { status, body } = await sendRequest(
     exchange,
     `POST ${request.path} HTTP/1.1\r\nHost: ${authority}\r\n${bearer}` +
       `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n${form}`,
@@ -72,9 +72,9 @@ async function tokenFor(
 
 /** As the terminal simulation of the demo gives them. */
 export async function fetchDeviceTokens(
-  exchange: Exchange,
+  exchange: HttpsConnections,
   authority: string,
-  { realm, clientId, users }: DeviceKeepers,
+  { realm, clientId, users }: DeviceOwners,
   of: { number: number; firstMs: number },
 ): Promise<string[]> {
   const tokens: string[] = [];
@@ -84,7 +84,12 @@ export async function fetchDeviceTokens(
       form: { grant_type: 'password', client_id: clientId, username, password },
     });
     for (let at = 0; at < devicesPerMerchant; at += 1) {
-      const deviceId = idOf('logical', of.firstMs, of.number, merchant * devicesPerMerchant + at);
+      const deviceId = estateId(
+        'logical',
+        of.firstMs,
+        of.number,
+        merchant * devicesPerMerchant + at,
+      );
       const token = await tokenFor(exchange, authority, {
         path: `/auth/realms/${realm}/custom-token`,
         form: { device_model: 'AXIUM_DX8000', device_id: deviceId, method: 'api' },
@@ -97,12 +102,12 @@ export async function fetchDeviceTokens(
 }
 
 /** The configuration of all services that are active at a device, as the device asks for it. */
-export function createDeviceAsker(
+export function createDeviceRequests(
   authority: string,
   tokens: readonly string[],
   random: () => number,
-): () => Question {
-  const judge = holding('"footer":"Thank you"');
+): () => EstateQuery {
+  const judge = expectInBody('"footer":"Thank you"');
   return () => {
     const token = tokens[Math.floor(random() * tokens.length)];
     const text =

@@ -1,12 +1,12 @@
 // Fills the tables with an estate of a million devices, modelled on one that the platform made itself.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
 import {
+  deviceNameSql,
   devicesPerMerchant,
   devicesPerStore,
-  externalSql,
-  idSql,
-  nameSql,
-  serialSql,
+  estateIdSql,
+  externalIdSql,
+  serialNumberSql,
 } from './estate-plan.ts';
 
 type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
@@ -26,7 +26,7 @@ const merchantOf = (store: string) =>
   `(${store}) / ${Math.round(devicesPerMerchant / devicesPerStore)}`;
 const storeOf = `i / ${devicesPerStore}`;
 
-const stamps = { created_at: madeAt, updated_at: madeAt, external_id: externalSql('i') };
+const stamps = { created_at: madeAt, updated_at: madeAt, external_id: externalIdSql('i') };
 
 const layers: readonly Layer[] = [
   {
@@ -39,7 +39,7 @@ const layers: readonly Layer[] = [
     count: (devices) => `ceil(${devices}::numeric / ${devicesPerMerchant})`,
     replaced: {
       ...stamps,
-      merchant_id: idSql('merchant', 'o.number', 'i'),
+      merchant_id: estateIdSql('merchant', 'o.number', 'i'),
       name: "'Merchant ' || i",
     },
   },
@@ -48,8 +48,8 @@ const layers: readonly Layer[] = [
     count: (devices) => `ceil(${devices}::numeric / ${devicesPerStore})`,
     replaced: {
       ...stamps,
-      store_id: idSql('store', 'o.number', 'i'),
-      merchant_id: idSql('merchant', 'o.number', merchantOf('i')),
+      store_id: estateIdSql('store', 'o.number', 'i'),
+      merchant_id: estateIdSql('merchant', 'o.number', merchantOf('i')),
       name: "'Store ' || i",
     },
   },
@@ -58,10 +58,10 @@ const layers: readonly Layer[] = [
     count: (devices) => devices,
     replaced: {
       ...stamps,
-      logical_device_id: idSql('logical', 'o.number', 'i'),
-      store_id: idSql('store', 'o.number', `(${storeOf})`),
-      merchant_id: idSql('merchant', 'o.number', `(${merchantOf(storeOf)})`),
-      name: nameSql('i'),
+      logical_device_id: estateIdSql('logical', 'o.number', 'i'),
+      store_id: estateIdSql('store', 'o.number', `(${storeOf})`),
+      merchant_id: estateIdSql('merchant', 'o.number', `(${merchantOf(storeOf)})`),
+      name: deviceNameSql('i'),
     },
   },
   {
@@ -69,11 +69,11 @@ const layers: readonly Layer[] = [
     count: (devices) => devices,
     replaced: {
       ...stamps,
-      physical_device_id: idSql('physical', 'o.number', 'i'),
-      logical_device_id: idSql('logical', 'o.number', 'i'),
-      merchant_id: idSql('merchant', 'o.number', `(${merchantOf(storeOf)})`),
-      serial_number: serialSql('o.number', 'i'),
-      name: nameSql('i'),
+      physical_device_id: estateIdSql('physical', 'o.number', 'i'),
+      logical_device_id: estateIdSql('logical', 'o.number', 'i'),
+      merchant_id: estateIdSql('merchant', 'o.number', `(${merchantOf(storeOf)})`),
+      serial_number: serialNumberSql('o.number', 'i'),
+      name: deviceNameSql('i'),
     },
   },
 ];
@@ -108,7 +108,10 @@ async function insertOf(query: SessionQuery, layer: Layer, modelId: string): Pro
 }
 
 /** Neighbouring organisations that have about as many devices together as one chunk is to hold. */
-export function chunksOf(counts: readonly number[], most = devicesInChunk): [number, number][] {
+export function splitIntoChunks(
+  counts: readonly number[],
+  most = devicesInChunk,
+): [number, number][] {
   const chunks: [number, number][] = [];
   let from = 0;
   let devices = 0;
@@ -152,7 +155,7 @@ export async function fillEstate(database: Database, estate: EstateToFill): Prom
     const inserts: string[] = [];
     for (const layer of layers) inserts.push(await insertOf(query, layer, estate.modelId));
     let devices = 0;
-    for (const [from, to] of chunksOf(counts)) {
+    for (const [from, to] of splitIntoChunks(counts)) {
       for (const insert of inserts) await query(insert, [firstMs, from, to]);
       devices += counts.slice(from, to + 1).reduce((sum, count) => sum + count, 0);
       estate.onProgress(devices);

@@ -8,13 +8,13 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
+import { baselineDatabaseUrl, migrations } from '../environment/bench-environment.ts';
 import { readCpu } from '../report/process-times.ts';
-import { perSecond } from '../report/table.ts';
-import type { Say } from '../sales/knee-run.ts';
-import { type CpuPerRequest, price } from '../sales/load-client.ts';
-import { bareDatabaseUrl, migrations } from '../scene/scene.ts';
+import { perSecond } from '../report/report-table.ts';
+import type { PrintLine } from '../sales/knee-run.ts';
+import { type CpuPerRequest, costBetween } from '../sales/load-client.ts';
+import type { EstateEnvironment } from './estate-environment.ts';
 import { devicesPerMerchant, devicesPerStore } from './estate-plan.ts';
-import type { EstateScene } from './estate-scene.ts';
 
 /** What one run of the import has brought in; a device is a place with the hardware that fills it. */
 export type ImportRun = { lines: number; devices: number; seconds: number; failed: string[] };
@@ -69,7 +69,7 @@ export function importLines(from: number, devices: number): string[] {
   return lines;
 }
 
-function post({ server, ca, empty }: EstateScene, body: string): Promise<string> {
+function post({ server, ca, empty }: EstateEnvironment, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request({
       host: '127.0.0.1',
@@ -101,7 +101,7 @@ function post({ server, ca, empty }: EstateScene, body: string): Promise<string>
   });
 }
 
-async function importOnce(scene: EstateScene, from: number): Promise<ImportRun> {
+async function importOnce(scene: EstateEnvironment, from: number): Promise<ImportRun> {
   const lines = importLines(from, devicesInRequest);
   const began = performance.now();
   const text = await post(scene, `${lines.join('\n')}\n`);
@@ -123,8 +123,8 @@ async function importOnce(scene: EstateScene, from: number): Promise<ImportRun> 
 /** The rows that the import has made, in the order in which they can be made again. */
 const tables = ['organizations', 'merchants', 'stores', 'logical_devices', 'physical_devices'];
 
-async function bareInserts(scene: EstateScene): Promise<number> {
-  const url = bareDatabaseUrl(scene.postgres.url);
+async function bareInserts(scene: EstateEnvironment): Promise<number> {
+  const url = baselineDatabaseUrl(scene.postgres.url);
   const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
   const bare = openDatabase({ url, log });
   await migrate(bare, migrations, { log, clock: systemClock, ids: systemIds });
@@ -154,7 +154,10 @@ async function bareInserts(scene: EstateScene): Promise<number> {
   }
 }
 
-export async function benchImport(scene: EstateScene, say: Say): Promise<ImportFigures> {
+export async function benchImport(
+  scene: EstateEnvironment,
+  say: PrintLine,
+): Promise<ImportFigures> {
   const runs: ImportRun[] = [];
   const pids = { server: scene.server.pid, postgres: scene.postgres.pid() };
   const cpu = () => readCpu({ ...pids, simulator: 0, load: process.pid });
@@ -168,7 +171,7 @@ export async function benchImport(scene: EstateScene, say: Say): Promise<ImportF
   const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
   const sum = (pick: (run: ImportRun) => number) => runs.reduce((all, run) => all + pick(run), 0);
   const lines = sum((run) => run.lines);
-  const { cpuUs } = price({ cpu: before, answered: 0 }, { cpu: cpu(), answered: lines });
+  const { cpuUs } = costBetween({ cpu: before, answered: 0 }, { cpu: cpu(), answered: lines });
   const bareRowsPerSecond = await bareInserts(scene);
   say(`the same rows by pg alone  ${perSecond(bareRowsPerSecond)}`);
   return {
@@ -181,7 +184,7 @@ export async function benchImport(scene: EstateScene, say: Say): Promise<ImportF
 }
 
 /** One request more, for the profile. */
-export async function importMore(scene: EstateScene): Promise<{ answered: number }> {
+export async function importDuringListing(scene: EstateEnvironment): Promise<{ answered: number }> {
   const { lines } = await importOnce(scene, requests * devicesInRequest);
   return { answered: lines };
 }

@@ -1,5 +1,5 @@
 // Walks through a whole list while rows are added to it, and asks whether each was there exactly once.
-import type { Caller } from './estate-client.ts';
+import type { EstateCaller } from './estate-client.ts';
 
 export type Listing = {
   pages: number;
@@ -22,7 +22,7 @@ const pageSize = 200;
  * @param add adds one row; asked again and again until the walk is over
  */
 export async function walkListing(
-  caller: Caller,
+  caller: EstateCaller,
   expected: Iterable<string>,
   add: () => Promise<unknown>,
 ): Promise<Listing> {

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { testDatabase } from '../../../packages/server/test/support/database/test-database.ts';
 import {
-  divide,
-  externalOf,
-  externalSql,
-  idOf,
-  idSql,
-  kinds,
-  nameOf,
-  nameSql,
-  prefixOf,
-  serialOf,
-  serialSql,
+  deviceNameOf,
+  deviceNameSql,
+  divideDevices,
+  estateId,
+  estateIdSql,
+  estateKinds,
+  externalIdOf,
+  externalIdSql,
+  namePrefixOf,
+  serialNumberOf,
+  serialNumberSql,
 } from './estate-plan.ts';
 
 describe('the estate of the bench', () => {
@@ -23,7 +23,7 @@ describe('the estate of the bench', () => {
     [5, 1],
   ] as const) {
     test(`divides ${devices} devices among ${organizations} organisations`, () => {
-      const counts = divide(devices, organizations);
+      const counts = divideDevices(devices, organizations);
       assert.equal(counts.length, organizations);
       assert.equal(
         counts.reduce((sum, count) => sum + count, 0),
@@ -34,7 +34,7 @@ describe('the estate of the bench', () => {
   }
 
   test('one organisation has a fifth, nine a fiftieth each, and none is empty', () => {
-    const counts = divide(1_000_000, 2000);
+    const counts = divideDevices(1_000_000, 2000);
     assert.deepEqual(counts.slice(0, 3), [200_000, 20_000, 20_000]);
     assert.ok((counts[10] ?? 0) > 300 && (counts.at(-1) ?? 0) > 300);
   });
@@ -48,24 +48,24 @@ describe('the estate of the bench', () => {
       [1999, 199_999],
     ] as const;
     for (const [organization, number] of pairs) {
-      for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
+      for (const kind of Object.keys(estateKinds) as (keyof typeof estateKinds)[]) {
         const [row] = await database.query(
-          `SELECT ${idSql(kind, '$2', '$3::bigint')}::text AS id, ${serialSql('$2::bigint', '$3::bigint')} AS serial,
-             ${externalSql('$3::bigint')} AS external, ${nameSql('$3::bigint')} AS name`,
+          `SELECT ${estateIdSql(kind, '$2', '$3::bigint')}::text AS id, ${serialNumberSql('$2::bigint', '$3::bigint')} AS serial,
+             ${externalIdSql('$3::bigint')} AS external, ${deviceNameSql('$3::bigint')} AS name`,
           [firstMs, organization, number],
         );
         assert.deepEqual(row, {
-          id: idOf(kind, firstMs, organization, number),
-          serial: serialOf(organization, number),
-          external: externalOf(number),
-          name: nameOf(number),
+          id: estateId(kind, firstMs, organization, number),
+          serial: serialNumberOf(organization, number),
+          external: externalIdOf(number),
+          name: deviceNameOf(number),
         });
       }
     }
   });
 
   test('a beginning of a name is shared by as many as it says', () => {
-    assert.equal(prefixOf(123_456, 10), 'Till 12345');
-    assert.equal(prefixOf(123_456, 10_000), 'Till 12');
+    assert.equal(namePrefixOf(123_456, 10), 'Till 12345');
+    assert.equal(namePrefixOf(123_456, 10_000), 'Till 12');
   });
 });

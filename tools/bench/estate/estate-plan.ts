@@ -8,7 +8,7 @@ export const devicesPerStore = 10;
 export const devicesPerMerchant = 50;
 
 /** The largest, the nine after it, and as many small ones as make the questions come from everywhere. */
-export const askedOrganizations = 24;
+export const queriedOrganizations = 24;
 
 /**
  * Acquirers differ: one has a fifth of all terminals, nine have a fiftieth each, the others share the
@@ -16,7 +16,7 @@ export const askedOrganizations = 24;
  *
  * @returns how many devices each organisation has; together `devices`
  */
-export function divide(devices: number, organizations: number): number[] {
+export function divideDevices(devices: number, organizations: number): number[] {
   const counts: number[] = [];
   let left = devices;
   for (let number = 0; number < organizations; number += 1) {
@@ -30,8 +30,14 @@ export function divide(devices: number, organizations: number): number[] {
   return counts;
 }
 
-export const kinds = { organization: 1, merchant: 2, store: 3, logical: 4, physical: 5 } as const;
-export type EstateKind = keyof typeof kinds;
+export const estateKinds = {
+  organization: 1,
+  merchant: 2,
+  store: 3,
+  logical: 4,
+  physical: 5,
+} as const;
+export type EstateKind = keyof typeof estateKinds;
 
 /** Of one organisation; more would run into the numbers of the next. */
 const numbersOfOrganization = 2 ** 24;
@@ -42,7 +48,7 @@ const numbersOfOrganization = 2 ** 24;
  *
  * @param firstMs the time at which the first was made
  */
-export function idOf(
+export function estateId(
   kind: EstateKind,
   firstMs: number,
   organization: number,
@@ -50,7 +56,7 @@ export function idOf(
 ): string {
   const time = (firstMs + number).toString(16).padStart(12, '0');
   const own = (organization * numbersOfOrganization + number).toString(16).padStart(12, '0');
-  const hex = `${time}70008${kinds[kind].toString(16).padStart(3, '0')}${own}`;
+  const hex = `${time}70008${estateKinds[kind].toString(16).padStart(3, '0')}${own}`;
   const cuts = [0, 8, 12, 16, 20, 32];
   return cuts
     .slice(1)
@@ -59,24 +65,26 @@ export function idOf(
 }
 
 /** The same in SQL. */
-export const idSql = (kind: EstateKind, organization: string, number: string): string =>
-  `(lpad(to_hex($1::bigint + ${number}), 12, '0') || '70008' || '${kinds[kind].toString(16).padStart(3, '0')}'
+export const estateIdSql = (kind: EstateKind, organization: string, number: string): string =>
+  `(lpad(to_hex($1::bigint + ${number}), 12, '0') || '70008' || '${estateKinds[kind].toString(16).padStart(3, '0')}'
     || lpad(to_hex(${organization}::bigint * ${numbersOfOrganization} + ${number}), 12, '0'))::uuid`;
 
 const digits = 6;
 
-export const serialOf = (organization: number, number: number): string =>
+export const serialNumberOf = (organization: number, number: number): string =>
   `${String(organization).padStart(4, '0')}${String(number).padStart(digits, '0')}`;
-export const externalOf = (number: number): string => `EXT-${String(number).padStart(digits, '0')}`;
-export const nameOf = (number: number): string => `Till ${String(number).padStart(digits, '0')}`;
+export const externalIdOf = (number: number): string =>
+  `EXT-${String(number).padStart(digits, '0')}`;
+export const deviceNameOf = (number: number): string =>
+  `Till ${String(number).padStart(digits, '0')}`;
 
-export const serialSql = (organization: string, number: string): string =>
+export const serialNumberSql = (organization: string, number: string): string =>
   `lpad(${organization}::text, 4, '0') || lpad((${number})::text, ${digits}, '0')`;
-export const externalSql = (number: string): string =>
+export const externalIdSql = (number: string): string =>
   `'EXT-' || lpad((${number})::text, ${digits}, '0')`;
-export const nameSql = (number: string): string =>
+export const deviceNameSql = (number: string): string =>
   `'Till ' || lpad((${number})::text, ${digits}, '0')`;
 
 /** A beginning of the name that so many devices share: 10, 100, 1,000 … of them. */
-export const prefixOf = (number: number, shared: number): string =>
-  nameOf(number).slice(0, -Math.round(Math.log10(shared)));
+export const namePrefixOf = (number: number, shared: number): string =>
+  deviceNameOf(number).slice(0, -Math.round(Math.log10(shared)));

@@ -1,21 +1,21 @@
 // Turns the figures of an estate into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
   perSecond,
   type Section,
   seconds,
-} from '../report/table.ts';
-import type { StepResult } from '../sales/open-load.ts';
-import type { Machine } from '../scene/machine.ts';
-import { configurationTitles, type EstateFigures, type EstateStep } from './estate.ts';
-import { questionTitles } from './estate-queries.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import type { StepResult } from '../sales/fixed-rate-load.ts';
+import { configurationTitles, type EstateFigures, type EstateStep } from './bench-estate.ts';
+import { queryTitles } from './estate-queries.ts';
 
 /** What is asked of an estate. */
 export const estateTargets = {
@@ -66,7 +66,7 @@ function searches(figures: EstateFigures, { rate }: BenchOptions): Section {
     title: `Search at ${perSecond(rate)}, while devices are added`,
     figures: [
       ...all.flatMap(({ name, step }) =>
-        latencies(questionTitles[name], step, estateTargets.searchP99Us, isWhole),
+        latencies(queryTitles[name], step, estateTargets.searchP99Us, isWhole),
       ),
       errorsOf(all.map(({ step }) => step)),
       {
@@ -149,10 +149,10 @@ function imports({ imported }: EstateFigures): Section {
   };
 }
 
-export function reportEstate(
+export function writeEstateReport(
   figures: EstateFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const sections: Section[] = [
     searches(figures, options),
@@ -174,5 +174,5 @@ export function reportEstate(
     'half of the questions go there; arrivals of a Poisson process, over TLS';
   const notes = [...machineLines(machine, others), `seed ${options.seed}`, what];
   const lines = notes.map((line) => `  ${line}\n`).join('');
-  return [layOut(sections), ...profileParts(figures.profile), lines].join('\n');
+  return [layOutTable(sections), ...profileSections(figures.profile), lines].join('\n');
 }

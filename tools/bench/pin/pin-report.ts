@@ -1,15 +1,19 @@
 // Turns figures of PIN translations into the table that people read.
 
-import type { BenchOptions } from '../options.ts';
-import { layOut, perSecond } from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { PinFigures } from './pin.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
+import { layOutTable, perSecond } from '../report/report-table.ts';
+import type { PinFigures } from './bench-pin.ts';
 
 /** What is asked of the software HSM, on the way that terminals usually take. */
 export const pinTargets = { perCpuSecond: 3000 } as const;
 
 /** @example process.stdout.write(reportPin(figures, options, machine)); */
-export function reportPin(figures: PinFigures, { seed }: BenchOptions, machine: Machine): string {
+export function writePinReport(
+  figures: PinFigures,
+  { seed }: BenchOptions,
+  machine: MachineDescription,
+): string {
   const { cpu, cores, system, node, loadBefore } = machine;
   const target = `at least ${perSecond(pinTargets.perCpuSecond)}`;
   const lines = [
@@ -17,7 +21,7 @@ export function reportPin(figures: PinFigures, { seed }: BenchOptions, machine: 
     `seed ${seed}; each way for ${figures.seconds} s, in one process`,
   ];
   return [
-    layOut([
+    layOutTable([
       {
         title: 'PIN translations for each second of CPU, software HSM',
         figures: figures.ways.map(({ name, perCpuSecond }) => ({

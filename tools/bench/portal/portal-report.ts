@@ -1,8 +1,8 @@
 // Turns the figures of the portal into the table that people read: each beside what is asked for.
 
-import { type Figure, layOut, mebibytes, seconds } from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import { frameMs, type PortalFigures, portalTargets } from './portal.ts';
+import type { MachineDescription } from '../environment/machine.ts';
+import { type Figure, layOutTable, mebibytes, seconds } from '../report/report-table.ts';
+import { frameMs, type PortalFigures, portalTargets } from './bench-portal.ts';
 
 const ms = (value: number) => `${value.toFixed(0)} ms`;
 
@@ -22,7 +22,7 @@ function paint(name: string, values: readonly number[]): Figure[] {
   ];
 }
 
-export function reportPortal(figures: PortalFigures, machine: Machine): string {
+export function writePortalReport(figures: PortalFigures, machine: MachineDescription): string {
   const { entryBytes, coldPaintMs, warmPaintMs, answersMs, list } = figures;
   const sections = [
     {
@@ -65,5 +65,5 @@ export function reportPortal(figures: PortalFigures, machine: Machine): string {
   ];
   const { cpu, cores, memoryGib, system, node, loadBefore } = machine;
   const where = `${cpu}, ${cores} cores, ${memoryGib} GiB; ${system}, Node ${node}`;
-  return `${layOut(sections)}\n  ${where}\n  load before the run ${loadBefore.toFixed(2)}\n`;
+  return `${layOutTable(sections)}\n  ${where}\n  load before the run ${loadBefore.toFixed(2)}\n`;
 }

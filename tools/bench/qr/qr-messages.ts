@@ -20,7 +20,7 @@ export type ToQrTerminals =
     }
   | { type: 'count' };
 
-export type ToldResult = {
+export type EventDelayResult = {
   told: number;
   perSecond: number;
   /** From the moment at which the provider's event was due to its arrival at the terminal. */
@@ -35,5 +35,5 @@ export type ToldResult = {
 export type FromQrTerminals =
   | { type: 'opened'; open: number; seconds: number }
   | { type: 'counted'; open: number; lost: number }
-  | { type: 'told'; result: ToldResult }
+  | { type: 'told'; result: EventDelayResult }
   | { type: 'fault'; text: string };

@@ -1,17 +1,17 @@
 // Turns the figures of QR payments into the table that people read: each beside its target and the bare line.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
   perSecond,
-} from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import { type QrFigures, type QrStep, qrTargets } from './qr.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import { type QrFigures, type QrStep, qrTargets } from './bench-qr.ts';
 
 const errorsOf = (errors: Readonly<Record<string, number>>) =>
   Object.entries(errors)
@@ -94,7 +94,11 @@ const notes = [
 ];
 
 /** @example process.stdout.write(reportQr(figures, options, machine)); */
-export function reportQr(figures: QrFigures, { seed }: BenchOptions, machine: Machine): string {
+export function writeQrReport(
+  figures: QrFigures,
+  { seed }: BenchOptions,
+  machine: MachineDescription,
+): string {
   const { waiting, bare, profile } = figures;
   const count = waiting.terminals.toLocaleString('en');
   const sections = [
@@ -112,8 +116,8 @@ export function reportQr(figures: QrFigures, { seed }: BenchOptions, machine: Ma
     `seed ${seed}`,
   ];
   return [
-    layOut(sections),
-    ...profileParts(profile),
+    layOutTable(sections),
+    ...profileSections(profile),
     lines.map((line) => `  ${line}\n`).join(''),
   ].join('\n');
 }

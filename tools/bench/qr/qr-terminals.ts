@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
 import { createHistogram } from '../report/histogram.ts';
-import { createArrivals, createRandom } from '../sales/schedule.ts';
+import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';
 import type { FromQrTerminals, QrWait, ToQrTerminals } from './qr-messages.ts';
 
 const openAtOnce = 32;
@@ -112,7 +112,7 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
     asked.end(body);
   }
 
-  const next = createArrivals(ratePerSecond, createRandom(seed));
+  const next = createArrivalTimes(ratePerSecond, createRandom(seed));
   const startMs = performance.now();
   let dueMs = startMs + next();
   for (let at = 0; at < ids.length; ) {

@@ -1,21 +1,21 @@
 // Devices and points of sale of the load, thousands in one process, with one clock for both ends.
 import { createHistogram } from '../report/histogram.ts';
-import { createArrivals, createRandom } from '../sales/schedule.ts';
-import { frameOf, opcodes } from './relay-frames.ts';
+import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';
+import { encodeFrame, opcodes } from './relay-frames.ts';
 import type {
   ClaimResult,
   FromRelayClients,
-  Platform,
+  PlatformTarget,
   RunResult,
   ToRelayClients,
 } from './relay-messages.ts';
 import {
-  type Control,
+  type ConnectedPair,
+  type ControlConnection,
   claimsPerControl,
-  openControl,
-  openDevice,
-  openPair,
-  type Pair,
+  connectPair,
+  openControlConnection,
+  openDeviceConnection,
 } from './relay-pairs.ts';
 
 type Message<Type extends ToRelayClients['type']> = Extract<ToRelayClients, { type: Type }>;
@@ -32,7 +32,7 @@ const floodMs = 8000;
 const floodLanes = 8;
 const tickMs = 1;
 
-const groups = new Map<string, Pair[]>();
+const groups = new Map<string, ConnectedPair[]>();
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const secondsSince = (fromMs: number) => (performance.now() - fromMs) / 1000;
 
@@ -49,23 +49,23 @@ async function eachOf<Item>(
 
 async function open({ name, server, tsns }: Message<'open'>): Promise<FromRelayClients> {
   const beganMs = performance.now();
-  const controls: Promise<Control>[] = [];
+  const controls: Promise<ControlConnection>[] = [];
   /** Opened with its first pair: one that claims nothing for a minute is closed. */
-  const controlFor = (at: number): Promise<Control> | undefined => {
+  const controlFor = (at: number): Promise<ControlConnection> | undefined => {
     if (server.kind === 'bare') return undefined;
     const number = Math.floor(at / claimsPerControl);
-    controls[number] ??= openControl(server, at);
+    controls[number] ??= openControlConnection(server, at);
     return controls[number];
   };
-  const pairs: Pair[] = [];
+  const pairs: ConnectedPair[] = [];
   await eachOf(tsns, async (tsn, at) => {
-    pairs.push(await openPair(server, await controlFor(at), tsn, at));
+    pairs.push(await connectPair(server, await controlFor(at), tsn, at));
   });
   groups.set(name, pairs);
   return { type: 'opened', seconds: secondsSince(beganMs) };
 }
 
-function pairsOf(name: string): Pair[] {
+function pairsOf(name: string): ConnectedPair[] {
   const pairs = groups.get(name);
   if (pairs === undefined) throw new Error(`there are no pairs called ${name}`);
   return pairs;
@@ -75,7 +75,7 @@ function pairsOf(name: string): Pair[] {
 function run({ name, pairs: count, bytes, seconds }: Message<'run'>): Promise<FromRelayClients> {
   const pairs = pairsOf(name).slice(0, count);
   if (pairs.length < count) throw new Error(`there are only ${pairs.length} pairs`);
-  const frame = frameOf(opcodes.text, Buffer.alloc(bytes, 'a'));
+  const frame = encodeFrame(opcodes.text, Buffer.alloc(bytes, 'a'));
   const latencies = createHistogram();
   const fromMs = performance.now() + warmUpMs;
   const untilMs = fromMs + seconds * 1000;
@@ -118,7 +118,7 @@ async function flood({ name, bytes, reader }: Message<'flood'>): Promise<FromRel
   sender.onClose = (told) => {
     code = told;
   };
-  const frame = frameOf(opcodes.binary, Buffer.alloc(floodMessageBytes, 7));
+  const frame = encodeFrame(opcodes.binary, Buffer.alloc(floodMessageBytes, 7));
   let offered = 0;
   let accepted = 0;
   // As fast as the system takes it, and no copy of it all in between.
@@ -142,10 +142,10 @@ let lastAt = 0;
 const failures = new Map<string, number>();
 
 /** As device software does it: again and again, with growing pauses of random length. */
-async function comeBack(server: Platform, tsn: string, number: number): Promise<void> {
+async function comeBack(server: PlatformTarget, tsn: string, number: number): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
-      const socket = await openDevice(server, tsn, number);
+      const socket = await openDeviceConnection(server, tsn, number);
       online += 1;
       lastAt = Date.now();
       socket.onClose = (code) => {
@@ -175,10 +175,10 @@ async function connect({ server, tsns }: Message<'connect'>): Promise<FromRelayC
 async function claim(message: Message<'claim'>): Promise<FromRelayClients> {
   const { server, ratePerSecond, seconds, seed } = message;
   const controls = await Promise.all(
-    Array.from({ length: controlsOfClaims }, (_, at) => openControl(server, at)),
+    Array.from({ length: controlsOfClaims }, (_, at) => openControlConnection(server, at)),
   );
   const random = createRandom(seed);
-  const nextDue = createArrivals(ratePerSecond, random);
+  const nextDue = createArrivalTimes(ratePerSecond, random);
   const latencies = createHistogram();
   const errors: Record<string, number> = {};
   const free = [...fleet];
@@ -186,7 +186,7 @@ async function claim(message: Message<'claim'>): Promise<FromRelayClients> {
   const under: Promise<void>[] = [];
   let count = 0;
 
-  async function one(dueMs: number, control: Control): Promise<void> {
+  async function one(dueMs: number, control: ControlConnection): Promise<void> {
     const [tsn] = free.splice(Math.floor(random() * free.length), 1);
     if (tsn === undefined) {
       errors['every device is claimed'] = (errors['every device is claimed'] ?? 0) + 1;
@@ -206,7 +206,7 @@ async function claim(message: Message<'claim'>): Promise<FromRelayClients> {
   for (let dueMs = beganMs + nextDue(); dueMs < beganMs + seconds * 1000; ) {
     if (performance.now() < dueMs) await pause(tickMs);
     else {
-      under.push(one(dueMs, controls[count % controls.length] as Control));
+      under.push(one(dueMs, controls[count % controls.length] as ControlConnection));
       count += 1;
       dueMs = beganMs + nextDue();
     }

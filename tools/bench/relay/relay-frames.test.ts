@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { createFrameReader, frameOf, opcodes } from './relay-frames.ts';
+import { createFrameReader, encodeFrame, opcodes } from './relay-frames.ts';
 import { openSocket } from './relay-socket.ts';
 
 /** As servers send it: without a mask. */
 function sent(opcode: number, payload: Buffer): Buffer {
-  const masked = frameOf(opcode, payload);
+  const masked = encodeFrame(opcode, payload);
   const size = masked.length - payload.length - 4;
   const head = Buffer.from(masked.subarray(0, size));
   head[1] = (head[1] ?? 0) & 127;
@@ -54,7 +54,7 @@ test('a socket of the load speaks with a server of `ws`', async (t) => {
   const closed = new Promise((resolve) => {
     socket.onClose = resolve;
   });
-  socket.write(frameOf(opcodes.text, 'a word — and another'));
+  socket.write(encodeFrame(opcodes.text, 'a word — and another'));
   assert.equal(await closed, 4001);
   assert.deepEqual(heard, ['a word — and another']);
 });

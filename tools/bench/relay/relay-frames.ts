@@ -9,7 +9,7 @@ const shortMax = 125;
 const mediumMax = 65_535;
 
 /** A whole frame as clients send it, with a mask that the server has to take off. */
-export function frameOf(opcode: number, payload: Buffer | string): Buffer {
+export function encodeFrame(opcode: number, payload: Buffer | string): Buffer {
   const data = Buffer.from(payload);
   const mask = randomBytes(4);
   const head = [finalBit | opcode];

@@ -2,7 +2,7 @@
 import type { Target } from './relay-socket.ts';
 
 /** How devices and points of sale come to the platform; a bare server asks nothing of the kind. */
-export type Platform = {
+export type PlatformTarget = {
   readonly kind: 'platform';
   readonly target: Target;
   readonly clientId: string;
@@ -10,19 +10,19 @@ export type Platform = {
   /** Of a point of sale. */
   readonly token: string;
 };
-export type Bare = { readonly kind: 'bare'; readonly target: Target };
-export type Server = Platform | Bare;
+export type BaselineTarget = { readonly kind: 'bare'; readonly target: Target };
+export type RelayServer = PlatformTarget | BaselineTarget;
 
 export type ToRelayClients =
   /** Pairs that stay open, under a name. */
-  | { type: 'open'; name: string; server: Server; tsns: readonly string[] }
+  | { type: 'open'; name: string; server: RelayServer; tsns: readonly string[] }
   | { type: 'run'; name: string; pairs: number; bytes: number; seconds: number }
   /** Offers so many bytes to a device, or a point of sale, that does not read. */
   | { type: 'flood'; name: string; bytes: number; reader: 'device' | 'pos' }
   /** Devices that come back whenever they are cut off. */
-  | { type: 'connect'; server: Platform; tsns: readonly string[] }
+  | { type: 'connect'; server: PlatformTarget; tsns: readonly string[] }
   | { type: 'count' }
-  | { type: 'claim'; server: Platform; ratePerSecond: number; seconds: number; seed: number };
+  | { type: 'claim'; server: PlatformTarget; ratePerSecond: number; seconds: number; seed: number };
 
 export type RunResult = { roundTripsPerSecond: number; p50Us: number; p99Us: number };
 export type ClaimResult = {

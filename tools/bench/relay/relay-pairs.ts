@@ -1,10 +1,10 @@
 // How a device and a point of sale of the load come to talk: by the protocol of the connector, or barely.
 import { connectorPaths } from '@switchyard/contract';
-import { frameOf, opcodes } from './relay-frames.ts';
-import type { Platform, Server } from './relay-messages.ts';
+import { encodeFrame, opcodes } from './relay-frames.ts';
+import type { PlatformTarget, RelayServer } from './relay-messages.ts';
 import { type LoadSocket, openSocket } from './relay-socket.ts';
 
-export type Pair = { readonly device: LoadSocket; readonly pos: LoadSocket };
+export type ConnectedPair = { readonly device: LoadSocket; readonly pos: LoadSocket };
 
 const answerMs = 30_000;
 /** As many as a control connection may hold, with one to spare. */
@@ -12,12 +12,12 @@ export const claimsPerControl = 60;
 /** Each address has ports of its own. */
 const addresses = 16;
 
-export const addressOf = (number: number): string => `127.0.0.${2 + (number % addresses)}`;
+export const loopbackAddressOf = (number: number): string => `127.0.0.${2 + (number % addresses)}`;
 
 type Answer = Readonly<Record<string, unknown>>;
 
 /** The next message of a socket that is read as text. */
-export function nextOf(socket: LoadSocket): Promise<Answer> {
+export function nextMessage(socket: LoadSocket): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error('no answer')), answerMs);
     socket.onMessage = (_bytes, text) => {
@@ -39,29 +39,34 @@ function fail(told: Answer): never {
 const pathOf = (url: unknown): string => new URL(String(url)).pathname;
 
 /** Registers and connects. */
-export async function openDevice(
-  { target, clientId, clientSecret }: Platform,
+export async function openDeviceConnection(
+  { target, clientId, clientSecret }: PlatformTarget,
   tsn: string,
   number: number,
 ): Promise<LoadSocket> {
-  const from = addressOf(number);
+  const from = loopbackAddressOf(number);
   const first = await openSocket(target, connectorPaths.deviceListener, { from, keepsText: true });
-  const answer = nextOf(first);
+  const answer = nextMessage(first);
   const message = { type: 'register', tsn, client_id: clientId, client_secret: clientSecret };
-  first.write(frameOf(opcodes.text, JSON.stringify(message)));
+  first.write(encodeFrame(opcodes.text, JSON.stringify(message)));
   const told = await answer;
   if (told['type'] !== 'registered') fail(told);
   return openSocket(target, pathOf(told['connectionUrl']), { from, token: String(told['token']) });
 }
 
-export type Control = { claim(tsn: string): Promise<{ sessionId: string; sessionUrl: string }> } & {
+export type ControlConnection = {
+  claim(tsn: string): Promise<{ sessionId: string; sessionUrl: string }>;
+} & {
   release(sessionId: string): Promise<void>;
   close(): void;
 };
 
 /** A point of sale with its control connection; any number of questions at a time. */
-export async function openControl({ target, token }: Platform, number: number): Promise<Control> {
-  const from = addressOf(number);
+export async function openControlConnection(
+  { target, token }: PlatformTarget,
+  number: number,
+): Promise<ControlConnection> {
+  const from = loopbackAddressOf(number);
   const path = connectorPaths.posListener;
   const socket = await openSocket(target, path, { token, from, keepsText: true });
   const waiting = new Map<string, { resolve(told: Answer): void; reject(error: Error): void }>();
@@ -82,7 +87,7 @@ export async function openControl({ target, token }: Platform, number: number): 
       asked += 1;
       const requestId = String(asked);
       waiting.set(requestId, { resolve, reject });
-      socket.write(frameOf(opcodes.text, JSON.stringify({ ...message, requestId })));
+      socket.write(encodeFrame(opcodes.text, JSON.stringify({ ...message, requestId })));
     });
   return {
     async claim(tsn) {
@@ -99,19 +104,19 @@ export async function openControl({ target, token }: Platform, number: number): 
 }
 
 /** @param control of a point of sale that has claims left; none at a bare server */
-export async function openPair(
-  server: Server,
-  control: Control | undefined,
+export async function connectPair(
+  server: RelayServer,
+  control: ControlConnection | undefined,
   tsn: string,
   number: number,
-): Promise<Pair> {
+): Promise<ConnectedPair> {
   const { target } = server;
-  const from = addressOf(number);
+  const from = loopbackAddressOf(number);
   if (server.kind === 'bare' || control === undefined) {
     const device = await openSocket(target, `/device/${tsn}`, { from });
     return { device, pos: await openSocket(target, `/pos/${tsn}`, { from }) };
   }
-  const device = await openDevice(server, tsn, number);
+  const device = await openDeviceConnection(server, tsn, number);
   const { sessionUrl } = await control.claim(tsn);
   return { device, pos: await openSocket(target, pathOf(sessionUrl), { from }) };
 }

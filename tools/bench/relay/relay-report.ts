@@ -1,17 +1,17 @@
 // Turns the figures of the relay into the table that people read: each beside its target and the bare line.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
   perSecond,
-} from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import { type RelayCase, type RelayFigures, relayTargets } from './relay.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import { type RelayCase, type RelayFigures, relayTargets } from './bench-relay.ts';
 
 const listed = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)
@@ -108,10 +108,10 @@ const notes = [
 ];
 
 /** @example process.stdout.write(reportRelay(figures, options, machine)); */
-export function reportRelay(
+export function writeRelayReport(
   figures: RelayFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const { idle, back, cases, profile } = figures;
   const count = (value: number) => value.toLocaleString('en');
@@ -124,8 +124,8 @@ export function reportRelay(
   ];
   const lines = [...machineLines(machine, figures.othersShare), ...notes, `seed ${options.seed}`];
   return [
-    layOut(sections),
-    ...profileParts(profile),
+    layOutTable(sections),
+    ...profileSections(profile),
     lines.map((line) => `  ${line}\n`).join(''),
   ].join('\n');
 }

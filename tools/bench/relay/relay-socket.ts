@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
-import { createFrameReader, frameOf, opcodes } from './relay-frames.ts';
+import { createFrameReader, encodeFrame, opcodes } from './relay-frames.ts';
 
 /** With `ca` over TLS. */
 export type Target = { port: number; authority: string; ca?: string | undefined };
@@ -75,14 +75,14 @@ export function openSocket(
       close(with_ = 1000) {
         const body = Buffer.alloc(2);
         body.writeUInt16BE(with_);
-        raw.write(frameOf(opcodes.close, body));
+        raw.write(encodeFrame(opcodes.close, body));
       },
       onMessage: () => {},
       onClose: () => {},
     };
     const read = createFrameReader(keepsText, {
       message: (bytes, text) => socket.onMessage(bytes, text),
-      ping: (payload) => raw.write(frameOf(opcodes.pong, payload)),
+      ping: (payload) => raw.write(encodeFrame(opcodes.pong, payload)),
       close(told) {
         code = told;
         socket.close();

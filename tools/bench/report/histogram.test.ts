@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createRandom } from '../sales/schedule.ts';
-import { bucketOf, createHistogram, highestIn } from './histogram.ts';
+import { createRandom } from '../sales/request-schedule.ts';
+import { bucketOf, createHistogram, highestValueOf } from './histogram.ts';
 
 describe('the histogram of latencies', () => {
   test('every value lies in a bucket that ends less than one percent above it', () => {
@@ -9,7 +9,7 @@ describe('the histogram of latencies', () => {
     const random = createRandom(seed);
     for (let round = 0; round < 20_000; round += 1) {
       const value = Math.floor(2 ** (random() * 35));
-      const top = highestIn(bucketOf(value));
+      const top = highestValueOf(bucketOf(value));
       assert.ok(top >= value, `seed ${seed}: ${value} in a bucket up to ${top}`);
       assert.ok(top <= value * 1.01 + 1, `seed ${seed}: ${value} in a bucket up to ${top}`);
     }
@@ -17,8 +17,8 @@ describe('the histogram of latencies', () => {
 
   test('buckets follow each other without a gap', () => {
     for (let bucket = 1; bucket < 3000; bucket += 1) {
-      assert.equal(bucketOf(highestIn(bucket - 1) + 1), bucket);
-      assert.equal(bucketOf(highestIn(bucket)), bucket);
+      assert.equal(bucketOf(highestValueOf(bucket - 1) + 1), bucket);
+      assert.equal(bucketOf(highestValueOf(bucket)), bucket);
     }
   });
 
@@ -42,6 +42,6 @@ describe('the histogram of latencies', () => {
     assert.equal(histogram.mean(), 0);
     histogram.record(2 ** 45);
     assert.equal(histogram.count(), 1);
-    assert.equal(histogram.percentile(99), highestIn(bucketOf(2 ** 45)));
+    assert.equal(histogram.percentile(99), highestValueOf(bucketOf(2 ** 45)));
   });
 });

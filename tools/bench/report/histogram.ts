@@ -25,7 +25,7 @@ export function bucketOf(valueUs: number): number {
 }
 
 /** The greatest value that falls into a bucket: a percentile is never told too low. */
-export function highestIn(bucket: number): number {
+export function highestValueOf(bucket: number): number {
   if (bucket < 2 * subBuckets) return bucket;
   const octave = Math.floor(bucket / subBuckets) - 1;
   const inOctave = bucket - octave * subBuckets;
@@ -52,7 +52,7 @@ export function createHistogram(): Histogram {
       let seen = 0;
       for (let bucket = 0; bucket < counts.length; bucket += 1) {
         seen += counts[bucket] ?? 0;
-        if (seen >= wanted) return Math.min(highestIn(bucket), max);
+        if (seen >= wanted) return Math.min(highestValueOf(bucket), max);
       }
       return max;
     },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  parseMachine,
-  parseResident,
+  parseMachineTimes,
+  parseResidentMemory,
   parseStat,
-  readResident,
+  readResidentMemory,
   treeCpuMs,
 } from './process-times.ts';
 
@@ -19,8 +19,8 @@ describe('what /proc tells', () => {
 
   test('a process that has just gone is no fault', () => {
     assert.equal(parseStat(''), undefined);
-    assert.equal(parseResident(''), undefined);
-    assert.equal(readResident(0), 0);
+    assert.equal(parseResidentMemory(''), undefined);
+    assert.equal(readResidentMemory(0), 0);
   });
 
   test('a server counts with its children, the ended ones too', () => {
@@ -36,8 +36,8 @@ describe('what /proc tells', () => {
   });
 
   test('memory in MiB, and the whole machine', () => {
-    assert.equal(parseResident('Name:\tnode\nVmRSS:\t  204800 kB\nThreads:\t7\n'), 200);
-    const machine = parseMachine('cpu  10 1 20 500 30 4 5 6 0 0\ncpu0 1 2\n');
+    assert.equal(parseResidentMemory('Name:\tnode\nVmRSS:\t  204800 kB\nThreads:\t7\n'), 200);
+    const machine = parseMachineTimes('cpu  10 1 20 500 30 4 5 6 0 0\ncpu0 1 2\n');
     assert.deepEqual(machine, { busyMs: 460, totalMs: 5760 });
   });
 });

@@ -29,13 +29,13 @@ export function parseStat(text: string): ProcessStat | undefined {
 }
 
 /** The memory that a process holds now, MiB, from the text of /proc/<pid>/status. */
-export function parseResident(text: string): number | undefined {
+export function parseResidentMemory(text: string): number | undefined {
   const match = /^VmRSS:\s+(\d+) kB$/m.exec(text);
   return match === null ? undefined : Number(match[1]) / 1024;
 }
 
 /** Busy and all CPU time of the machine, ms, from the first line of /proc/stat. */
-export function parseMachine(text: string): { busyMs: number; totalMs: number } {
+export function parseMachineTimes(text: string): { busyMs: number; totalMs: number } {
   // user nice system idle iowait irq softirq steal; the guests' times are within user and nice.
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0] = text
     .slice(4, text.indexOf('\n'))
@@ -71,15 +71,20 @@ function allProcesses(): ProcessStat[] {
 }
 
 /** Which processes a run is about; `postgres` with all its children. */
-export type Watched = { server: number; postgres: number; simulator: number; load: number };
+export type WatchedProcesses = {
+  server: number;
+  postgres: number;
+  simulator: number;
+  load: number;
+};
 
-export type CpuTimes = Record<keyof Watched | 'others', number> & { totalMs: number };
+export type CpuTimes = Record<keyof WatchedProcesses | 'others', number> & { totalMs: number };
 
 /** CPU time that each has used so far, ms; `others` is all else on this machine. */
-export function readCpu(watched: Watched): CpuTimes {
+export function readCpu(watched: WatchedProcesses): CpuTimes {
   const all = allProcesses();
   const own = (pid: number) => all.find((each) => each.pid === pid)?.cpuMs ?? 0;
-  const { busyMs, totalMs } = parseMachine(read('/proc/stat'));
+  const { busyMs, totalMs } = parseMachineTimes(read('/proc/stat'));
   const times = {
     server: own(watched.server),
     postgres: treeCpuMs(watched.postgres, all),
@@ -97,6 +102,6 @@ export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
 }
 
 /** MiB; 0 for a process that is gone. */
-export function readResident(pid: number): number {
-  return parseResident(read(`/proc/${pid}/status`)) ?? 0;
+export function readResidentMemory(pid: number): number {
+  return parseResidentMemory(read(`/proc/${pid}/status`)) ?? 0;
 }

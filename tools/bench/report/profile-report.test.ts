@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placeOf, sumProfile } from './profile-report.ts';
+import { sourceNameOf, summarizeProfile } from './profile-report.ts';
 
 test('self times are summed by function and by place, without idle time', () => {
   const frame = (functionName: string, url: string) => ({ functionName, url, lineNumber: 9 });
-  const report = sumProfile({
+  const report = summarizeProfile({
     nodes: [
       { id: 1, callFrame: frame('(root)', ''), children: [2, 3, 4] },
       {
@@ -29,8 +29,8 @@ test('self times are summed by function and by place, without idle time', () => 
 });
 
 test('places are short names', () => {
-  assert.equal(placeOf('file:///a/node_modules/fastify/lib/reply.js'), 'fastify');
-  assert.equal(placeOf('file:///a/node_modules/@x/y/z.js'), '@x/y');
-  assert.equal(placeOf('file:///a/packages/emv/src/tlv.ts'), 'emv/src/tlv.ts');
-  assert.equal(placeOf('node:internal/tls'), 'node:internal/tls');
+  assert.equal(sourceNameOf('file:///a/node_modules/fastify/lib/reply.js'), 'fastify');
+  assert.equal(sourceNameOf('file:///a/node_modules/@x/y/z.js'), '@x/y');
+  assert.equal(sourceNameOf('file:///a/packages/emv/src/tlv.ts'), 'emv/src/tlv.ts');
+  assert.equal(sourceNameOf('node:internal/tls'), 'node:internal/tls');
 });

@@ -16,7 +16,7 @@ export type ProfileLine = { what: string; selfUs: number; share: number };
 const idle = new Set(['(idle)', '(root)']);
 
 /** `payments/sale.ts` of our own files, the package's name of others, node's own modules as they are. */
-export function placeOf(url: string): string {
+export function sourceNameOf(url: string): string {
   const foreign = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(
     url.slice(url.lastIndexOf('node_modules')),
   );
@@ -42,7 +42,7 @@ function sorted(sums: Map<string, number>): ProfileLine[] {
 }
 
 /** Busy time alone, most expensive first. */
-export function sumProfile(profile: CpuProfile): {
+export function summarizeProfile(profile: CpuProfile): {
   functions: ProfileLine[];
   places: ProfileLine[];
 } {
@@ -54,7 +54,7 @@ export function sumProfile(profile: CpuProfile): {
     const { functionName, url, lineNumber } = callFrame;
     // The profiler's own beginning and end are no work of the server.
     if (selfUs === 0 || idle.has(functionName) || url === 'node:inspector') continue;
-    const place = placeOf(url);
+    const place = sourceNameOf(url);
     const name = `${functionName || '(anonymous)'} ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
     functions.set(name, (functions.get(name) ?? 0) + selfUs);
     const area = url === '' ? functionName : place;

@@ -35,7 +35,7 @@ export async function readStatementCosts(
       ORDER BY total_exec_time DESC LIMIT ${shownStatements}`,
   );
   return rows.map(({ query, calls, rows: touched, ms, wal }) => ({
-    statement: nameOf(query),
+    statement: statementNameOf(query),
     callsEach: calls / requests,
     rowsPerCall: touched / calls,
     usEach: (ms * 1000) / requests,
@@ -44,7 +44,7 @@ export async function readStatementCosts(
 }
 
 /** What it does and to which tables: the text itself is longer than a line. */
-export function nameOf(query: string): string {
+export function statementNameOf(query: string): string {
   const flat = query.replace(/\s+/g, ' ').trim();
   const verbs =
     flat.match(/\b(?:INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN) (?!r\b|jsonb|\()\w+/g) ?? [];

@@ -1,8 +1,8 @@
 // Orders an export of about a million payments, and watches the server's memory until it is written.
 import { setTimeout as pause } from 'node:timers/promises';
-import { readResident } from '../report/process-times.ts';
+import { readResidentMemory } from '../report/process-times.ts';
+import type { ReportingEnvironment } from './reporting-environment.ts';
 import { days } from './reporting-plan.ts';
-import type { ReportScene } from './reporting-scene.ts';
 
 export type ExportFigures = {
   readonly rows: number;
@@ -18,18 +18,21 @@ const dayMs = 86_400_000;
 const lookEveryMs = 100;
 const limitMs = 300_000;
 
-export async function measureExport(scene: ReportScene, rows: number): Promise<ExportFigures> {
+export async function measureExport(
+  scene: ReportingEnvironment,
+  rows: number,
+): Promise<ExportFigures> {
   const { caller, server } = scene;
   const lengthMs = Math.min(1, exportedRows / rows) * days * dayMs;
   const from = new Date(Date.now() - lengthMs).toISOString();
-  const residentBeforeMib = readResident(server.pid);
+  const residentBeforeMib = readResidentMemory(server.pid);
   let residentHighestMib = residentBeforeMib;
   const order = { format: 'Csv', transactions: { from } };
   const began = performance.now();
   const { exportId } = await caller.call('POST', '/reporting/v1/exports', order);
   for (;;) {
     await pause(lookEveryMs);
-    residentHighestMib = Math.max(residentHighestMib, readResident(server.pid));
+    residentHighestMib = Math.max(residentHighestMib, readResidentMemory(server.pid));
     // Whoever asks may be turned away; the export goes on.
     const path = `/reporting/v1/exports/${exportId}`;
     const told = await caller.call('GET', path).catch((): Record<string, unknown> => ({}));

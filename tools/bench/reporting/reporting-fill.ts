@@ -1,13 +1,13 @@
 // Fills the reports of an organisation with millions of payments over some months, and with their sums.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
-import { dropIndexes } from '../scene/fill-tables.ts';
+import { dropIndexes } from '../environment/fill-tables.ts';
 import {
   days,
   devicesPerStore,
   merchants,
   plannedClasses,
   slots,
-  slotsOf,
+  slotsOfClasses,
   storesPerMerchant,
 } from './reporting-plan.ts';
 
@@ -107,7 +107,7 @@ async function makeClasses(query: SessionQuery, organizationId: string): Promise
   await query(
     `CREATE TEMPORARY TABLE bench_slots AS SELECT s.slot - 1 AS slot, c.*
      FROM unnest($1::int[]) WITH ORDINALITY AS s(class_id, slot) JOIN bench_classes c USING (class_id)`,
-    [slotsOf(classes)],
+    [slotsOfClasses(classes)],
   );
   await query('ANALYZE bench_slots');
   await query(

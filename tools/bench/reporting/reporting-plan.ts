@@ -30,12 +30,12 @@ const currencies: Weighted = [
   ['JPY', 2],
 ];
 
-export type Ending = 'approved' | 'declined' | 'failed';
+export type PaymentOutcome = 'approved' | 'declined' | 'failed';
 type Outcome = {
   readonly category: string;
   readonly reason: string;
   readonly state: string;
-  readonly ending: Ending;
+  readonly ending: PaymentOutcome;
   readonly weight: number;
 };
 
@@ -115,7 +115,7 @@ export function plannedClasses(): PlannedClass[] {
 }
 
 /** The class of each slot: in the measure of their weights, one at least. */
-export function slotsOf(classes: readonly PlannedClass[]): number[] {
+export function slotsOfClasses(classes: readonly PlannedClass[]): number[] {
   const total = classes.reduce((sum, { weight }) => sum + weight, 0);
   const left = slots - classes.length;
   const places = classes.flatMap(({ classId, weight }) =>
@@ -126,7 +126,7 @@ export function slotsOf(classes: readonly PlannedClass[]): number[] {
 }
 
 /** As `md5(…)::uuid` makes it in the database. */
-export function idOf(kind: 'm' | 's' | 'd' | 'c', number: number): string {
+export function reportingId(kind: 'm' | 's' | 'd' | 'c', number: number): string {
   const hex = createHash('md5').update(`${kind}${number}`).digest('hex');
   return [
     hex.slice(0, 8),
@@ -137,4 +137,4 @@ export function idOf(kind: 'm' | 's' | 'd' | 'c', number: number): string {
   ].join('-');
 }
 
-export const referenceOf = (number: number): string => String(number).padStart(12, '0');
+export const paymentReference = (number: number): string => String(number).padStart(12, '0');

@@ -1,27 +1,27 @@
 // Writes the questions to the reports as HTTP text: any two filters, and the summaries of a day.
-import type { Question } from '../estate/estate-queries.ts';
-import type { HttpAnswer } from '../sales/http-answers.ts';
+import type { EstateQuery } from '../estate/estate-queries.ts';
+import type { HttpResponse } from '../sales/http-answers.ts';
 import {
   days,
   devicesPerStore,
-  idOf,
   merchants,
-  referenceOf,
+  paymentReference,
+  reportingId,
   storesPerMerchant,
 } from './reporting-plan.ts';
 
 export type Filter = readonly [name: string, write: () => string];
-export type AskOptions = {
+export type ReportQueryOptions = {
   readonly authority: string;
   readonly token: string;
   readonly rows: number;
   readonly random: () => number;
 };
 
-export type ReportAsker = {
+export type ReportQueries = {
   /** A search with two filters that are not the same. */
-  search(): Question;
-  summary(groupBy: string): Question;
+  search(): EstateQuery;
+  summary(groupBy: string): EstateQuery;
   /** How many pages were full or the last, and how many were short and led on. */
   pages(): { readonly whole: number; readonly short: number };
 };
@@ -41,7 +41,7 @@ function chooser(random: () => number) {
   return { one, merchant, store, device };
 }
 
-function filtersOf({ rows, random }: AskOptions): Filter[] {
+function filtersOf({ rows, random }: ReportQueryOptions): Filter[] {
   const { one, merchant, store, device } = chooser(random);
   const now = Date.now();
   const iso = (ms: number) => new Date(ms).toISOString();
@@ -57,9 +57,9 @@ function filtersOf({ rows, random }: AskOptions): Filter[] {
     ['a day', () => span(dayMs)],
     ['an hour', () => span(hourMs)],
     ['a month', () => span(30 * dayMs)],
-    ['merchant', () => `merchantId=${idOf('m', merchant())}`],
-    ['store', () => `storeId=${idOf('s', store())}`],
-    ['device', () => `deviceId=${idOf('d', device())}`],
+    ['merchant', () => `merchantId=${reportingId('m', merchant())}`],
+    ['store', () => `storeId=${reportingId('s', store())}`],
+    ['device', () => `deviceId=${reportingId('d', device())}`],
     [
       'state',
       () =>
@@ -80,19 +80,19 @@ function filtersOf({ rows, random }: AskOptions): Filter[] {
     ['one amount', () => amounts(0)],
     ['amounts', () => amounts(one([5, 100, 2000]))],
     ['last four digits', () => `text=${String(Math.floor(random() * 10_000)).padStart(4, '0')}`],
-    ['card token', () => `text=${idOf('c', Math.floor(random() * 3_000_000))}`],
-    ['reference', () => `text=${referenceOf(1 + Math.floor(random() * rows))}`],
+    ['card token', () => `text=${reportingId('c', Math.floor(random() * 3_000_000))}`],
+    ['reference', () => `text=${paymentReference(1 + Math.floor(random() * rows))}`],
   ];
 }
 
-function tell({ status, bytes, bodyStart, bodyEnd }: HttpAnswer): string {
+function tell({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
   return `${status} ${codeMember.exec(bytes.toString('utf8', bodyStart, bodyEnd))?.[1] ?? ''}`;
 }
 
 /** What both filters name twice would be refused. */
 const membersOf = (text: string) => text.split('&').map((part) => part.split('=')[0]);
 
-export function createReportAsker(options: AskOptions): ReportAsker {
+export function createReportQueries(options: ReportQueryOptions): ReportQueries {
   const { authority, token, random } = options;
   const filters = filtersOf(options);
   const counts = { whole: 0, short: 0 };

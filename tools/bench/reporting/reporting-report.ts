@@ -1,10 +1,10 @@
 // Turns the figures of the reports into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
@@ -12,10 +12,10 @@ import {
   perSecond,
   type Section,
   seconds,
-} from '../report/table.ts';
-import type { StepResult } from '../sales/open-load.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { ReportFigures, ReportStep } from './reporting.ts';
+} from '../report/report-table.ts';
+import { machineLines } from '../report/sales-report.ts';
+import type { StepResult } from '../sales/fixed-rate-load.ts';
+import type { ReportFigures, ReportStep } from './bench-reporting.ts';
 import { days, merchants } from './reporting-plan.ts';
 
 /** What is asked of the reports. */
@@ -76,10 +76,10 @@ function exportSection(exported: ReportFigures['exported'], isWhole: boolean): S
   };
 }
 
-export function reportReporting(
+export function writeReportingReport(
   figures: ReportFigures,
   options: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const isWhole = figures.rows >= reportTargets.rows;
   const { search, summaries, pages, wrongSums, exported } = figures;
@@ -126,5 +126,5 @@ export function reportReporting(
     `${figures.rows.toLocaleString('en')} payments of ${merchants} merchants over ${days} days; ` +
     'arrivals of a Poisson process, over TLS';
   const notes = [...machineLines(machine, others), `seed ${options.seed}`, what];
-  return [layOut(sections), notes.map((line) => `  ${line}\n`).join('')].join('\n');
+  return [layOutTable(sections), notes.map((line) => `  ${line}\n`).join('')].join('\n');
 }

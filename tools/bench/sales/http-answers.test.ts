@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createAnswerReader, ProtocolFault } from './http-answers.ts';
+import { createResponseReader, HttpProtocolError } from './http-answers.ts';
 
 type Told = { status: number; body: string; isLast: boolean };
 
 function readAll(chunks: string[]): Told[] {
   const told: Told[] = [];
-  const take = createAnswerReader(({ status, bytes, bodyStart, bodyEnd, isLast }) =>
+  const take = createResponseReader(({ status, bytes, bodyStart, bodyEnd, isLast }) =>
     told.push({ status, body: bytes.toString('utf8', bodyStart, bodyEnd), isLast }),
   );
   for (const chunk of chunks) take(Buffer.from(chunk));
@@ -32,7 +32,7 @@ describe('the reader of answers', () => {
     const bytes = Buffer.from(one + other);
     for (let cut = 1; cut < bytes.length; cut += 1) {
       const told: Told[] = [];
-      const take = createAnswerReader(({ status, bytes: all, bodyStart, bodyEnd, isLast }) =>
+      const take = createResponseReader(({ status, bytes: all, bodyStart, bodyEnd, isLast }) =>
         told.push({ status, body: all.toString('utf8', bodyStart, bodyEnd), isLast }),
       );
       take(bytes.subarray(0, cut));
@@ -48,10 +48,10 @@ describe('the reader of answers', () => {
   });
 
   test('what it does not understand is a fault, not a wait', () => {
-    assert.throws(() => readAll(['HTTP/1.0 200 OK\r\n\r\n']), ProtocolFault);
+    assert.throws(() => readAll(['HTTP/1.0 200 OK\r\n\r\n']), HttpProtocolError);
     assert.throws(
       () => readAll(['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n']),
-      ProtocolFault,
+      HttpProtocolError,
     );
   });
 });

@@ -1,6 +1,6 @@
 // Reads HTTP/1.1 answers from the bytes of one connection: as much of the protocol as our server uses.
 
-export type HttpAnswer = {
+export type HttpResponse = {
   status: number;
   /** The bytes in which the body lies; valid until the handler returns. */
   bytes: Buffer;
@@ -10,7 +10,7 @@ export type HttpAnswer = {
   isLast: boolean;
 };
 
-export class ProtocolFault extends Error {}
+export class HttpProtocolError extends Error {}
 
 const headEnd = Buffer.from('\r\n\r\n');
 const statusAt = 'HTTP/1.1 '.length;
@@ -22,9 +22,9 @@ function readHead(bytes: Buffer, start: number): Head | undefined {
   const end = bytes.indexOf(headEnd, start);
   if (end < 0) return undefined;
   const head = bytes.toString('latin1', start, end).toLowerCase();
-  if (!head.startsWith('http/1.1 ')) throw new ProtocolFault('no HTTP/1.1 answer');
+  if (!head.startsWith('http/1.1 ')) throw new HttpProtocolError('no HTTP/1.1 answer');
   const at = head.indexOf(lengthHeader);
-  if (at < 0) throw new ProtocolFault('an answer without content-length');
+  if (at < 0) throw new HttpProtocolError('an answer without content-length');
   const length = Number.parseInt(head.slice(at + lengthHeader.length, at + 32), 10);
   const bodyStart = end + headEnd.length;
   return {
@@ -36,8 +36,8 @@ function readHead(bytes: Buffer, start: number): Head | undefined {
 }
 
 /** Gives a function that takes chunks in order and calls back once for each whole answer. */
-export function createAnswerReader(
-  onAnswer: (answer: HttpAnswer) => void,
+export function createResponseReader(
+  onAnswer: (answer: HttpResponse) => void,
 ): (chunk: Buffer) => void {
   let rest: Buffer | undefined;
   return (chunk) => {

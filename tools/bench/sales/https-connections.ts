@@ -1,20 +1,20 @@
 // Keeps TLS connections to the server open; each carries one request at a time.
 import { connect, type TLSSocket } from 'node:tls';
-import { createAnswerReader, type HttpAnswer, ProtocolFault } from './http-answers.ts';
+import { createResponseReader, HttpProtocolError, type HttpResponse } from './http-answers.ts';
 
 export type Target = { host: string; port: number; ca: string };
 
 /** Called once: with the answer, or with the reason why there is none. */
-export type OnAnswer = (answer: HttpAnswer | undefined, lost?: string) => void;
+export type OnResponse = (answer: HttpResponse | undefined, lost?: string) => void;
 
-export type Exchange = {
+export type HttpsConnections = {
   /** False where every connection is busy. */
-  send(text: string, onAnswer: OnAnswer): boolean;
+  send(text: string, onAnswer: OnResponse): boolean;
   idle(): number;
   close(): void;
 };
 
-type Connection = { socket: TLSSocket; waiting: OnAnswer | undefined; gone: boolean };
+type Connection = { socket: TLSSocket; waiting: OnResponse | undefined; gone: boolean };
 
 /** A name for what a certificate of the server is made out to. */
 const serverName = 'localhost';
@@ -33,7 +33,10 @@ function dial({ host, port, ca }: Target): Promise<TLSSocket> {
 }
 
 /** @example const exchange = await openExchange({ host, port, ca }, 64); */
-export async function openExchange(target: Target, connections: number): Promise<Exchange> {
+export async function openHttpsConnections(
+  target: Target,
+  connections: number,
+): Promise<HttpsConnections> {
   const free: Connection[] = [];
   let closed = false;
 
@@ -56,9 +59,9 @@ export async function openExchange(target: Target, connections: number): Promise
 
   function adopt(socket: TLSSocket): void {
     const connection: Connection = { socket, waiting: undefined, gone: false };
-    const take = createAnswerReader((answer) => {
+    const take = createResponseReader((answer) => {
       const { waiting } = connection;
-      if (waiting === undefined) throw new ProtocolFault('an answer that nobody asked for');
+      if (waiting === undefined) throw new HttpProtocolError('an answer that nobody asked for');
       connection.waiting = undefined;
       // Free first, so that whoever waits can send the next request from inside the callback.
       if (!answer.isLast) free.push(connection);
@@ -69,7 +72,7 @@ export async function openExchange(target: Target, connections: number): Promise
       try {
         take(chunk);
       } catch (error) {
-        if (!(error instanceof ProtocolFault)) throw error;
+        if (!(error instanceof HttpProtocolError)) throw error;
         lose(connection, error.message);
       }
     });

@@ -1,21 +1,21 @@
 // Looks for the knee of a running platform, step by step, and tells how each went.
 
-import { microseconds, milliseconds, perSecond } from '../report/table.ts';
-import { createKneeSearch, heldLimits, isHeld, type KneeOptions } from './knee.ts';
+import { microseconds, milliseconds, perSecond } from '../report/report-table.ts';
+import { createKneeSearch, heldLimits, isRateHeld, type KneeOptions } from './find-knee.ts';
 import type { LoadClient, MeasuredStep } from './load-client.ts';
 import type { LoadKind } from './load-messages.ts';
 
-export type Knee = {
+export type KneeResult = {
   /** What was achieved in the highest step that was held. */
   perSecond: number;
   step: MeasuredStep | undefined;
   steps: MeasuredStep[];
 };
 
-export type Say = (line: string) => void;
+export type PrintLine = (line: string) => void;
 
 /** Said with every result, so that nobody has to guess what "held" means. */
-export const heldMeans =
+export const heldDefinition =
   `held: at least ${heldLimits.achievedShare * 100} % of what was offered is answered in its time, ` +
   `p99 is under ${heldLimits.p99Us / 1000} ms from the due time, and there is no error`;
 
@@ -23,7 +23,7 @@ const errorsOf = (step: MeasuredStep) =>
   Object.values(step.errors).reduce((sum, count) => sum + count, 0);
 
 export function isStepHeld(step: MeasuredStep): boolean {
-  return !step.givenUp && isHeld({ ...step, errors: errorsOf(step) });
+  return !step.givenUp && isRateHeld({ ...step, errors: errorsOf(step) });
 }
 
 export function describeStep(step: MeasuredStep): string {
@@ -44,8 +44,8 @@ const settleMs = 400;
 
 export async function findKnee(
   load: LoadClient,
-  options: KneeOptions & { kind: LoadKind; seconds: number; say: Say },
-): Promise<Knee> {
+  options: KneeOptions & { kind: LoadKind; seconds: number; say: PrintLine },
+): Promise<KneeResult> {
   const search = createKneeSearch(options);
   const steps: MeasuredStep[] = [];
   let best: MeasuredStep | undefined;

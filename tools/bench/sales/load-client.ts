@@ -1,12 +1,17 @@
 // The bench's end of the load generator: starts it, asks for steps, and prices what they cost.
 import { fileURLToPath } from 'node:url';
-import type { Closers } from '../close-in-reverse-order.ts';
-import { type CpuTimes, cpuBetween, readCpu, type Watched } from '../report/process-times.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import {
+  type CpuTimes,
+  cpuBetween,
+  readCpu,
+  type WatchedProcesses,
+} from '../report/process-times.ts';
+import type { StepResult } from './fixed-rate-load.ts';
 import type { FromLoad, LoadKind, ToLoad } from './load-messages.ts';
-import type { StepResult } from './open-load.ts';
-import type { Till } from './request-text.ts';
+import type { SellingDevice } from './request-text.ts';
 
-export type CpuPerRequest = Record<keyof Watched, number>;
+export type CpuPerRequest = Record<keyof WatchedProcesses, number>;
 
 export type MeasuredStep = StepResult & {
   kind: LoadKind;
@@ -21,7 +26,7 @@ export type MeasuredStep = StepResult & {
 
 export type LoadClient = {
   pid: number;
-  setTills(tills: Till[]): Promise<void>;
+  setTills(tills: SellingDevice[]): Promise<void>;
   step(kind: LoadKind, ratePerSecond: number, seconds: number): Promise<MeasuredStep>;
 };
 
@@ -33,7 +38,7 @@ const noCost: CpuPerRequest = { server: 0, postgres: 0, simulator: 0, load: 0 };
 type Window = { cpu: CpuTimes; answered: number };
 
 /** What each answer between two moments has cost. */
-export function price(begin: Window | undefined, end: Window | undefined) {
+export function costBetween(begin: Window | undefined, end: Window | undefined) {
   if (begin === undefined || end === undefined || end.answered <= begin.answered) {
     return { cpuUs: noCost, busyShare: 0, othersShare: 0 };
   }
@@ -53,12 +58,12 @@ export function price(begin: Window | undefined, end: Window | undefined) {
 }
 
 /** @param watched the other processes of the run, asked for anew at each step */
-export async function startLoad(
-  closers: Closers,
+export async function startLoadGenerator(
+  closers: CloseStack,
   open: Omit<Extract<ToLoad, { type: 'open' }>, 'type'>,
-  watched: () => Omit<Watched, 'load'>,
+  watched: () => Omit<WatchedProcesses, 'load'>,
 ): Promise<LoadClient> {
-  const script = fileURLToPath(new URL('./load.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./load-generator.ts', import.meta.url));
   const child = closers.fork(script, {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -108,7 +113,13 @@ export async function startLoad(
         },
       );
       if (result === undefined) throw new Error('the load generator gave no result');
-      return { ...result, kind, ratePerSecond, seconds, ...price(windows.begin, windows.end) };
+      return {
+        ...result,
+        kind,
+        ratePerSecond,
+        seconds,
+        ...costBetween(windows.begin, windows.end),
+      };
     },
   };
 }

@@ -1,7 +1,8 @@
 // What the bench and its load generator say to each other.
+
+import type { StepResult } from './fixed-rate-load.ts';
 import type { Target } from './https-connections.ts';
-import type { StepResult } from './open-load.ts';
-import type { Till } from './request-text.ts';
+import type { SellingDevice } from './request-text.ts';
 
 /** `holds` are sales that are captured later. */
 export type LoadKind = 'sales' | 'holds' | 'reads';
@@ -15,7 +16,7 @@ export type ToLoad =
       cards: number;
       seed: number;
     }
-  | { type: 'tills'; tills: Till[] }
+  | { type: 'tills'; tills: SellingDevice[] }
   | { type: 'step'; kind: LoadKind; ratePerSecond: number; seconds: number };
 
 export type FromLoad =

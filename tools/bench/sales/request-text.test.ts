@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { createRandom } from './request-schedule.ts';
 import { createRequestWriter } from './request-text.ts';
-import { createRandom } from './schedule.ts';
 
 const tills = [
   { token: 'one', deviceIds: [randomUUID(), randomUUID()] },

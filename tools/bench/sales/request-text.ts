@@ -1,9 +1,9 @@
 // Writes the requests of the load as HTTP text; all but identifiers and device is made beforehand.
 import { randomUUID } from 'node:crypto';
-import { type Card, chipData, makeCards } from '../scene/test-cards.ts';
+import { type Card, chipData, makeCards } from '../environment/test-cards.ts';
 
 /** An application of the bench with its token, and the devices that its sales are spread over. */
-export type Till = { token: string; deviceIds: readonly string[] };
+export type SellingDevice = { token: string; deviceIds: readonly string[] };
 
 export type SaleOrder = { text: string; clientTransactionId: string; till: number };
 
@@ -47,7 +47,7 @@ export type RequestWriter = {
  */
 export function createRequestWriter(options: {
   authority: string;
-  tills: readonly Till[];
+  tills: readonly SellingDevice[];
   cards: number;
   random: () => number;
 }): RequestWriter {

@@ -1,15 +1,16 @@
 // `bench status`: the knee of sales, then that of reading finished ones, in the same run.
-import type { Closers } from '../close-in-reverse-order.ts';
-import type { BenchOptions } from '../options.ts';
-import { type Profile, runProfiled } from '../report/profile-run.ts';
-import { perSecond } from '../report/table.ts';
-import { openScene } from '../scene/scene.ts';
-import { describeStep, findKnee, type Knee, type Say } from './knee-run.ts';
+
+import type { BenchOptions } from '../bench-options.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { openBenchEnvironment } from '../environment/bench-environment.ts';
+import { type Profile, profileStep } from '../report/profile-step.ts';
+import { perSecond } from '../report/report-table.ts';
+import { describeStep, findKnee, type KneeResult, type PrintLine } from './knee-run.ts';
 import type { MeasuredStep } from './load-client.ts';
 
 export type StatusFigures = {
   salesPerSecond: number;
-  reads: Knee;
+  reads: KneeResult;
   at70: MeasuredStep;
   residentHighestMib: number;
   profile?: Profile;
@@ -26,11 +27,11 @@ const shareOfKnee = 0.7;
 const longStep = 3;
 
 export async function benchStatus(
-  closers: Closers,
+  closers: CloseStack,
   options: BenchOptions,
-  say: Say,
+  say: PrintLine,
 ): Promise<StatusFigures> {
-  const scene = await openScene(closers, options);
+  const scene = await openBenchEnvironment(closers, options);
   const { load } = scene;
   for (const { kind, ratePerSecond, seconds } of warmUp) {
     say(describeStep(await load.step(kind, ratePerSecond, seconds)));
@@ -50,6 +51,6 @@ export async function benchStatus(
   const residentHighestMib = scene.memory.highest();
   const figures = { salesPerSecond, reads, at70, residentHighestMib };
   if (!options.profile) return figures;
-  const profile = await runProfiled(scene, () => load.step('reads', rate, seconds));
+  const profile = await profileStep(scene, () => load.step('reads', rate, seconds));
   return { ...figures, profile };
 }

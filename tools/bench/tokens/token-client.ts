@@ -1,8 +1,8 @@
 // The bench's end of the token load and of its bare line: starts them, asks, and prices the answers.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FromBareTokens, ToBareTokens } from '../baseline/baseline-tokens.ts';
-import type { Closers } from '../close-in-reverse-order.ts';
+import type { FromTokenBaseline, ToTokenBaseline } from '../baseline/token-baseline-process.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
 import { type CpuTimes, cpuBetween, readCpu } from '../report/process-times.ts';
 import type { FromTokenLoad, TokenCounts, TokenWork, ToTokenLoad } from './token-messages.ts';
 
@@ -49,7 +49,7 @@ function price(begin: Window | undefined, end: Window | undefined, seconds: numb
   };
 }
 
-export function startTokenLoad(closers: Closers): TokenLoad {
+export function startTokenLoad(closers: CloseStack): TokenLoad {
   const script = fileURLToPath(new URL('./token-load.ts', import.meta.url));
   const child = closers.fork(script, {
     execArgv: [],
@@ -99,11 +99,14 @@ export function startTokenLoad(closers: Closers): TokenLoad {
   };
 }
 
-export type BareTokens = { pid: number; port: number };
+export type TokenBaseline = { pid: number; port: number };
 
 /** Over TLS with the certificate of the server under test. */
-export async function startBareTokens(closers: Closers, dataDir: string): Promise<BareTokens> {
-  const script = fileURLToPath(new URL('../baseline/baseline-tokens.ts', import.meta.url));
+export async function startTokenBaseline(
+  closers: CloseStack,
+  dataDir: string,
+): Promise<TokenBaseline> {
+  const script = fileURLToPath(new URL('../baseline/token-baseline-process.ts', import.meta.url));
   const child = closers.fork(script, {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -111,12 +114,12 @@ export async function startBareTokens(closers: Closers, dataDir: string): Promis
   const port = await new Promise<number>((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error('no bare line of tokens')), startLimitMs);
     child.once('exit', () => reject(new Error('the bare line of tokens has ended')));
-    child.once('message', (answer: FromBareTokens) => {
+    child.once('message', (answer: FromTokenBaseline) => {
       clearTimeout(limit);
       if (answer.type === 'listening') resolve(answer.port);
       else reject(new Error(`bare line of tokens: ${answer.text}`));
     });
-    const files: ToBareTokens = {
+    const files: ToTokenBaseline = {
       certFile: join(dataDir, 'tls', 'server.pem'),
       keyFile: join(dataDir, 'tls', 'server-key.pem'),
     };

@@ -1,7 +1,7 @@
 // One TLS connection of the token load: a request, its answer, and the next one when asked.
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { defined } from '@switchyard/contract';
-import { createAnswerReader, type HttpAnswer } from '../sales/http-answers.ts';
+import { createResponseReader, type HttpResponse } from '../sales/http-answers.ts';
 import type { TokenDevice, TokenTarget } from './token-messages.ts';
 
 /** A name for what a certificate of the server is made out to. */
@@ -10,15 +10,15 @@ const answerLimitMs = 30_000;
 /** All of 127.0.0.0/8 is this machine: each connection comes from an address with limits of its own. */
 const localAddresses = 250;
 
-export type TokenAnswer = { status: number; body: string; isLast: boolean };
+export type TokenResponse = { status: number; body: string; isLast: boolean };
 export type TokenConnection = {
-  ask(text: string): Promise<TokenAnswer>;
+  ask(text: string): Promise<TokenResponse>;
   close(): void;
 };
 
-type Waiting = { resolve(answer: TokenAnswer): void; reject(fault: Error): void };
+type Waiting = { resolve(answer: TokenResponse): void; reject(fault: Error): void };
 
-const copied = ({ status, bytes, bodyStart, bodyEnd, isLast }: HttpAnswer): TokenAnswer => ({
+const copied = ({ status, bytes, bodyStart, bodyEnd, isLast }: HttpResponse): TokenResponse => ({
   status,
   body: bytes.toString('utf8', bodyStart, bodyEnd),
   isLast,
@@ -45,7 +45,7 @@ export function openTokenConnection(
   const socket: TLSSocket = connect(options);
   socket.setNoDelay(true);
   socket.setTimeout(answerLimitMs, () => socket.destroy(new Error('no answer in time')));
-  const read = createAnswerReader((answer) => {
+  const read = createResponseReader((answer) => {
     const asked = waiting;
     waiting = undefined;
     asked?.resolve(copied(answer));

@@ -5,7 +5,7 @@ import { webcrypto } from 'node:crypto';
 import { request } from 'node:https';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
 import type { Database, Log } from '../../../packages/server/src/platform/index.ts';
-import { openIdentity, openProvisioning } from '../scene/provision.ts';
+import { openIdentity, openProvisioning } from '../environment/provision.ts';
 import type { TokenDevice, TokenTarget } from './token-messages.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -100,7 +100,7 @@ function lookUp({ host, port, ca }: TokenTarget, device: CertifiedDevice): Promi
 }
 
 /** As a device does after its start: who am I here, and with which secret? */
-export function askForCredentials(
+export function requestDeviceCredentials(
   target: TokenTarget,
   devices: readonly CertifiedDevice[],
 ): Promise<TokenDevice[]> {

@@ -1,5 +1,9 @@
 // Asks for tokens as fast as they come, from a process of its own: so many connections, each one request at a time.
-import { openTokenConnection, type TokenAnswer, type TokenConnection } from './token-connection.ts';
+import {
+  openTokenConnection,
+  type TokenConnection,
+  type TokenResponse,
+} from './token-connection.ts';
 import type {
   FromTokenLoad,
   TokenCounts,
@@ -31,9 +35,9 @@ function requestText({ authority, path }: TokenTarget, form: string): string {
 }
 
 /** The requests of one connection, and what to make of their answers: undefined, or a kind of error. */
-type Lane = { next(): string; judge(answer: TokenAnswer): string | undefined };
+type Lane = { next(): string; judge(answer: TokenResponse): string | undefined };
 
-function whatIsWrong({ status, body }: TokenAnswer): string | undefined {
+function whatIsWrong({ status, body }: TokenResponse): string | undefined {
   if (status === 200 && body.includes('"access_token":"')) return undefined;
   return `${status} ${errorMember.exec(body)?.[1] ?? 'no token'}`;
 }

@@ -17,7 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import { type Credentials, openIdentity } from '../scene/provision.ts';
+import { type Credentials, openIdentity } from '../environment/provision.ts';
 
 /** Each is limited to 6,000 tokens a minute. */
 const applicationsCount = 240;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TokenRun } from './token-client.ts';
-import { reportTokens } from './token-report.ts';
+import { writeTokensReport } from './token-report.ts';
 
 const machine = {
   cpu: 'A',
@@ -21,7 +21,7 @@ const run = (tokensPerCpuSecond: number, errors: Record<string, number> = {}): T
 });
 
 test('tokens stand beside their targets and the bare line', () => {
-  const text = reportTokens(
+  const text = writeTokensReport(
     {
       parts: [
         { name: 'bare', runs: [run(8000)], medianPerCpuSecond: 8000 },
@@ -44,7 +44,7 @@ test('tokens stand beside their targets and the bare line', () => {
 
 test('fewer realms prove nothing of the target', () => {
   const manyRealms = { realms: 20, before: 200, after: 210, highest: 210, errors: [] };
-  const text = reportTokens({ parts: [], manyRealms }, { ...machine, loadBefore: 3 });
+  const text = writeTokensReport({ parts: [], manyRealms }, { ...machine, loadBefore: 3 });
   assert.match(text, /with every realm in use +210 MiB +under 400 MiB\n/);
   assert.match(text, /NOT A QUIET MACHINE/);
 });

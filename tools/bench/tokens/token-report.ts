@@ -1,23 +1,23 @@
 // Turns the figures of tokens into the table that people read: each beside its target and the bare line.
 import { defined } from '@switchyard/contract';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
   type Figure,
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   perSecond,
   type Section,
-} from '../report/table.ts';
-import { median } from '../sales/knee.ts';
-import type { Machine } from '../scene/machine.ts';
-import { type PartName, tokenTargets } from './token-parts.ts';
-import type { PartFigures, TokenFigures } from './tokens.ts';
+} from '../report/report-table.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import { median } from '../sales/find-knee.ts';
+import type { TokenCaseFigures, TokenFigures } from './bench-tokens.ts';
+import { type TokenCaseName, tokenTargets } from './token-cases.ts';
 
 /** MiB of the whole process, with as many realms in use. */
 export const manyRealmsTarget = { realms: 2000, residentMib: 400 } as const;
 
-const titles: Readonly<Record<PartName, string>> = {
+const titles: Readonly<Record<TokenCaseName, string>> = {
   bare: 'bare Fastify and jose',
   'client-credentials': 'client credentials',
   refresh: 'refresh, each rotates',
@@ -26,14 +26,14 @@ const titles: Readonly<Record<PartName, string>> = {
   'mtls-handshake': 'mutual TLS, a handshake each',
 };
 
-function errorsOf({ runs }: PartFigures): string {
+function errorsOf({ runs }: TokenCaseFigures): string {
   const kinds = runs.flatMap(({ errors }) =>
     Object.entries(errors).map(([kind, count]) => `${count} × ${kind}`),
   );
   return kinds.join(', ') || 'none';
 }
 
-function speed(parts: readonly PartFigures[]): Section {
+function speed(parts: readonly TokenCaseFigures[]): Section {
   const figures = parts.map(({ name, medianPerCpuSecond: value }): Figure => {
     const target = tokenTargets[name];
     return {
@@ -48,7 +48,7 @@ function speed(parts: readonly PartFigures[]): Section {
   return { title: 'Tokens per CPU-second of the server', figures };
 }
 
-function ratios(parts: readonly PartFigures[]): Section {
+function ratios(parts: readonly TokenCaseFigures[]): Section {
   const bare = parts.find(({ name }) => name === 'bare')?.medianPerCpuSecond ?? 0;
   const figures = parts
     .filter(({ name }) => name !== 'bare' && bare > 0)
@@ -59,9 +59,10 @@ function ratios(parts: readonly PartFigures[]): Section {
   return { title: 'The same over the bare line', figures };
 }
 
-function costs(parts: readonly PartFigures[]): Section[] {
+function costs(parts: readonly TokenCaseFigures[]): Section[] {
   return parts.map((part) => {
-    const of = (pick: (run: PartFigures['runs'][number]) => number) => median(part.runs.map(pick));
+    const of = (pick: (run: TokenCaseFigures['runs'][number]) => number) =>
+      median(part.runs.map(pick));
     const errors = errorsOf(part);
     return {
       title: `One token by ${titles[part.name]}`,
@@ -106,10 +107,10 @@ function memory({ manyRealms }: TokenFigures): Section {
 const means =
   'CPU of the server’s process, all of its threads, over TLS on loopback; the medians of the rounds';
 
-export function reportTokens(figures: TokenFigures, machine: Machine): string {
+export function writeTokensReport(figures: TokenFigures, machine: MachineDescription): string {
   const { parts, profile } = figures;
   const sections = [speed(parts), ratios(parts), ...costs(parts), memory(figures)];
   const others = Math.max(0, ...parts.flatMap(({ runs }) => runs.map((run) => run.othersShare)));
   const notes = [...machineLines(machine, others), means].map((line) => `  ${line}\n`).join('');
-  return [layOut(sections), ...profileParts(profile), notes].join('\n');
+  return [layOutTable(sections), ...profileSections(profile), notes].join('\n');
 }

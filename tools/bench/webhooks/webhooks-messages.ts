@@ -3,7 +3,7 @@
 export type ToReceiver = { type: 'open'; good: number } | { type: 'take' };
 
 /** Of the receivers that are well, since they were asked last. */
-export type Taken = {
+export type ReceivedCounts = {
   count: number;
   /** From the time of the event to its arrival, µs. */
   p50Us: number;
@@ -13,18 +13,18 @@ export type Taken = {
 
 export type FromReceiver =
   | { type: 'ready'; good: number[]; slow: number; dead: number }
-  | { type: 'taken'; taken: Taken };
+  | { type: 'taken'; taken: ReceivedCounts };
 
-export type ToSender =
+export type ToWebhookBaseline =
   | { type: 'open'; url: string; ports: number[]; body: string }
   | { type: 'run'; seconds: number };
 
-export type FromSender =
+export type FromWebhookBaseline =
   | { type: 'ready' }
   | { type: 'result'; perSecond: number }
   | { type: 'fault'; text: string };
 
-export type WebhookStep = Taken & {
+export type WebhookStep = ReceivedCounts & {
   ratePerSecond: number;
   seconds: number;
   /** How long after the last event the last delivery came. */

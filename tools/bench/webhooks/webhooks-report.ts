@@ -1,19 +1,19 @@
 // Turns the figures of webhooks into the table that people read: each beside what is asked for.
 
-import type { BenchOptions } from '../options.ts';
-import { machineLines, profileParts } from '../report/report.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { MachineDescription } from '../environment/machine.ts';
 import {
-  layOut,
+  layOutTable,
   mebibytes,
   microseconds,
   milliseconds,
   percent,
   perSecond,
   type Section,
-  slopeOf,
-} from '../report/table.ts';
-import type { Machine } from '../scene/machine.ts';
-import type { WebhookFigures } from './webhooks.ts';
+  slopeOfPoints,
+} from '../report/report-table.ts';
+import { machineLines, profileSections } from '../report/sales-report.ts';
+import type { WebhookFigures } from './bench-webhooks.ts';
 
 /** What is asked of it, with one of ten endpoints dead and one slow. */
 export const webhookTargets = {
@@ -58,7 +58,7 @@ function speed({ kneePerSecond, barePerSecond, at70 }: WebhookFigures): Section 
 
 function outbox({ at70 }: WebhookFigures): Section {
   const ages = at70.outboxAgesMs.map((y, x) => ({ x, y }));
-  const slope = slopeOf(ages);
+  const slope = slopeOfPoints(ages);
   return {
     title: 'Age of the outbox at 70 %, looked at every second',
     figures: [
@@ -86,17 +86,17 @@ function costs({ at70, residentHighestMib }: WebhookFigures): Section {
   };
 }
 
-export function reportWebhooks(
+export function writeWebhooksReport(
   figures: WebhookFigures,
   { seed }: BenchOptions,
-  machine: Machine,
+  machine: MachineDescription,
 ): string {
   const others = Math.max(figures.at70.othersShare, ...figures.steps.map((one) => one.othersShare));
   const held = 'held: every delivery came, 99 of 100 within a second of the commit of their event';
   const told = [...machineLines(machine, others), `seed ${seed}`, held];
   return [
-    layOut([speed(figures), outbox(figures), costs(figures)]),
-    ...profileParts(figures.profile),
+    layOutTable([speed(figures), outbox(figures), costs(figures)]),
+    ...profileSections(figures.profile),
     told.map((line) => `  ${line}\n`).join(''),
   ].join('\n');
 }

@@ -12,7 +12,7 @@ import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
-import { movableClock, sharedStrength } from '../../test/support/test-realm.ts';
+import { movableClock, sharedPasswordStrength } from '../../test/support/test-realm.ts';
 import { byPlatform, type Catalog, createCatalog } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
 import {
@@ -82,7 +82,7 @@ describe('the demo environment', () => {
       ids: systemIds,
       log,
       masterKey: randomBytes(32),
-      passwordStrength: sharedStrength,
+      passwordStrength: sharedPasswordStrength,
       findDevice: provisioning.findDevice,
       findTerminal: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
       findMerchantName: async (organization, id) =>

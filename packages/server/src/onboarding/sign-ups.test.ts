@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { defined, type SignUpInput } from '@switchyard/contract';
-import { testCopyUrl } from '../../test/support/database/test-database.ts';
-import { patientLimits } from '../../test/support/high-load-limits.ts';
-import { assertFrenchSpaces, assertSameTexts } from '../../test/support/translation-checks.ts';
+import { testDatabaseCopyUrl } from '../../test/support/database/test-database.ts';
+import { highLoadLimits } from '../../test/support/high-load-limits.ts';
+import {
+  assertFrenchSpaces,
+  assertTranslationsMatch,
+} from '../../test/support/translation-checks.ts';
 import { until } from '../../test/support/wait-for-result.ts';
 import { createHttp } from '../http/index.ts';
 import {
@@ -29,7 +32,7 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 let database: Database;
 
 before(async () => {
-  database = openDatabase({ url: await testCopyUrl(), log });
+  database = openDatabase({ url: await testDatabaseCopyUrl(), log });
 });
 after(() => database.close());
 
@@ -99,7 +102,7 @@ const stored = async () => {
 };
 
 test('the emails have the same texts in each language, and none is left in English', () => {
-  assertSameTexts(signUpEmailTexts);
+  assertTranslationsMatch(signUpEmailTexts);
   assertFrenchSpaces(signUpEmailTexts.fr);
 });
 
@@ -165,7 +168,7 @@ test('an address sends 60 sign-ups an hour by the API', async (t) => {
     },
     log,
     ids: systemIds,
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
     verifyToken: async () => assert.fail('a sign-up needs no token'),
   });
   t.after(() => http.close());

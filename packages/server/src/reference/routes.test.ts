@@ -10,7 +10,7 @@ import {
   type RoleList,
   rolePermissions,
 } from '@switchyard/contract';
-import { patientLimits } from '../../test/support/high-load-limits.ts';
+import { highLoadLimits } from '../../test/support/high-load-limits.ts';
 import { type Caller, createHttp, type Http } from '../http/index.ts';
 import { createLog, systemIds } from '../platform/index.ts';
 import { registerReferenceRoutes } from './index.ts';
@@ -36,7 +36,7 @@ before(async () => {
     settings: { host: '127.0.0.1', port: 0, baseUrl: address, authUrl: address },
     log: createLog({ logLevel: 'silent', instanceName: 'test' }, { write: () => true }),
     ids: systemIds,
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
     verifyToken: async (token) => {
       if (token === 'good') return caller;
       throw new ProblemError('token_invalid', 'The token is not valid.');

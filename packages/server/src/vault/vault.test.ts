@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { type VaultRoom, vaultDatabase, vaultRoom } from '../../test/support/hsm/test-vault.ts';
+import {
+  openTestVault,
+  openVaultDatabase,
+  type TestVault,
+} from '../../test/support/hsm/test-vault.ts';
 import { movableClock } from '../../test/support/movable-clock.ts';
 import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
 import { listAccesses } from './accesses.ts';
@@ -25,11 +29,11 @@ type CardRow = { token: string; key_id: string | null; sealed: Buffer };
 describe('the vault', () => {
   const master = randomBytes(32);
   let database: Database;
-  let room: VaultRoom;
-  const rooms: VaultRoom[] = [];
+  let room: TestVault;
+  const rooms: TestVault[] = [];
 
-  async function open(options: Partial<Parameters<typeof vaultRoom>[0]> = {}) {
-    const opened = await vaultRoom({
+  async function open(options: Partial<Parameters<typeof openTestVault>[0]> = {}) {
+    const opened = await openTestVault({
       database,
       provider: createLocalProvider(master),
       ...options,
@@ -39,7 +43,7 @@ describe('the vault', () => {
   }
 
   before(async () => {
-    database = await vaultDatabase();
+    database = await openVaultDatabase();
     room = await open();
   });
   after(async () => {
@@ -47,7 +51,7 @@ describe('the vault', () => {
     await database.close();
   });
 
-  const protect = ({ vault }: VaultRoom, organizationId: string, number: number) =>
+  const protect = ({ vault }: TestVault, organizationId: string, number: number) =>
     vault.protect(organizationId, cardOf(number), vault.mark(organizationId, cardOf(number)));
   const cardsOf = (organizationId: string) =>
     database.query<CardRow>(
@@ -60,7 +64,7 @@ describe('the vault', () => {
       ORDER BY created_at, key_id`,
       [organizationId],
     );
-  const replaceKey = ({ clock }: VaultRoom, organizationId: string) =>
+  const replaceKey = ({ clock }: TestVault, organizationId: string) =>
     database.query(
       `UPDATE vault_keys SET state = 'Retiring', changed_at = $2
       WHERE organization_id = $1 AND state = 'Active'`,
@@ -240,7 +244,7 @@ describe('the vault', () => {
       // A process that does not know the rotation encrypts under the old key for minutes.
       await protect(own, organizationId, 1000);
       own.clock.advance(1000);
-      const later = await own.round(organizationId);
+      const later = await own.runRound(organizationId);
       assert.ok(later && later.retryAt > own.clock.now(), 'another round proves it');
       const [, current] = await keysOf(organizationId);
       assert.equal(current?.state, 'Active');
@@ -249,7 +253,7 @@ describe('the vault', () => {
       assert.ok(rows.every(({ key_id }) => key_id === current?.key_id));
       const after = { keys: [], resealed: 31 };
       assert.deepEqual(
-        own.told.map(({ action, after: told }) => [action, told]),
+        own.auditEntries.map(({ action, after: told }) => [action, told]),
         [['vault.keysChanged', after]],
       );
       for (const [number, token] of tokens.entries()) {
@@ -258,11 +262,11 @@ describe('the vault', () => {
 
       // Nothing is left to do: the next round changes no row.
       own.clock.advance(700_000);
-      assert.equal(await own.round(organizationId), undefined);
+      assert.equal(await own.runRound(organizationId), undefined);
       assert.deepEqual(await cardsOf(organizationId), rows);
       assert.equal((await keysOf(organizationId))[0]?.state, 'Retired');
       own.clock.advance(31 * dayMs);
-      await own.round(organizationId);
+      await own.runRound(organizationId);
       const [destroyed] = await keysOf(organizationId);
       assert.deepEqual([destroyed?.state, destroyed?.wrapped], ['Destroyed', null]);
       assert.equal(destroyed?.key_id, old?.key_id);
@@ -304,32 +308,32 @@ describe('the vault', () => {
       await replaceKey(first, organizationId);
       clock.advance(1000);
       partsLeft = 1;
-      await assert.rejects(async () => first.round(organizationId), /killed/);
+      await assert.rejects(async () => first.runRound(organizationId), /killed/);
       const half = await cardsOf(organizationId);
       const untouched = half.filter(({ key_id }) => key_id === old?.key_id).length;
       assert.equal(untouched, count - 500);
       const second = await open({ clock });
-      await second.round(organizationId);
+      await second.runRound(organizationId);
       const rows = await cardsOf(organizationId);
       assert.ok(rows.every(({ key_id }) => key_id !== old?.key_id));
       // The second round does not repeat the work of the first.
       const done = new Map(half.map(({ token, sealed }) => [token, sealed]));
       const kept = rows.filter(({ token, sealed }) => done.get(token)?.equals(sealed)).length;
       assert.equal(kept, 500);
-      assert.deepEqual(second.told.at(-1)?.after, { keys: [], resealed: count });
+      assert.deepEqual(second.auditEntries.at(-1)?.after, { keys: [], resealed: count });
     });
 
     test('comes by itself when a key is old', async () => {
       const own = await open({ keyDays: 10 });
       const organizationId = systemIds.uuid();
       await protect(own, organizationId, 1);
-      await own.job('vault-upkeep', organizationId);
+      await own.runJob('vault-upkeep', organizationId);
       assert.deepEqual(
         (await keysOf(organizationId)).map(({ state }) => state),
         ['Active'],
       );
       own.clock.advance(11 * dayMs);
-      await own.job('vault-upkeep', organizationId);
+      await own.runJob('vault-upkeep', organizationId);
       assert.deepEqual(
         (await keysOf(organizationId)).map(({ state }) => state),
         ['Retiring'],
@@ -337,11 +341,11 @@ describe('the vault', () => {
     });
 
     test('under another key above, keys are wrapped anew and cards stay as they are', async (t) => {
-      const elsewhere = await vaultDatabase();
+      const elsewhere = await openVaultDatabase();
       t.after(() => elsewhere.close());
       const old = createLocalProvider(master);
       const next = createLocalProvider(randomBytes(32));
-      const openOver = (provider: KeyProvider) => vaultRoom({ database: elsewhere, provider });
+      const openOver = (provider: KeyProvider) => openTestVault({ database: elsewhere, provider });
       const wrappers = async () => {
         const rows = await elsewhere.query<{ wrapped_by: string }>(
           'SELECT wrapped_by FROM vault_keys ORDER BY purpose',
@@ -356,7 +360,7 @@ describe('the vault', () => {
       assert.deepEqual(await wrappers(), [old.wrapsWith, old.wrapsWith]);
       const both = await openOver(chainOfProviders([next, old]));
       assert.deepEqual(await both.vault.reveal(organizationId, token, access), cardOf(1));
-      await both.round(organizationId);
+      await both.runRound(organizationId);
       assert.deepEqual(await sealed(), before);
       // The index key is wrapped again too, so the old provider is no longer needed.
       assert.deepEqual(await wrappers(), [next.wrapsWith, next.wrapsWith]);
@@ -382,15 +386,15 @@ describe('the vault', () => {
       assert.equal(await protect(own, organizationId, 3), sold);
       await own.vault.drain();
       own.clock.advance(20 * dayMs);
-      await own.round(organizationId);
+      await own.runRound(organizationId);
       assert.equal((await cardsOf(organizationId)).length, 3, 'not before its time');
       assert.equal(own.vault.wasDeleted(organizationId, unused, madeAt), false);
       own.clock.advance(11 * dayMs);
-      await own.round(organizationId);
+      await own.runRound(organizationId);
       const rows = await cardsOf(organizationId);
       assert.deepEqual(rows.map(({ token }) => token).sort(), [sold, used].sort());
       assert.ok(gone !== undefined && rows.every(({ sealed }) => !sealed.equals(gone.sealed)));
-      const [told] = own.told;
+      const [told] = own.auditEntries;
       assert.equal(told?.action, 'vault.cardsDeleted');
       assert.ok(told !== undefined && 'deleted' in told.after && told.after.deleted === 1);
       assert.equal(await own.vault.reveal(organizationId, unused, access), undefined);
@@ -411,10 +415,10 @@ describe('the vault', () => {
       const now = Date.now();
       const span = { organizationId, from: now - dayMs, to: now + dayMs, limit: 10 };
       own.clock.advance(399 * dayMs);
-      await own.round(organizationId);
+      await own.runRound(organizationId);
       assert.equal((await listAccesses(database, span)).length, 1);
       own.clock.advance(3 * dayMs);
-      await own.round(organizationId);
+      await own.runRound(organizationId);
       assert.deepEqual(await listAccesses(database, span), []);
     });
   });
@@ -422,7 +426,7 @@ describe('the vault', () => {
 
 describe('a vault of the time of one key for everything', () => {
   test('goes on: tokens, marks and cards are the same, and get a key of their organisation', async (t) => {
-    const database = await vaultDatabase();
+    const database = await openVaultDatabase();
     t.after(() => database.close());
     const legacyMaster = randomBytes(32);
     const organizationId = systemIds.uuid();
@@ -443,16 +447,16 @@ describe('a vault of the time of one key for everything', () => {
       [organizationId, token, mark, sealed],
     );
     const provider = createLocalProvider(randomBytes(32));
-    await assert.rejects(vaultRoom({ database, provider }), /SWITCHYARD_VAULT_KEY_PREVIOUS/);
-    const room = await vaultRoom({ database, provider, legacyMaster });
+    await assert.rejects(openTestVault({ database, provider }), /SWITCHYARD_VAULT_KEY_PREVIOUS/);
+    const room = await openTestVault({ database, provider, legacyMaster });
     const { vault } = room;
     assert.equal(vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
     assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(9));
     assert.equal(await vault.protect(organizationId, cardOf(9), mark.toString('hex')), token);
-    await room.round(organizationId);
+    await room.runRound(organizationId);
     await room.close();
     // The old key is no longer needed.
-    const next = await vaultRoom({ database, provider });
+    const next = await openTestVault({ database, provider });
     assert.deepEqual(await next.vault.reveal(organizationId, token, access), cardOf(9));
     assert.equal(next.vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
     await next.close();

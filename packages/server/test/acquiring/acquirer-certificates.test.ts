@@ -14,15 +14,22 @@ import {
 } from '../../src/http/authentication/certificate.fixture.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import {
-  type DemandingServer,
-  demandingServer,
+  type ClientCertificateServer,
+  startClientCertificateServer,
 } from '../support/acquirers/client-certificate-server.ts';
-import { termsOn, untilAvailable } from '../support/acquirers/test-http-acquirer.ts';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import {
+  contractTermsOnLink,
+  waitUntilAvailable,
+} from '../support/acquirers/test-http-acquirer.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { commandLineOf } from '../support/processes/switchyard-command.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
-import { testHouse, testTimeoutMs } from '../support/test-platform.ts';
+import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
+import { testPlatform, testTimeoutMs } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
 
 type Link = { name: string; available: boolean; [member: string]: unknown };
@@ -30,8 +37,12 @@ type Link = { name: string; available: boolean; [member: string]: unknown };
 const links = '/provisioning/v2/acquirer-links';
 
 /** Writes the certificate files where an operator does, under a new name. */
-async function placed(certificate: MadeCertificate, { authority }: DemandingServer, name?: string) {
-  const { settings } = await testHouse();
+async function placed(
+  certificate: MadeCertificate,
+  { authority }: ClientCertificateServer,
+  name?: string,
+) {
+  const { settings } = await testPlatform();
   const directory = join(settings.dataDir, 'acquirer-certificates');
   mkdirSync(directory, { recursive: true });
   const file = name ?? `c${randomUUID().slice(0, 13)}`;
@@ -41,20 +52,20 @@ async function placed(certificate: MadeCertificate, { authority }: DemandingServ
   return file;
 }
 
-const ask = (on: Scene, method: string, path: string, body?: unknown) =>
+const ask = (on: TestOrganization, method: string, path: string, body?: unknown) =>
   on.client.call(method, path, {
     token: on.acquirerToken,
     ...defined({ body }),
   });
 
-async function stateOf(on: Scene, name: string): Promise<Link> {
+async function stateOf(on: TestOrganization, name: string): Promise<Link> {
   const { body, text } = await ask(on, 'GET', '/payment/v1/acquirer-links');
   const found = (body.items as Link[]).find((link) => link.name === name);
   assert.ok(found, text);
   return found;
 }
 
-const sell = (on: Scene, shop: Shop = on.shop) =>
+const sell = (on: TestOrganization, shop: TestMerchant = on.merchant) =>
   on.client.call('POST', '/payment/v1/transactions/process', {
     token: shop.token,
     body: keyedSale(),
@@ -69,13 +80,13 @@ describe('an acquirer that wants to see a certificate', () => {
     renewed = await makeCertificate('the platform again');
   });
 
-  async function guarded(t: TestContext, port: number): Promise<DemandingServer> {
-    const server = await demandingServer(port, ours);
+  async function guarded(t: TestContext, port: number): Promise<ClientCertificateServer> {
+    const server = await startClientCertificateServer(port, ours);
     t.after(server.close);
     return server;
   }
 
-  const over = ({ port }: DemandingServer, clientCertificate?: string) => ({
+  const over = ({ port }: ClientCertificateServer, clientCertificate?: string) => ({
     host: 'localhost',
     port,
     tls: true,
@@ -83,12 +94,12 @@ describe('an acquirer that wants to see a certificate', () => {
   });
 
   test('is shown it by a link of ISO 8583, and the next one once it is renewed', async (t) => {
-    const { host } = await testHouse();
+    const { host } = await testPlatform();
     const server = await guarded(t, host.port);
     const name = await placed(ours, server);
-    const on = await scene({}, { link: over(server, name) });
+    const on = await createTestOrganization({}, { link: over(server, name) });
     assert.equal((await sell(on)).body.state, 'Captured');
-    assert.deepEqual(server.shown, ['the platform']);
+    assert.deepEqual(server.acceptedClients, ['the platform']);
     const { name: linkName } = (await ask(on, 'GET', `${links}/${on.linkId}`)).body;
     const state = await stateOf(on, linkName);
     assert.deepEqual(
@@ -97,21 +108,21 @@ describe('an acquirer that wants to see a certificate', () => {
     );
 
     await placed(renewed, server, name);
-    server.know(renewed);
-    await on.house.openLinks();
+    server.acceptOnly(renewed);
+    await on.platform.openLinks();
     await until(async () => (await stateOf(on, linkName)).available, 'the link', 60_000);
     assert.equal((await sell(on)).body.state, 'Captured');
-    assert.equal(server.shown.at(-1), 'the platform again');
+    assert.equal(server.acceptedClients.at(-1), 'the platform again');
     await assertAgreement(on);
   });
 
   test('lets nobody in without, or with another one, or is not believed itself', async (t) => {
-    const { host } = await testHouse();
+    const { host } = await testPlatform();
     const server = await guarded(t, host.port);
-    const another = await demandingServer(host.port, ours);
+    const another = await startClientCertificateServer(host.port, ours);
     t.after(another.close);
     const name = await placed(ours, server);
-    const on = await scene();
+    const on = await createTestOrganization();
     const made = async (linkName: string, members: object) => {
       const body = { name: linkName, institutionId: '1', ...members };
       const answer = await ask(on, 'POST', links, body);
@@ -122,17 +133,20 @@ describe('an acquirer that wants to see a certificate', () => {
     await made('believed', over(server, name));
     await made('unbelieved', over(another, name));
     await made('stranger', over(server, await placed(renewed, server)));
-    await on.house.openLinks();
+    await on.platform.openLinks();
     await until(async () => (await stateOf(on, 'believed')).available, 'the link');
-    await until(() => server.refused() > 0, 'the stranger to be turned away');
+    await until(() => server.refusedConnections() > 0, 'the stranger to be turned away');
     for (const shut of ['unbelieved', 'stranger']) {
       assert.equal((await stateOf(on, shut)).available, false, shut);
     }
-    assert.deepEqual([...new Set(server.shown), ...another.shown], ['the platform']);
+    assert.deepEqual(
+      [...new Set(server.acceptedClients), ...another.acceptedClients],
+      ['the platform'],
+    );
   });
 
   test('is shown it by a link of HTTP, with every call', async (t) => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const ledgerDir = mkdtempSync(join(tmpdir(), 'guarded-acquirer-'));
     const body = { name: 'guarded', adapter: 'HttpJson', institutionId: '100001' };
     const httpJson = { path: '/switchyard', acquirerKeys: ['A'.repeat(43)] };
@@ -166,24 +180,27 @@ describe('an acquirer that wants to see a certificate', () => {
         httpJson: { ...httpJson, acquirerKeys: [bank.publicKey] },
       });
     assert.equal((await set()).status, 200);
-    await on.house.openLinks();
-    await until(() => server.refused() > 0, 'a call without certificate');
+    await on.platform.openLinks();
+    await until(() => server.refusedConnections() > 0, 'a call without certificate');
     assert.equal((await stateOf(on, 'guarded')).available, false);
     assert.equal((await set(await placed(ours, server))).status, 200);
-    await on.house.openLinks();
-    const shop = await on.newShop(termsOn(id));
-    await untilAvailable(on, shop.token);
+    await on.platform.openLinks();
+    const shop = await on.createMerchant(contractTermsOnLink(id));
+    await waitUntilAvailable(on, shop.token);
     const sold = await sell(on, shop);
     assert.equal(sold.body.state, 'Captured', sold.text);
     assert.equal(bank.ledger().totals[0]?.captured, 1234);
-    assert.ok(server.shown.length > 0 && server.shown.every((each) => each === 'the platform'));
+    assert.ok(
+      server.acceptedClients.length > 0 &&
+        server.acceptedClients.every((each) => each === 'the platform'),
+    );
   });
 });
 
 test('the conformance run shows a certificate as well', async (t) => {
   const ours = await makeCertificate('the one who checks');
-  const on = await scene();
-  const line = await commandLineOf(on);
+  const on = await createTestOrganization();
+  const line = await signedInCommandLine(on);
   t.after(line.remove);
   const ledgerDir = mkdtempSync(join(tmpdir(), 'checked-acquirer-'));
   const keyFile = join(line.folder, 'checks.pem');
@@ -196,7 +213,7 @@ test('the conformance run shows a certificate as well', async (t) => {
     lateMs: 1000,
     slowMs: 100,
   });
-  const server = await demandingServer(bank.port, ours);
+  const server = await startClientCertificateServer(bank.port, ours);
   t.after(async () => {
     await server.close();
     await bank.stop();
@@ -224,7 +241,7 @@ test('the conformance run shows a certificate as well', async (t) => {
   assert.equal((await check()).code, 7);
   const shown = await check('--cert-file', file('cert'), '--cert-key-file', file('key'));
   assert.equal(shown.code, 0, shown.stderr);
-  assert.ok(server.shown.includes('the one who checks'));
+  assert.ok(server.acceptedClients.includes('the one who checks'));
   for (const wrong of [
     ['--cert-file', file('cert')],
     ['--cert-file', file('other'), '--cert-key-file', file('key')],
@@ -236,10 +253,10 @@ test('the conformance run shows a certificate as well', async (t) => {
 
 describe('a link whose settings cannot be used', () => {
   const body = { name: 'new', host: 'acquirer.example', port: 8583, institutionId: '1' };
-  let on: Scene;
+  let on: TestOrganization;
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   test('is refused at once, by the member', async () => {
@@ -253,7 +270,7 @@ describe('a link whose settings cannot be used', () => {
       [{ zoneMasterKey: { keyRef: 'demo-mac' } }, '/zoneMasterKey/keyRef'],
     ] as const) {
       const answer = await ask(on, 'POST', links, { ...body, ...members });
-      assertRefused(answer, { code: 'field_invalid', pointer });
+      assertProblem(answer, { code: 'field_invalid', pointer });
     }
     const both = { macKey: { keyRef: 'demo-zpk' }, zoneMasterKey: { keyRef: 'demo-mac' } };
     const { body: told } = await ask(on, 'POST', links, { ...body, ...both });
@@ -266,12 +283,12 @@ describe('a link whose settings cannot be used', () => {
     assert.equal(made.status, 201, made.text);
     const path = `${links}/${made.body.acquirerLinkId}`;
     const enabled = await ask(on, 'PUT', path, { ...later, status: 'Enabled' });
-    assertRefused(enabled, { code: 'field_invalid', pointer: '/macKey/keyRef' });
+    assertProblem(enabled, { code: 'field_invalid', pointer: '/macKey/keyRef' });
     assert.equal((await ask(on, 'DELETE', path)).status, 204);
   });
 
   test('says so by its state where it became so later, and can still be renamed', async () => {
-    const { acquirerLinks } = on.house.provisioning;
+    const { acquirerLinks } = on.platform.provisioning;
     const scope = { organizationId: on.organizationId };
     // A stored link whose keys were changed in the HSM afterwards.
     const stale = {
@@ -285,7 +302,7 @@ describe('a link whose settings cannot be used', () => {
     };
     const id = randomUUID();
     assert.ok(await acquirerLinks.createOnce(scope, stale, id));
-    await on.house.openLinks();
+    await on.platform.openLinks();
     const told = await until(async () => {
       const { available, faults } = await stateOf(on, 'stale');
       assert.equal(available, false);
@@ -300,7 +317,7 @@ describe('a link whose settings cannot be used', () => {
     assert.equal(renamed.status, 200, renamed.text);
     const mended = { ...stale, name: 'staler', zonePinKey: undefined, macKey: undefined };
     assert.equal((await ask(on, 'PUT', `${links}/${id}`, mended)).status, 200);
-    await on.house.openLinks();
+    await on.platform.openLinks();
     await until(async () => (await stateOf(on, 'staler'))['faults'] === undefined, 'no fault');
     assert.equal((await ask(on, 'DELETE', `${links}/${id}`)).status, 204);
   });

@@ -12,13 +12,13 @@ import { type HostKeys, startAcquirerHost } from '@switchyard/simulators';
 import { demoKeys } from '../../src/vault/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import { chipData } from '../support/card-data/chip-data.ts';
-import { encryptingDevice } from '../support/card-data/encrypting-device.ts';
+import { createEncryptingDevice } from '../support/card-data/encrypting-device.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { testHouse, testTimeoutMs } from '../support/test-platform.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { testPlatform, testTimeoutMs } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
@@ -38,7 +38,7 @@ const startHost = ({ table, keys = {}, ledgerDir, port = 0 }: Options) =>
 
 /** Writes a host table beside the built-in ones, as an operator does. */
 async function ownTable(name: string, from: string, members: object): Promise<HostTable> {
-  const { settings } = await testHouse();
+  const { settings } = await testPlatform();
   const directory = join(settings.dataDir, 'dialects');
   await mkdir(directory, { recursive: true });
   const document = { name, base: from, ...members };
@@ -51,7 +51,7 @@ async function on(
   t: TestContext,
   table: HostTable,
   { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
-): Promise<Scene> {
+): Promise<TestOrganization> {
   const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
   // The link reconnects for a while after the host stops, so no other server may get this port.
   const [port = 0] = await freePorts(1);
@@ -61,20 +61,33 @@ async function on(
     await rm(ledgerDir, { recursive: true, force: true });
   });
   const dialect = table.name;
-  const made = await scene({}, { acquirerPort: host.port, link: { dialect, ...link } });
+  const made = await createTestOrganization(
+    {},
+    { acquirerPort: host.port, link: { dialect, ...link } },
+  );
   return { ...made, host };
 }
 
-const call = (of: Scene, method: string, path: string, body?: unknown): Promise<Answer> =>
+const call = (
+  of: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<HttpResponse> =>
   of.client.call(method, base + path, {
-    token: of.shop.token,
+    token: of.merchant.token,
     ...defined({ body }),
   });
 
-const sell = (of: Scene, members: Record<string, unknown> = {}) =>
+const sell = (of: TestOrganization, members: Record<string, unknown> = {}) =>
   call(of, 'POST', '/process', keyedSale(members));
 
-async function act(of: Scene, id: string, verb: string, body: unknown): Promise<Answer> {
+async function act(
+  of: TestOrganization,
+  id: string,
+  verb: string,
+  body: unknown,
+): Promise<HttpResponse> {
   const answer = await call(of, 'POST', `/${id}/${verb}`, body);
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.body.operation.status, 'Succeeded', answer.text);
@@ -82,9 +95,9 @@ async function act(of: Scene, id: string, verb: string, body: unknown): Promise<
 }
 
 /** Members of a sale that a terminal approved offline. */
-const madeOffline = ({ shop }: Scene) => ({
+const madeOffline = ({ merchant }: TestOrganization) => ({
   amount: 2222,
-  deviceId: shop.deviceIds[0],
+  deviceId: merchant.deviceIds[0],
   offlineTransaction: true,
   offlineData: {
     authorizedAt: new Date(Date.now() - 60_000).toISOString(),
@@ -98,7 +111,7 @@ const madeOffline = ({ shop }: Scene) => ({
  * A sale, an authorisation with captures and a cancel, refunds, a decline, a partial approval, a
  * timeout, a garbled response.
  */
-async function story(of: Scene): Promise<void> {
+async function story(of: TestOrganization): Promise<void> {
   const sold = (await sell(of, { amount: 5000, amounts: { tip: 500 } })).body;
   assert.deepEqual([sold.state, sold.response.code], ['Captured', '00']);
   assert.match(sold.authorizationCode, /^[0-9A-Z]{6}$/);
@@ -142,7 +155,10 @@ const mac = (algorithm: 'AesCmac' | 'Iso9797Alg3') =>
 const orderChannels = ['MailOrder', 'TelephoneOrder'];
 
 /** Authorises 609 as a remote order, captures 425 as the final capture, and compares ledgers. */
-async function finalCaptureOfRemoteOrder(of: Scene, orderChannel: string): Promise<void> {
+async function finalCaptureOfRemoteOrder(
+  of: TestOrganization,
+  orderChannel: string,
+): Promise<void> {
   const order = { amount: 609, captureMode: 'Deferred', orderChannel };
   const { body, text } = await sell(of, { ...order, zipCode: '12345', houseNumber: '9' });
   assert.equal(body.state, 'Authorized', text);
@@ -188,7 +204,7 @@ describe('every dialect', { concurrency: 4 }, () => {
   });
 
   test('messages with authentication: a day at the acquirer', async (t) => {
-    const { settings } = await testHouse();
+    const { settings } = await testPlatform();
     const key = { algorithm: 'Tdes', key: demoKeys(settings.dataDir).key('demo-mac') } as const;
     const table = await ownTable('coded-1993', 'iso1993-ascii', { mac: mac('Iso9797Alg3') });
     const keys = { keys: { mac: key }, link: { macKey: { keyRef: 'demo-mac' } } };
@@ -196,7 +212,7 @@ describe('every dialect', { concurrency: 4 }, () => {
   });
 
   test('an unknown dialect is refused with the names of those that are known', async () => {
-    const of = await scene();
+    const of = await createTestOrganization();
     const link = { name: 'north', host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
     const refused = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
       token: of.acquirerToken,
@@ -219,7 +235,7 @@ describe('a PIN of format 4', () => {
   const pan = '5413330089010012';
 
   test('goes to a host whose table has room for it, and to no other', async (t) => {
-    const { settings } = await testHouse();
+    const { settings } = await testPlatform();
     const zonePin = {
       algorithm: 'Aes',
       key: demoKeys(settings.dataDir).key('demo-zpk-aes'),
@@ -228,7 +244,7 @@ describe('a PIN of format 4', () => {
     const table = await ownTable('wide-1987', 'iso1987-binary', { messages: { fields: wide } });
     const link = { zonePinKey: { keyRef: 'demo-zpk-aes', format: 'ISO4' } };
     const of = await on(t, table, { keys: { zonePin }, link });
-    const device = encryptingDevice(settings.dataDir, 'DukptAes');
+    const device = createEncryptingDevice(settings.dataDir, 'DukptAes');
     for (const [digits, code] of [
       ['1234', '00'],
       ['98765', '55'],
@@ -251,7 +267,7 @@ describe('keys that the acquirer sends', () => {
   const pan = '5413330089010012';
 
   test('are asked for, checked, kept, used for PINs and authentication, and changed', async (t) => {
-    const { settings } = await testHouse();
+    const { settings } = await testPlatform();
     const database = await testDatabase();
     const master = demoKeys(settings.dataDir).key('demo-zmk-aes');
     const keys = { zoneMaster: { algorithm: 'Aes', key: master } as const };
@@ -269,7 +285,7 @@ describe('keys that the acquirer sends', () => {
     });
     // The scene waits for the MAC key, because the link can send nothing before it arrives.
     const dialect = table.name;
-    const of = await scene({}, { acquirerPort: port, link: { dialect, ...link } });
+    const of = await createTestOrganization({}, { acquirerPort: port, link: { dialect, ...link } });
     const stored = () =>
       database.query<{ usage: string; generation: number; check_value: string }>(
         `SELECT usage, generation, check_value FROM acquirer_link_keys
@@ -278,7 +294,7 @@ describe('keys that the acquirer sends', () => {
       );
     await until(async () => ((await stored()).length === 2 ? true : undefined), 'both keys');
 
-    const device = encryptingDevice(settings.dataDir, 'DukptTdes');
+    const device = createEncryptingDevice(settings.dataDir, 'DukptTdes');
     const withPin = async (digits: string) => {
       const instrument = { emvData: chipData(pan) };
       const pin = device.pin(digits, pan);

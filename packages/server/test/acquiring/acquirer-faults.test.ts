@@ -5,13 +5,13 @@ import { describe, type TestContext, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import { type AcquirerTap, acquirerTap } from '../support/acquirers/acquirer-relay.ts';
-import { assertRefused, rowsOf } from '../support/assert-problem-response.ts';
+import { type AcquirerRelay, startAcquirerRelay } from '../support/acquirers/acquirer-relay.ts';
+import { assertProblem, countRows } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { testHouse, testTimeoutMs } from '../support/test-platform.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { testPlatform, testTimeoutMs } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
@@ -20,27 +20,32 @@ const silentCard = '4000000000004202';
 /** The host refuses the first three reversals of this card with 96. */
 const refusingCard = '4000000000004210';
 
-type Tapped = Scene & { tap: AcquirerTap };
+type Tapped = TestOrganization & { tap: AcquirerRelay };
 type Event = { type: string; data: Record<string, unknown> };
 
 /** A scene whose link passes through its own relay. */
 async function tapped(t: TestContext): Promise<Tapped> {
-  const tap = await acquirerTap((await testHouse()).host.port);
+  const tap = await startAcquirerRelay((await testPlatform()).host.port);
   t.after(tap.close);
-  return { ...(await scene({}, { acquirerPort: tap.port })), tap };
+  return { ...(await createTestOrganization({}, { acquirerPort: tap.port })), tap };
 }
 
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
 
-function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const options = { token: on.shop.token, ...defined({ body }) };
+function call(
+  on: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<HttpResponse> {
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
-const sell = (on: Scene, members: Record<string, unknown>) =>
+const sell = (on: TestOrganization, members: Record<string, unknown>) =>
   call(on, 'POST', '/process', keyedSale(members));
 
-const inState = (on: Scene, id: string, state: string) =>
+const inState = (on: TestOrganization, id: string, state: string) =>
   until(
     async () => {
       const { body } = await call(on, 'GET', `/${id}`);
@@ -53,15 +58,15 @@ const inState = (on: Scene, id: string, state: string) =>
 const typesOf = ({ events }: { events: Event[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));
 
-function originalOf(on: Scene, rrn: string) {
+function originalOf(on: TestOrganization, rrn: string) {
   const found = on.host
     .ledger()
-    .originals.filter((each) => each.rrn === rrn && each.merchant === on.shop.merchantNumber);
+    .originals.filter((each) => each.rrn === rrn && each.merchant === on.merchant.merchantNumber);
   assert.equal(found.length, 1, 'one original at the host');
   return found[0];
 }
 
-function assertNotApproved({ status, body, text }: Answer): void {
+function assertNotApproved({ status, body, text }: HttpResponse): void {
   assert.equal(status, 200, text);
   assert.equal(body.state, 'Reversing');
   assert.equal(body.approved, false);
@@ -134,7 +139,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
   });
 
   test('a late approval is told as an event and changes nothing', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const answer = await sell(on, { amount: 9092 });
     assertNotApproved(answer);
     const told = await until(async () => {
@@ -157,12 +162,12 @@ describe('a host that fails', { concurrency: 8 }, () => {
 
   test('a link that is cut comes back by itself, and the sale is reversed', async (t) => {
     const on = await tapped(t);
-    await on.tap.shut();
+    await on.tap.stopListening();
     const answer = await sell(on, { amount: 9093 });
     assertNotApproved(answer);
     const down = (await call(on, 'GET', '/technical/isAvailable')).body;
     assert.deepEqual([down.available, down.offlineAdvised], [false, true]);
-    await on.tap.open();
+    await on.tap.startListening();
     const reversed = await inState(on, answer.body.transactionId, 'Reversed');
     const original = originalOf(on, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
@@ -172,7 +177,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
   });
 
   test('a garbled answer is no answer', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const answer = await sell(on, { amount: 9095, captureMode: 'Deferred' });
     assertNotApproved(answer);
     await inState(on, answer.body.transactionId, 'Reversed');
@@ -182,7 +187,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
   });
 
   test('two answers are one', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const { body, text } = await sell(on, { amount: 9094 });
     assert.equal(body.state, 'Captured', text);
     const next = await sell(on, {});
@@ -193,7 +198,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
   });
 
   test('a slow answer is waited for', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const { body, text } = await sell(on, { amount: 9098 });
     assert.equal(body.state, 'Captured', text);
     await assertAgreement(on);
@@ -223,7 +228,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const pending = await call(on, 'POST', `/${id}/cancel`, part);
     assert.equal(pending.status, 202, pending.text);
     const second = await call(on, 'POST', `/${id}/cancel`, { ...functional, amount: 1 });
-    assertRefused(second, { code: 'transaction_in_progress' });
+    assertProblem(second, { code: 'transaction_in_progress' });
     const done = await until(async () => {
       const { body } = await call(on, 'GET', `/${id}`);
       return body.operations[0].status === 'Succeeded' ? body : undefined;
@@ -284,7 +289,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const on = await tapped(t);
     const { body: sold } = await sell(on, { captureMode: 'Deferred' });
     const path = `/${sold.transactionId}`;
-    on.tap.hold();
+    on.tap.holdResponses();
     on.tap.sent.length = 0;
     const capture = call(on, 'POST', `${path}/capture`);
     await until(() => (on.tap.sent.length > 0 ? true : undefined), 'the capture to be sent');
@@ -297,13 +302,13 @@ describe('a host that fails', { concurrency: 8 }, () => {
     ] as const) {
       const answer = await call(on, 'POST', `${path}/${verb}`, body);
       const label = `${verb} ${JSON.stringify(body)}`;
-      assertRefused(answer, { code: 'transaction_in_progress' }, label);
+      assertProblem(answer, { code: 'transaction_in_progress' }, label);
       assert.equal(answer.headers['retry-after'], '2', label);
     }
     const { body: allowed } = await call(on, 'GET', `${path}/allowedoperations`);
     for (const { operation, reason } of allowed.operations)
       assert.equal(reason, 'transaction_in_progress', operation);
-    on.tap.release();
+    on.tap.releaseResponses();
     const captured = await capture;
     assert.equal(captured.body.state, 'Captured', captured.text);
     const refunded = await call(on, 'POST', `${path}/refund`);
@@ -313,7 +318,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
 
   test('a till that gives up reverses by its own identifier, while the sale still runs', async (t) => {
     const on = await tapped(t);
-    on.tap.hold();
+    on.tap.holdResponses();
     const clientTransactionId = randomUUID();
     const sale = keyedSale({ captureMode: 'Deferred', clientTransactionId });
     const running = call(on, 'POST', '/process', sale);
@@ -323,7 +328,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const allowed = told.operations.map((each: { allowed: boolean }) => each.allowed);
     assert.deepEqual(allowed, [false, false, false, true]);
     const capture = await call(on, 'POST', `/${clientTransactionId}/capture`);
-    assertRefused(capture, { code: 'transaction_in_progress' });
+    assertProblem(capture, { code: 'transaction_in_progress' });
     const technical = {
       cancelReason: 'Technical',
       reversalReason: 'Timeout',
@@ -333,7 +338,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const given = await cancel();
     assert.equal(given.status, 202, given.text);
     assert.deepEqual([given.body.state, given.body.operation.kind], ['Reversing', 'Reversal']);
-    on.tap.release();
+    on.tap.releaseResponses();
     const sold = await running;
     assertNotApproved(sold);
     const again = await cancel();
@@ -348,12 +353,12 @@ describe('a host that fails', { concurrency: 8 }, () => {
 
   test('a till whose connection breaks asks again and gets the same answer', async (t) => {
     const on = await tapped(t);
-    on.tap.hold();
+    on.tap.holdResponses();
     const sale = keyedSale();
     const id = String(sale['clientTransactionId']);
     const cutOff = new AbortController();
     const lost = on.client.call('POST', `${base}/process`, {
-      token: on.shop.token,
+      token: on.merchant.token,
       body: sale,
       signal: cutOff.signal,
     });
@@ -361,7 +366,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await hasLeft(on, 1234);
     cutOff.abort();
     await assert.rejects(lost);
-    on.tap.release();
+    on.tap.releaseResponses();
     const again = await call(on, 'POST', '/process', sale);
     assert.equal(again.status, 200, again.text);
     assert.equal(again.body.state, 'Captured');
@@ -384,20 +389,20 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await until(async () => ((await available()).available ? undefined : true), 'the link to drop');
     const told = await available();
     assert.deepEqual([told.offlineAdvised, told.links[0].available], [true, false]);
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const number = '4242424242424242';
     const sale = keyedSale({ instrument: card(number) });
     const down = await call(on, 'POST', '/process', sale);
-    assertRefused(down, { code: 'acquirer_unavailable', pointer: null });
+    assertProblem(down, { code: 'acquirer_unavailable', pointer: null });
     assert.ok(down.headers['retry-after']);
     const capture = await call(on, 'POST', `/${held.transactionId}/capture`, {});
-    assertRefused(capture, { code: 'acquirer_unavailable', pointer: null });
-    const after = await rowsOf(on.organizationId);
+    assertProblem(capture, { code: 'acquirer_unavailable', pointer: null });
+    const after = await countRows(on.organizationId);
     assert.deepEqual(after, before);
     const id = String(sale['clientTransactionId']);
-    assertRefused(await call(on, 'GET', `/${id}`), { code: 'transaction_not_found' });
+    assertProblem(await call(on, 'GET', `/${id}`), { code: 'transaction_not_found' });
     assert.equal((await call(on, 'GET', `/${held.transactionId}`)).body.state, 'Authorized');
-    await on.tap.open();
+    await on.tap.startListening();
     await until(async () => ((await available()).available ? true : undefined), 'the link');
     const up = await call(on, 'POST', '/process', sale);
     assert.equal(up.status, 200, up.text);
@@ -419,7 +424,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const given = await call(on, 'POST', `/${held.transactionId}/cancel`, technical);
     assert.equal(given.status, 202, given.text);
     assert.equal(given.body.state, 'Reversing');
-    await on.tap.open();
+    await on.tap.startListening();
     await inState(on, held.transactionId, 'Reversed');
     const original = originalOf(on, held.retrievalReferenceNumber);
     assert.equal(original?.held, 0);
@@ -431,7 +436,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   const longAgo = () => new Date(Date.now() - 10 * testTimeoutMs - 60_000).toISOString();
 
   /** Deletes the last events, as if their commit had not happened. */
-  async function forgetEvents(on: Scene, id: string, after: number): Promise<void> {
+  async function forgetEvents(on: TestOrganization, id: string, after: number): Promise<void> {
     const database = await testDatabase();
     for (const [table, column] of [
       ['transaction_events', 'transaction_id'],
@@ -447,7 +452,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   }
 
   /** Restores the rows to the state after the message was sent and before an outcome was stored. */
-  async function forget(on: Scene, id: string): Promise<void> {
+  async function forget(on: TestOrganization, id: string): Promise<void> {
     const database = await testDatabase();
     const key = [on.organizationId, id];
     await forgetEvents(on, id, 1);
@@ -460,7 +465,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
 
   for (const captureMode of ['Immediate', 'Deferred']) {
     test(`a sale that was sent and never ended is reversed (${captureMode})`, async () => {
-      const on = await scene();
+      const on = await createTestOrganization();
       const sale = keyedSale({ captureMode });
       const { body: sold } = await call(on, 'POST', '/process', sale);
       await forget(on, sold.transactionId);
@@ -476,7 +481,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   }
 
   test('a sale that was never ended is reversed while it is asked for again', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const sale = keyedSale();
     const { body: sold } = await call(on, 'POST', '/process', sale);
     await forget(on, sold.transactionId);
@@ -491,7 +496,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   });
 
   test('a sale that was never sent is reversed, though the host does not know it', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const { body: sold } = await sell(on, {});
     const database = await testDatabase();
     const copy = randomUUID();
@@ -517,7 +522,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   });
 
   test('an operation that was sent and never ended is repeated to one effect', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const { body: sold } = await sell(on, { captureMode: 'Deferred' });
     const id = sold.transactionId;
     const request = { amount: 1000, clientOperationId: 'c-1' };

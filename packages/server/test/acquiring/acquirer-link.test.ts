@@ -23,21 +23,21 @@ import {
   systemClock,
 } from '../../src/platform/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import { type AcquirerTap, acquirerTap } from '../support/acquirers/acquirer-relay.ts';
+import { type AcquirerRelay, startAcquirerRelay } from '../support/acquirers/acquirer-relay.ts';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
-  networkOnly,
+  approveNetworkMessages,
+  encodeMessageFrame,
+  type ReceivedMessage,
   startScriptedHost,
 } from '../support/acquirers/scripted-host.ts';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { testHouse } from '../support/test-platform.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { testPlatform } from '../support/test-platform.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';
 
@@ -132,16 +132,21 @@ async function simulated(t: TestContext, table: HostTable) {
 
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
 
-const call = (on: Scene, method: string, path: string, body?: unknown): Promise<Answer> =>
+const call = (
+  on: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<HttpResponse> =>
   on.client.call(method, path, {
-    token: on.shop.token,
+    token: on.merchant.token,
     ...defined({ body }),
   });
 
-const sell = (on: Scene, members: Record<string, unknown> = {}) =>
+const sell = (on: TestOrganization, members: Record<string, unknown> = {}) =>
   call(on, 'POST', `${base}/process`, keyedSale(members));
 
-const inState = (on: Scene, id: string, state: string) =>
+const inState = (on: TestOrganization, id: string, state: string) =>
   until(
     async () => {
       const { body } = await call(on, 'GET', `${base}/${id}`);
@@ -151,19 +156,19 @@ const inState = (on: Scene, id: string, state: string) =>
     60_000,
   );
 
-type Tapped = Scene & { tap: AcquirerTap };
+type Tapped = TestOrganization & { tap: AcquirerRelay };
 
 /** A scene whose link passes through its own relay. */
 async function tapped(t: TestContext): Promise<Tapped> {
-  const tap = await acquirerTap((await testHouse()).host.port);
+  const tap = await startAcquirerRelay((await testPlatform()).host.port);
   t.after(tap.close);
-  return { ...(await scene({}, { acquirerPort: tap.port })), tap };
+  return { ...(await createTestOrganization({}, { acquirerPort: tap.port })), tap };
 }
 
 const advices = ({ tap }: Tapped): Message[] => tap.sent.filter(({ mti }) => mti.startsWith('042'));
 
-const originalsOf = (on: Scene) =>
-  on.host.ledger().originals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
+const originalsOf = (on: TestOrganization) =>
+  on.host.ledger().originals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
 
 describe('an acquirer link', { concurrency: 4 }, () => {
   const framings: Readonly<Record<string, HostTable['framing']>> = {
@@ -191,7 +196,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   }
 
   test('1: over TLS, and beyond this machine never without', async (t) => {
-    const { settings } = await testHouse();
+    const { settings } = await testPlatform();
     const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
     const host = await scripted(t);
     const server = createTlsServer({ cert, key }, (socket) => {
@@ -228,16 +233,16 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       echoIntervalMs: 25,
     });
     t.after(() => link.close(0));
-    await eventually('a sign-on', () => host.heard().length === 1);
+    await eventually('a sign-on', () => host.receivedTypes().length === 1);
     const early = await link.sendRequest({ mti: '0200', fields: { 11: '000001' } }, 1000);
     assert.deepEqual(early, { result: 'NotSent', reason: 'not signed on' });
-    assert.deepEqual(host.heard(), ['0800001']);
-    const [first] = host.asked;
+    assert.deepEqual(host.receivedTypes(), ['0800001']);
+    const [first] = host.received;
     assert.ok(first);
     approve(first);
     await eventually('signed on', () => link.isAvailable());
     await eventually('two echoes, then another sign-on', () => host.connections() === 2);
-    const echoes = host.heard().filter((each) => each === '0800301');
+    const echoes = host.receivedTypes().filter((each) => each === '0800301');
     // The link may send a third echo at the moment in which it abandons the second.
     assert.ok(echoes.length === 2 || echoes.length === 3, `${echoes.length} echoes`);
     assert.deepEqual(defaultReconnectDelaysMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
@@ -246,7 +251,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   test('3: answers find their questions in any order, and none is asked twice at a time', async (t) => {
     const host = await scripted(t);
     const { connection } = await linked(t, { port: host.port });
-    const held: Asked[] = [];
+    const held: ReceivedMessage[] = [];
     host.script((asked) => held.push(asked));
     const outcomes = ['000001', '000002', '000003'].map((stan, index) =>
       connection.send(sale(stan, { amount: 1000 + index })),
@@ -262,7 +267,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
 
   test('4: the intent is durable before it is sent, the reversal together with the time-out', async (t) => {
     const host = await scripted(t);
-    const on = await scene({}, { acquirerPort: host.port });
+    const on = await createTestOrganization({}, { acquirerPort: host.port });
     const database = await testDatabase();
     const phases: Promise<string | undefined>[] = [];
     host.script((asked) => {
@@ -317,7 +322,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const alarmed = (await states()).body.items[0];
     assert.equal(alarmed.alarm, true);
     assert.deepEqual([alarmed.queue.alarms, alarmed.queue.attempts], [1, 6]);
-    const metrics = await on.house.metrics.registry.metrics();
+    const metrics = await on.platform.metrics.registry.metrics();
     const shown = new RegExp(`switchyard_acquirer_queue_stuck_messages\\{link="${on.linkId}"\\} 1`);
     assert.match(metrics, shown);
     await database.query(
@@ -333,15 +338,15 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       const { body } = await states();
       return body.items[0].queue.length === 0 && body.items[0].alarm === false ? true : undefined;
     }, 'an empty queue');
-    assertRefused(
-      await on.client.call('GET', '/payment/v1/acquirer-links', { token: on.shop.token }),
+    assertProblem(
+      await on.client.call('GET', '/payment/v1/acquirer-links', { token: on.merchant.token }),
       { code: 'permission_denied' },
     );
     await assertAgreement(on);
   });
 
   test('6: a late approval is noted and changes nothing: the reversal stands', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const { body } = await sell(on, { amount: 9092 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
     const told = await until(async () => {
@@ -376,7 +381,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.deepEqual([reversed?.approved, reversed?.held], [9091, 0]);
     const [totals] = on.host
       .ledger()
-      .totals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
+      .totals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
     assert.deepEqual([totals?.reversed, totals?.reversals], [9091, 1]);
   });
 
@@ -388,7 +393,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(again.body.transactionId, first.body.transactionId);
     assert.equal(again.headers['idempotent-replayed'], 'true');
     const other = await call(on, 'POST', `${base}/process`, { ...request, amount: 99 });
-    assertRefused(other, { code: 'client_id_reused' });
+    assertProblem(other, { code: 'client_id_reused' });
     assert.equal(on.tap.sent.length, 1);
     // Trace number, terminal and date identify a message at the host, so each sale differs.
     await sell(on);
@@ -398,16 +403,17 @@ describe('an acquirer link', { concurrency: 4 }, () => {
 
   test('9: “duplicate” is no decline: what the host did before is taken back', async (t) => {
     const host = await scripted(t);
-    const on = await scene({}, { acquirerPort: host.port });
+    const on = await createTestOrganization({}, { acquirerPort: host.port });
     host.script((asked) => {
       const { message, socket } = asked;
-      if (message.mti === '0200') socket.write(frameOf(answerTo(message, { 39: '94' })));
+      if (message.mti === '0200')
+        socket.write(encodeMessageFrame(approvalResponse(message, { 39: '94' })));
       else approve(asked);
     });
     const { body } = await sell(on);
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
     await inState(on, body.transactionId, 'Reversed');
-    assert.equal(host.heard().filter((each) => each === '0420').length, 1);
+    assert.equal(host.receivedTypes().filter((each) => each === '0420').length, 1);
   });
 
   test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
@@ -427,7 +433,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     });
     t.after(() => link.close(0));
     await eventually('both signed on', () => link.countSignedOnSessions() === 2);
-    const [deaf] = host.asked;
+    const [deaf] = host.received;
     assert.ok(deaf);
     deaf.socket.pause();
     const filler = 'x'.repeat(999);
@@ -450,7 +456,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     // Each connection got half of the requests; the link moved unsent requests to the other one.
     assert.ok(answered > results.length / 2, `${answered} of ${results.length}`);
     assert.ok(count('ConnectionLost') > 0);
-    const heard = host.asked.filter(({ message }) => message.mti === '0200');
+    const heard = host.received.filter(({ message }) => message.mti === '0200');
     const traces = new Set(heard.map(({ message }) => message.fields[11]));
     assert.equal(traces.size, heard.length, 'nothing came twice');
     assert.equal(heard.length, answered);
@@ -469,7 +475,9 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     let stan = 0;
     const outcomeWith = (changed: Message['fields'], by = patient) => {
       stan += 1;
-      host.script(({ message, socket }) => socket.write(frameOf(answerTo(message, changed))));
+      host.script(({ message, socket }) =>
+        socket.write(encodeMessageFrame(approvalResponse(message, changed))),
+      );
       return by.send(sale(String(stan).padStart(6, '0')));
     };
     for (const [field, value] of Object.entries(wrong)) {
@@ -484,7 +492,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const part = await outcomeWith({ 39: '10', 4: '000000000500' });
     assert.equal(part.outcome === 'Approved' && part.amount, 500);
     host.script(approve);
-    const on = await scene({ partialApproval: false });
+    const on = await createTestOrganization({ partialApproval: false });
     const { body } = await sell(on, { amount: 9010 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
     await inState(on, body.transactionId, 'Reversed');
@@ -492,8 +500,11 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   });
 
   test('12: available with one connection that is signed on, offline is advised without', async (t) => {
-    const tap = await acquirerTap((await testHouse()).host.port);
-    const on = await scene({}, { acquirerPort: tap.port, link: { connections: 2 } });
+    const tap = await startAcquirerRelay((await testPlatform()).host.port);
+    const on = await createTestOrganization(
+      {},
+      { acquirerPort: tap.port, link: { connections: 2 } },
+    );
     const available = async () => (await call(on, 'GET', `${base}/technical/isAvailable`)).body;
     const { available: up, offlineAdvised } = await available();
     assert.deepEqual([up, offlineAdvised], [true, false]);
@@ -503,8 +514,8 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       return body.available === false ? body : undefined;
     }, 'the link to be down');
     assert.equal(down.offlineAdvised, true);
-    assertRefused(await sell(on), { code: 'acquirer_unavailable' });
-    await tap.open();
+    assertProblem(await sell(on), { code: 'acquirer_unavailable' });
+    await tap.startListening();
     t.after(tap.close);
     await until(async () => (await available()).available, 'the link to be back');
   });
@@ -527,14 +538,14 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal((await connection.send(sale('000001', secret))).outcome, 'Approved');
     // Garbled, of another message type, truncated, and one that cannot be encoded.
     host.script(({ message, socket }) => {
-      const bytes = frameOf(answerTo(message));
+      const bytes = encodeMessageFrame(approvalResponse(message));
       socket.write(bytes.map((byte, at) => (at < 12 ? byte : byte ^ 0xff)));
     });
     assert.equal((await connection.send(sale('000002', secret))).outcome, 'Unknown');
     const unwritable = { ...secret, merchantNumber: 'X'.repeat(40) };
     assert.equal((await connection.send(sale('000003', unwritable))).outcome, 'NotSent');
     host.script(({ message, socket }) => {
-      socket.end(Buffer.concat([frameOf(message), Buffer.alloc(64, 0xff)]));
+      socket.end(Buffer.concat([encodeMessageFrame(message), Buffer.alloc(64, 0xff)]));
     });
     assert.equal((await connection.send(sale('000004', secret))).outcome, 'Unknown');
     const text = lines.join('');
@@ -542,6 +553,6 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     for (const word of ['4111111111111111', '30122010000012345678', '1B9C1845EB993A7A', '737"']) {
       assert.ok(!text.includes(word), 'card data in the log');
     }
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
   });
 });

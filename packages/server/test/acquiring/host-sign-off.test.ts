@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  type Asked,
   approve,
-  frameOf,
+  encodeMessageFrame,
+  type ReceivedMessage,
   startScriptedHost,
 } from '../support/acquirers/scripted-host.ts';
-import { attachHttpAcquirer, termsOn } from '../support/acquirers/test-http-acquirer.ts';
+import {
+  attachHttpAcquirer,
+  contractTermsOnLink,
+} from '../support/acquirers/test-http-acquirer.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { scene } from '../support/test-merchant.ts';
+import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
@@ -17,11 +20,11 @@ const base = '/payment/v1/transactions';
 test('a host that signs off is passed over until it takes us in again', async (t) => {
   const host = await startScriptedHost();
   t.after(host.stop);
-  const on = await scene({}, { acquirerPort: host.port });
+  const on = await createTestOrganization({}, { acquirerPort: host.port });
   const bank = await attachHttpAcquirer(on, 'standby');
-  const { token, merchantId, merchantNumber } = on.shop;
-  const terms = termsOn(bank.linkId, { routing: [{ weight: 0 }] });
-  await on.house.provisioning.acquirerContracts.create(
+  const { token, merchantId, merchantNumber } = on.merchant;
+  const terms = contractTermsOnLink(bank.linkId, { routing: [{ weight: 0 }] });
+  await on.platform.provisioning.acquirerContracts.create(
     { organizationId: on.organizationId, merchantId },
     { currencies: ['EUR'], captureModes: ['Immediate'], clearCardData: 'Allowed', ...terms },
   );
@@ -42,10 +45,10 @@ test('a host that signs off is passed over until it takes us in again', async (t
   await untilUp(2);
   assert.equal(await sell(), merchantNumber);
 
-  const held: Asked[] = [];
+  const held: ReceivedMessage[] = [];
   host.script((asked) => held.push(asked));
   const fields = { 7: '0101120000', 11: '000007', 70: '002' };
-  host.asked.at(-1)?.socket.write(frameOf({ mti: '0800', fields }));
+  host.received.at(-1)?.socket.write(encodeMessageFrame({ mti: '0800', fields }));
   await untilUp(1);
   assert.equal((await told()).available, true);
   assert.equal(await sell(), terms.acquirerMerchantId);

@@ -5,28 +5,32 @@ import { before, describe, test } from 'node:test';
 import {
   type AttachedAcquirer,
   attachHttpAcquirer,
-  termsOn,
-  untilAvailable,
+  contractTermsOnLink,
+  waitUntilAvailable,
 } from '../support/acquirers/test-http-acquirer.ts';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
 describe('an acquirer that speaks HTTP', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let acquirer: AttachedAcquirer;
-  let shop: Shop;
+  let shop: TestMerchant;
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     acquirer = await attachHttpAcquirer(on, 'bank');
-    shop = await on.newShop(
-      termsOn(acquirer.linkId, { partialCancel: true, multipleCapture: true }),
+    shop = await on.createMerchant(
+      contractTermsOnLink(acquirer.linkId, { partialCancel: true, multipleCapture: true }),
     );
-    await untilAvailable(on, shop.token);
+    await waitUntilAvailable(on, shop.token);
   });
 
   const call = (path: string, body: Record<string, unknown>) =>
@@ -160,19 +164,19 @@ describe('an acquirer that speaks HTTP', () => {
 
     const put = (changed: Record<string, unknown>) =>
       on.client.call('PUT', path, { token, body: { ...link, ...changed } });
-    assertRefused(
+    assertProblem(
       await put({ signingKeys: { ...link.signingKeys, current: link.signingKeys.next } }),
       {
         code: 'field_read_only',
         pointer: '/signingKeys',
       },
     );
-    assertRefused(await put({ dialect: 'iso1987-binary' }), {
+    assertProblem(await put({ dialect: 'iso1987-binary' }), {
       code: 'field_invalid',
       pointer: '/dialect',
     });
     const { httpJson: _http, ...without } = link;
-    assertRefused(await on.client.call('PUT', path, { token, body: without }), {
+    assertProblem(await on.client.call('PUT', path, { token, body: without }), {
       code: 'field_required',
       pointer: '/httpJson',
     });
@@ -183,7 +187,7 @@ describe('an acquirer that speaks HTTP', () => {
       body: { ...newer.body, httpJson: link.httpJson },
     });
     assert.deepEqual(back.body.signingKeys, link.signingKeys);
-    await on.house.openLinks();
-    await untilAvailable(on, shop.token);
+    await on.platform.openLinks();
+    await waitUntilAvailable(on, shop.token);
   });
 });

@@ -15,15 +15,21 @@ import {
 } from '../../src/platform/index.ts';
 import { createAwsHsm } from '../../src/vault/hsm/aws.ts';
 import { keyTableOf } from '../../src/vault/hsm/key-table.ts';
-import { frameOf, startScriptedHost } from '../support/acquirers/scripted-host.ts';
+import { encodeMessageFrame, startScriptedHost } from '../support/acquirers/scripted-host.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import {
   awsCredentials,
   awsRegion,
   startAwsStub,
-  tr31Of,
+  tr31KeyBlock,
 } from '../support/hsm/aws-payment-cryptography-stub.ts';
-import { entryOf, pan, pinIn, tdesKsn, terminalBlock } from '../support/hsm/hsm-test-keys.ts';
+import {
+  decryptPin,
+  keyTableEntry,
+  tdesKsn,
+  terminalPinBlock,
+  testPan,
+} from '../support/hsm/hsm-test-keys.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -42,7 +48,7 @@ async function awsModule(t: TestContext) {
       connections: 2,
     });
   const names = ['bdk-tdes', 'zmk', 'zpk'] as const;
-  const entries = names.map((name) => entryOf(name, stub.arn(name)));
+  const entries = names.map((name) => keyTableEntry(name, stub.arn(name)));
   const table = keyTableOf(entries, 'the table of the tests');
   const hsm = createAwsHsm({ table, log, data: client(), control: client(), format4Pan: 'full' });
   t.after(hsm.close);
@@ -94,21 +100,21 @@ async function linked(t: TestContext) {
     const stan = `9${String(sent).padStart(5, '0')}`;
     const fields = { 7: '0101120000', 11: stan, 48: text, 70: '101' };
     // Uses the connection with the latest sign-on.
-    const signedOn = host.asked.findLast(({ message }) => message.mti === '0800');
-    signedOn?.socket.write(frameOf({ mti: '0800', fields }));
+    const signedOn = host.received.findLast(({ message }) => message.mti === '0800');
+    signedOn?.socket.write(encodeMessageFrame({ mti: '0800', fields }));
     const answer = () =>
-      host.asked.find(({ message }) => message.mti === '0810' && message.fields[11] === stan);
+      host.received.find(({ message }) => message.mti === '0810' && message.fields[11] === stan);
     await eventually('the answer', () => answer() !== undefined);
     return answer()?.message.fields[39];
   }
   return { stub, hsm, ring, give };
 }
 
-const head = `PT01${entryOf('zpk-other', '').checkValue}`;
+const head = `PT01${keyTableEntry('zpk-other', '').checkValue}`;
 
 test('a key block that a host sends is taken in by AWS, and PINs go out under its key', async (t) => {
   const { stub, hsm, ring, give } = await linked(t);
-  assert.equal(await give(head + tr31Of('zpk-other')), '00');
+  assert.equal(await give(head + tr31KeyBlock('zpk-other')), '00');
   const zone = ring.getPinKey();
   assert.deepEqual(zone, { keyRef: stub.arn('zpk-other'), format: 0, keyIndex: '01' });
   const { pinBlock } = await hsm.translatePin({
@@ -116,16 +122,16 @@ test('a key block that a host sends is taken in by AWS, and PINs go out under it
     ksn: tdesKsn,
     inFormat: 0,
     outFormat: 0,
-    pan,
-    pinBlock: terminalBlock('ISO0', tdesKsn),
+    pan: testPan,
+    pinBlock: terminalPinBlock('ISO0', tdesKsn),
     outKeyRef: zone.keyRef,
   });
-  assert.equal(pinIn(pinBlock, 'zpk-other', 'ISO0'), '1234');
+  assert.equal(decryptPin(pinBlock, 'zpk-other', 'ISO0'), '1234');
 });
 
 test('a key block out of shape is refused before the module is asked', async (t) => {
   const { stub, ring, give } = await linked(t);
-  const block = tr31Of('zpk-other');
+  const block = tr31KeyBlock('zpk-other');
   const wrong = {
     'another length than it says': `${block}00`,
     'small letters': block.replace('P0TE', 'p0te'),
@@ -134,7 +140,7 @@ test('a key block out of shape is refused before the module is asked', async (t)
   };
   for (const [what, text] of Object.entries(wrong))
     assert.equal(await give(head + text), '96', what);
-  assert.ok(!stub.asked.some(({ target }) => target?.endsWith('ImportKey')));
+  assert.ok(!stub.requests.some(({ target }) => target?.endsWith('ImportKey')));
   // A key that is only encrypted has a valid format, but the HSM does not accept it.
   assert.equal(await give(`${head}${'0123456789ABCDEF'.repeat(2)}`), '96');
   assert.equal(ring.getPinKey()?.keyRef, 'zpk');

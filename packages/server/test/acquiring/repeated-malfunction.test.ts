@@ -6,17 +6,17 @@ import { describe, type TestContext, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
-  networkOnly,
+  approveNetworkMessages,
+  encodeMessageFrame,
+  type ReceivedMessage,
   startScriptedHost,
 } from '../support/acquirers/scripted-host.ts';
-import { assertRefused } from '../support/assert-problem-response.ts';
-import type { Answer } from '../support/https-client.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
@@ -24,17 +24,21 @@ const base = '/payment/v1/transactions';
 async function scripted(t: TestContext) {
   const scriptedHost = await startScriptedHost();
   t.after(() => scriptedHost.stop());
-  const on = await scene({}, { acquirerPort: scriptedHost.port });
+  const on = await createTestOrganization({}, { acquirerPort: scriptedHost.port });
   return { on, scriptedHost };
 }
 
-function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
+function call(
+  on: TestOrganization,
+  path: string,
+  body?: Record<string, unknown>,
+): Promise<HttpResponse> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.shop.token, ...defined({ body }) };
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
-const operationIn = (on: Scene, id: string, status: string) =>
+const operationIn = (on: TestOrganization, id: string, status: string) =>
   until(async () => {
     const { body } = await call(on, `/${id}`);
     return body.operations[0]?.status === status ? body : undefined;
@@ -53,12 +57,12 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
     let cured = false;
     scriptedHost.script((asked) => {
       const { message, socket } = asked;
-      if (!message.mti.startsWith('020')) return networkOnly(asked);
+      if (!message.mti.startsWith('020')) return approveNetworkMessages(asked);
       refunds.push(message);
       // The host booked the refund, and its response is lost.
       if (refunds.length === 1) return undefined;
       const code = cured ? '00' : (codes[refunds.length - 2] ?? '96');
-      socket.write(frameOf(answerTo(message, { 39: code })));
+      socket.write(encodeMessageFrame(approvalResponse(message, { 39: code })));
       return undefined;
     });
     const path = `/${sold.transactionId}/refund`;
@@ -69,7 +73,7 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
     assert.equal(standing.operations[0].status, 'Pending');
     const second = await call(on, path, { amount: 600, clientOperationId: 'r-2' });
     assert.equal(second.status, 422, second.text);
-    assertRefused(second, { code: 'refund_amount_exceeded' });
+    assertProblem(second, { code: 'refund_amount_exceeded' });
     cured = true;
     const done = await operationIn(on, sold.transactionId, 'Succeeded');
     assert.equal(done.refundedAmount, 600);
@@ -86,7 +90,7 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
     scriptedHost.script((asked) => {
       const { message, socket } = asked;
       if (!message.mti.startsWith('022')) return approve(asked);
-      socket.write(frameOf(answerTo(message, { 39: answers.shift() ?? '96' })));
+      socket.write(encodeMessageFrame(approvalResponse(message, { 39: answers.shift() ?? '96' })));
       return undefined;
     });
     const path = `/${held.transactionId}/capture`;
@@ -111,7 +115,9 @@ test('a reversal whose numbers the host has had goes on under others, and takes 
     if (message.mti.startsWith('020')) return undefined;
     if (!message.mti.startsWith('042')) return approve(asked);
     reversals.push(message);
-    socket.write(frameOf(answerTo(message, { 39: reversals.length < 3 ? '94' : '00' })));
+    socket.write(
+      encodeMessageFrame(approvalResponse(message, { 39: reversals.length < 3 ? '94' : '00' })),
+    );
     return undefined;
   });
   const { body: sale } = await call(on, '/process', keyedSale({ amount: 1000 }));
@@ -135,7 +141,7 @@ test('a sale that its issuer may book yet is not approved, and is taken back', a
         if (message.mti.startsWith('042')) reversals.push(message);
         return approve(asked);
       }
-      socket.write(frameOf(answerTo(message, { 39: code })));
+      socket.write(encodeMessageFrame(approvalResponse(message, { 39: code })));
       return undefined;
     });
     const { body: sale } = await call(on, '/process', keyedSale({ amount: 1000 }));
@@ -150,7 +156,7 @@ test('a sale that its issuer may book yet is not approved, and is taken back', a
 test('a sale that its issuer books behind its reversal is taken back once more', async (t) => {
   const { on, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
-  const sales: Asked[] = [];
+  const sales: ReceivedMessage[] = [];
   scriptedHost.script((asked) => {
     const { message, socket } = asked;
     if (!message.mti.startsWith('020')) {
@@ -158,7 +164,7 @@ test('a sale that its issuer books behind its reversal is taken back once more',
       return approve(asked);
     }
     sales.push(asked);
-    socket.write(frameOf(answerTo(message, { 39: '09' })));
+    socket.write(encodeMessageFrame(approvalResponse(message, { 39: '09' })));
     return undefined;
   });
   const { body: sale } = await call(on, '/process', keyedSale({ amount: 1000 }));

@@ -4,34 +4,42 @@ import { before, describe, test } from 'node:test';
 import { booksOf } from '../payments/ledger/ledger-invariants.ts';
 import {
   attachHttpAcquirer,
-  termsOn,
-  untilAvailable,
+  contractTermsOnLink,
+  waitUntilAvailable,
 } from '../support/acquirers/test-http-acquirer.ts';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 const amexCard = { card: { number: '371449635398431', expiryMonth: 12, expiryYear: 2030 } };
 
 describe('the routes of a merchant', () => {
-  let on: Scene;
+  let on: TestOrganization;
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
-  const sell = (shop: Shop, members: Record<string, unknown> = {}) =>
+  const sell = (shop: TestMerchant, members: Record<string, unknown> = {}) =>
     on.client.call('POST', `${base}/process`, { token: shop.token, body: keyedSale(members) });
-  const operate = (shop: Shop, path: string, body: Record<string, unknown> = {}) =>
+  const operate = (shop: TestMerchant, path: string, body: Record<string, unknown> = {}) =>
     on.client.call('POST', `${base}${path}`, { token: shop.token, body });
-  const read = async (shop: Shop, id: string) =>
+  const read = async (shop: TestMerchant, id: string) =>
     (await on.client.call('GET', `${base}/${id}`, { token: shop.token })).body;
 
   /** Adds a contract to a shop. */
-  async function contractOn(shop: Shop, linkId: string, terms: Record<string, unknown> = {}) {
-    const { acquirerContracts } = on.house.provisioning;
+  async function contractOn(
+    shop: TestMerchant,
+    linkId: string,
+    terms: Record<string, unknown> = {},
+  ) {
+    const { acquirerContracts } = on.platform.provisioning;
     const { view } = await acquirerContracts.create(
       { organizationId: on.organizationId, merchantId: shop.merchantId },
       {
@@ -40,7 +48,7 @@ describe('the routes of a merchant', () => {
         clearCardData: 'Allowed',
         partialCancel: true,
         multipleCapture: true,
-        ...termsOn(linkId, terms),
+        ...contractTermsOnLink(linkId, terms),
       },
     );
     return view;
@@ -52,7 +60,7 @@ describe('the routes of a merchant', () => {
   /** A shop at the host with a second contract at a separate acquirer, which is available. */
   async function shopWithBank(name: string, terms: Record<string, unknown> = { routing: [{}] }) {
     const bank = await attachHttpAcquirer(on, name);
-    const shop = await on.newShop();
+    const shop = await on.createMerchant();
     const contract = await contractOn(shop, bank.linkId, terms);
     const path = `${base}/technical/isAvailable`;
     await until(async () => {
@@ -84,31 +92,31 @@ describe('the routes of a merchant', () => {
   });
 
   test('a merchant whose rules take no such sale is told so, and nothing is stored', async () => {
-    const shop = await on.newShop({ routing: [{ schemes: ['Amex'] }] });
-    assertRefused(await sell(shop), { code: 'no_acquirer_for_merchant' });
+    const shop = await on.createMerchant({ routing: [{ schemes: ['Amex'] }] });
+    assertProblem(await sell(shop), { code: 'no_acquirer_for_merchant' });
     assert.equal((await sell(shop, { instrument: amexCard })).body.state, 'Captured');
   });
 
   test('wrong rules are refused with their place', async () => {
-    const path = `/provisioning/v2/merchants/${on.shop.merchantId}/acquirer-contracts/${on.shop.contractId}`;
+    const path = `/provisioning/v2/merchants/${on.merchant.merchantId}/acquirer-contracts/${on.merchant.contractId}`;
     const token = on.acquirerToken;
     const { body: contract } = await on.client.call('GET', path, { token });
     assert.deepEqual(contract.routing, []);
     const put = (routing: unknown[]) =>
       on.client.call('PUT', path, { token, body: { ...contract, routing } });
-    assertRefused(await put([{ weight: 1 }, { currencies: ['XXX'] }]), {
+    assertProblem(await put([{ weight: 1 }, { currencies: ['XXX'] }]), {
       code: 'currency_unknown',
       pointer: '/routing/1/currencies/0',
     });
-    assertRefused(await put([{ amountFrom: 100 }]), {
+    assertProblem(await put([{ amountFrom: 100 }]), {
       code: 'field_invalid',
       pointer: '/routing/0/currencies',
     });
-    assertRefused(await put([{ currencies: ['EUR'], amountFrom: 100, amountTo: 99 }]), {
+    assertProblem(await put([{ currencies: ['EUR'], amountFrom: 100, amountTo: 99 }]), {
       code: 'field_invalid',
       pointer: '/routing/0/amountTo',
     });
-    assertRefused(await put([{ weight: 101 }]), {
+    assertProblem(await put([{ weight: 101 }]), {
       code: 'field_invalid',
       pointer: '/routing/0/weight',
     });
@@ -125,7 +133,7 @@ describe('the routes of a merchant', () => {
 
   test('a link that is away is passed over before anything is stored for it', async () => {
     const { bank, shop } = await shopWithBank('passed');
-    await bank.vanish();
+    await bank.stop();
     // The first sale detects the failure; after it the link is unavailable.
     const first = await sell(shop);
     assert.equal(first.body.state, 'Captured', first.text);
@@ -142,7 +150,7 @@ describe('the routes of a merchant', () => {
   test('where nothing was sent the next one is asked, and all that follows goes the same way', async () => {
     const { bank, shop, contract } = await shopWithBank('failing');
     assert.equal(merchantOf((await sell(shop)).body), contract.acquirerMerchantId);
-    await bank.vanish();
+    await bank.stop();
     const { body, text } = await sell(shop, { amount: 4000, captureMode: 'Deferred' });
     assert.equal(body.state, 'Authorized', text);
     assert.equal(merchantOf(body), shop.merchantNumber);
@@ -174,7 +182,7 @@ describe('the routes of a merchant', () => {
     // This goes first, because a missing response makes the link check the acquirer.
     bank.server.setReady(false);
     const refused = await sell(shop);
-    assertRefused(refused, { code: 'not_sent' });
+    assertProblem(refused, { code: 'not_sent' });
     assert.equal(refused.body.transaction.state, 'Failed');
     bank.server.setReady(true);
     const { body } = await sell(shop, { amount: 9091 });
@@ -187,7 +195,7 @@ describe('the routes of a merchant', () => {
     const { bank, shop } = await shopWithBank('second');
     await sell(shop);
     const before = bank.server.ledger().entries;
-    await bank.vanish();
+    await bank.stop();
     const { body, text } = await sell(shop, { amount: 9091 });
     assert.equal(body.state, 'Reversing', text);
     const reversed = async () => (await read(shop, body.transactionId)).state === 'Reversed';
@@ -203,7 +211,7 @@ describe('the routes of a merchant', () => {
   test('replayed, a rerouted sale has the same answer', async () => {
     const { bank, shop } = await shopWithBank('replayed');
     await sell(shop);
-    await bank.vanish();
+    await bank.stop();
     const request = keyedSale();
     const path = `${base}/process`;
     const first = await on.client.call('POST', path, { token: shop.token, body: request });
@@ -215,8 +223,8 @@ describe('the routes of a merchant', () => {
 
   test('a till is told of the links of its merchant alone', async () => {
     const bank = await attachHttpAcquirer(on, 'alone');
-    const shop = await on.newShop(termsOn(bank.linkId));
-    await untilAvailable(on, shop.token);
+    const shop = await on.createMerchant(contractTermsOnLink(bank.linkId));
+    await waitUntilAvailable(on, shop.token);
     const path = `${base}/technical/isAvailable`;
     const ask = async () => (await on.client.call('GET', path, { token: shop.token })).body;
     assert.deepEqual(await ask(), {
@@ -224,7 +232,7 @@ describe('the routes of a merchant', () => {
       offlineAdvised: false,
       links: [{ name: 'alone', available: true }],
     });
-    await bank.vanish();
+    await bank.stop();
     await sell(shop);
     assert.deepEqual(await ask(), {
       available: false,

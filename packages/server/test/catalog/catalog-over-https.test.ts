@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { answering, openProvider, type Provider } from '../support/provisioning/test-catalog.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
-let on: Scene;
+let on: TestOrganization;
 let provider: Provider;
 before(async () => {
-  on = await scene();
+  on = await createTestOrganization();
   provider = await openProvider();
 });
 after(() => provider.close());
@@ -21,7 +21,7 @@ async function made(token: string, path: string, body?: unknown) {
 }
 
 test('from a declaration to a device, with roles as they are given and jobs as they run', async () => {
-  const { organizationId, acquirerToken, shop, house, client } = on;
+  const { organizationId, acquirerToken, merchant, platform, client } = on;
   const application = { entityType: 'tenant', entityId: organizationId } as const;
   const own = { ...application, name: 'provider', roles: ['ServiceProvider'] };
   const providerToken = await on.tokenFor(own);
@@ -39,8 +39,8 @@ test('from a declaration to a device, with roles as they are given and jobs as t
   const statusNow = async () =>
     (await client.call('GET', path, { token: acquirerToken })).body.status;
   await until(async () => (await statusNow()) === 'Pending' || undefined, 'the provider’s 202');
-  const [deviceId = ''] = shop.deviceIds;
-  const isActive = () => house.catalog.isActive(organizationId, deviceId, serviceId);
+  const [deviceId = ''] = merchant.deviceIds;
+  const isActive = () => platform.catalog.isActive(organizationId, deviceId, serviceId);
   assert.equal(await isActive(), false);
 
   const { handshakeId, answerUrl } = JSON.parse(provider.calls[0]?.body ?? '{}').data;
@@ -51,10 +51,10 @@ test('from a declaration to a device, with roles as they are given and jobs as t
   assert.equal(await isActive(), true);
 
   const till = await client.call('POST', `${base}/activations`, {
-    token: shop.token,
+    token: merchant.token,
     body: entity,
   });
   assert.equal(till.status, 403);
-  const seen = await client.call('GET', `${base}/services/${serviceId}`, { token: shop.token });
+  const seen = await client.call('GET', `${base}/services/${serviceId}`, { token: merchant.token });
   assert.equal(seen.status, 403);
 });

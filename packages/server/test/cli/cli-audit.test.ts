@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { commandLineOf } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-let on: Scene;
-let line: Awaited<ReturnType<typeof commandLineOf>>;
+let on: TestOrganization;
+let line: Awaited<ReturnType<typeof signedInCommandLine>>;
 before(async () => {
-  on = await scene();
-  line = await commandLineOf(on);
-  await on.house.audit.checkpoint(on.organizationId);
+  on = await createTestOrganization();
+  line = await signedInCommandLine(on);
+  await on.platform.audit.checkpoint(on.organizationId);
 });
 after(() => line.remove());
 

@@ -4,33 +4,33 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Agent } from 'node:https';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createBrowser, overTls, type Transport } from '../support/browser/cookie-browser.ts';
-import { submit } from '../support/browser/test-sign-in-pages.ts';
+import { createBrowser, type Transport, tlsTransport } from '../support/browser/cookie-browser.ts';
+import { submitForm } from '../support/browser/test-sign-in-pages.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { type CommandLine, openCommandLine } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { codeAt, createPerson, type Person } from '../support/test-users.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../support/test-users.ts';
 
-let on: Scene;
+let on: TestOrganization;
 let line: CommandLine;
-let person: Person;
+let person: TestUser;
 let clientId: string;
 let redirect: string;
 let over: { transport: Transport; agent: Agent };
 let common: string[];
 
 before(async () => {
-  on = await scene();
+  on = await createTestOrganization();
   line = openCommandLine();
-  over = overTls(on.ca);
+  over = tlsTransport(on.ca);
   const [port] = await freePorts(1);
   redirect = `http://localhost:${port}/callback`;
-  const { organizationId, realm: userDomainId, house } = on;
-  person = await createPerson(
-    { identity: house.identity, organizationId, userDomainId },
+  const { organizationId, realm: userDomainId, platform } = on;
+  person = await createTestUser(
+    { identity: platform.identity, organizationId, userDomainId },
     { hasOneTimePassword: true },
   );
-  const application = await house.identity.createPublicApplication({
+  const application = await platform.identity.createPublicApplication({
     organizationId,
     userDomainId,
     clientId: `cli-${randomUUID()}`,
@@ -50,14 +50,14 @@ after(() => {
   line.remove();
 });
 
-const code = () => codeAt(person.otpSecret ?? '', Date.now());
+const code = () => otpCodeAt(person.otpSecret ?? '', Date.now());
 
 /** The address that the command prints for the browser. */
 async function webLogin(use: (address: string) => Promise<unknown>) {
   let opened: Promise<unknown> | undefined;
   let said = '';
   const ended = await line.run(['login', '--web', ...common, '--redirect-uri', redirect], {
-    started: (child) => {
+    onStarted: (child) => {
       child.stderr?.on('data', (text: string) => {
         said += text;
         const address = / {2}(https:\S+)\n/.exec(said)?.[1];
@@ -74,7 +74,11 @@ test('a user signs in with the browser, and refresh tokens keep the session', as
     const browser = createBrowser(on.settings.authUrl, over.transport);
     const page = await browser.browse(address);
     const { username } = person.user;
-    const sent = await submit(browser, page, { username, password: person.password, code: code() });
+    const sent = await submitForm(browser, page, {
+      username,
+      password: person.password,
+      code: code(),
+    });
     const back = sent.location === undefined ? sent : await browser.browse(sent.location);
     const callback = back.location;
     assert.ok(callback !== undefined, back.text);

@@ -3,14 +3,14 @@ import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { commandLineOf } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-let on: Scene;
-let line: Awaited<ReturnType<typeof commandLineOf>>;
+let on: TestOrganization;
+let line: Awaited<ReturnType<typeof signedInCommandLine>>;
 before(async () => {
-  on = await scene();
-  line = await commandLineOf(on);
+  on = await createTestOrganization();
+  line = await signedInCommandLine(on);
 });
 after(() => line.remove());
 
@@ -93,7 +93,14 @@ test('secrets of an application and a point of sale are written to one file for 
   await done('apps', 'remove', made.clientId);
   assert.equal((await line.run(['apps', 'get', made.clientId])).code, 5);
 
-  const till = await done('pos', 'create', 'Till 3', '--store', on.shop.storeId, '--show-secret');
+  const till = await done(
+    'pos',
+    'create',
+    'Till 3',
+    '--store',
+    on.merchant.storeId,
+    '--show-secret',
+  );
   assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
   const other = await done(
     'pos',
@@ -107,7 +114,7 @@ test('secrets of an application and a point of sale are written to one file for 
 });
 
 test('an application of a merchant developer is edited, waits for approval and is approved', async () => {
-  const developer = await commandLineOf(on, 'MerchantDeveloper', on.shop.merchantId);
+  const developer = await signedInCommandLine(on, 'MerchantDeveloper', on.merchant.merchantId);
   try {
     const create = ['apps', 'create', 'Shop', '--role', 'Merchant', '--show-secret', '--json'];
     const made = (await developer.run(create)).json();
@@ -173,11 +180,11 @@ test('a service is declared, published, subscribed to, activated, configured and
   assert.match(read('loyalty.secret'), /^whsec_/);
   await done('services', 'subscribe', 'Loyalty points', '--package', 'Loyalty');
   assert.equal((await done('services', 'activate', 'Loyalty points')).status, 'Active');
-  const [device = ''] = on.shop.deviceIds;
+  const [device = ''] = on.merchant.deviceIds;
   const state = (await done('services', 'status', device)).items;
   assert.deepEqual([state[0].name, state[0].active], ['Loyalty points', true]);
 
-  const store = ['--store', on.shop.storeId];
+  const store = ['--store', on.merchant.storeId];
   await done('config', 'set', 'Loyalty points', '{"points":1}');
   await done('config', 'set', 'Loyalty points', '{"points":3}', ...store);
   const at = await done('config', 'get', 'Loyalty points', '--device', device);
@@ -187,6 +194,6 @@ test('a service is declared, published, subscribed to, activated, configured and
   const refused = await line.run(['config', 'set', 'Loyalty points', '{"points":10}', ...store]);
   assert.equal(refused.code, 6, refused.stderr);
   assert.equal((await line.run(['config', 'set', 'Loyalty points', '[', ...store])).code, 2);
-  await done('services', 'deactivate', 'Loyalty points', '--merchant', on.shop.merchantId);
+  await done('services', 'deactivate', 'Loyalty points', '--merchant', on.merchant.merchantId);
   assert.equal((await done('services', 'status', device)).items[0].active, false);
 });

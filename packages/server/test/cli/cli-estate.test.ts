@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { commandLineOf } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { estateNames, estateYaml, manyLinks } from './estate-file.ts';
 
-type Line = Awaited<ReturnType<typeof commandLineOf>>;
+type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
-let on: Scene;
+let on: TestOrganization;
 let line: Line;
 before(async () => {
-  on = await scene();
-  line = await commandLineOf(on);
+  on = await createTestOrganization();
+  line = await signedInCommandLine(on);
 });
 after(() => line.remove());
 
@@ -276,8 +276,8 @@ physicalDevices:
   });
 
   test('a second import of an HTTP acquirer link changes nothing', async () => {
-    const own = await scene();
-    const links = await commandLineOf(own);
+    const own = await createTestOrganization();
+    const links = await signedInCommandLine(own);
     try {
       const file = links.file(
         'bank.yaml',
@@ -309,8 +309,8 @@ acquirerLinks:
   });
 
   test('an import that was killed continues without duplicates or gaps', async () => {
-    const own = await scene();
-    const many = await commandLineOf(own);
+    const own = await createTestOrganization();
+    const many = await signedInCommandLine(own);
     try {
       const file = many.file('many.json', manyLinks(300));
       const made = async () => {
@@ -327,7 +327,7 @@ acquirerLinks:
         const before = (await made()).length;
         const running = new AbortController();
         const ended = many.run(['estate', 'import', file], {
-          started: (child) => {
+          onStarted: (child) => {
             void (async () => {
               while (!running.signal.aborted && (await made()).length < before + 40);
               child.kill(signal);

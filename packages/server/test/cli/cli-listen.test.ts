@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { freePorts } from '../support/free-ports.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { cutWire } from '../support/processes/cuttable-connection.ts';
+import { openCuttableConnection } from '../support/processes/cuttable-connection.ts';
 import {
-  commandLineOf,
-  type Ended,
+  type CommandResult,
   type RunOptions,
+  signedInCommandLine,
 } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   answerWith,
@@ -21,19 +21,19 @@ import {
   receiver,
 } from '../webhooks/webhook-receiver.ts';
 
-type Line = Awaited<ReturnType<typeof commandLineOf>>;
+type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
 describe('webhooks listen', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let line: Line;
   before(async () => {
-    on = await scene();
-    line = await commandLineOf(on);
+    on = await createTestOrganization();
+    line = await signedInCommandLine(on);
   });
   after(() => line.remove());
 
   async function sell(amount = 1050): Promise<string> {
-    const { merchantId, storeId, token } = on.shop;
+    const { merchantId, storeId, token } = on.merchant;
     const body = keyedSale({ merchantId, storeId, amount });
     const answer = await on.client.call('POST', '/payment/v1/transactions/process', {
       token,
@@ -48,7 +48,7 @@ describe('webhooks listen', () => {
     args: string[],
     then: (stop: () => void, readStdout: () => string) => Promise<void>,
     options: RunOptions = {},
-  ): Promise<Ended> {
+  ): Promise<CommandResult> {
     const stop = new AbortController();
     let isWaiting = false;
     let printed = '';
@@ -161,7 +161,7 @@ describe('webhooks listen', () => {
   test('after a connection break no event is lost or repeated', async (t) => {
     const to = await receiver();
     t.after(to.stop);
-    const wire = await cutWire(on.settings.port);
+    const wire = await openCuttableConnection(on.settings.port);
     t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
@@ -173,7 +173,7 @@ describe('webhooks listen', () => {
         wire.cut();
         ids.push(await sell(200), await sell(300));
         const before = wire.connections();
-        wire.mend();
+        wire.restore();
         await eventually('it came back', () => wire.connections() > before);
       },
       { env },
@@ -211,7 +211,7 @@ describe('webhooks listen', () => {
 
   test('Ctrl+C ends the process at once with 130 and no error', async () => {
     const ended = await line.run(['webhooks', 'listen', '--forward-to', 'http://127.0.0.1:1'], {
-      started: (child) => {
+      onStarted: (child) => {
         child.stderr?.on('data', (text: string) => {
           if (text.includes('Waiting for events')) child.kill('SIGINT');
         });
@@ -223,7 +223,7 @@ describe('webhooks listen', () => {
   });
 
   test('invalid input is reported at once, each with its exit code', async () => {
-    const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
+    const shop = await signedInCommandLine(on, 'Merchant', on.merchant.merchantId);
     const listen = (args: string[], of: Line = line, env = {}) =>
       of.run(['webhooks', 'listen', ...args], { env });
     const unreachableServer = { SWITCHYARD_CLI_URL: 'https://localhost:1' };
@@ -257,7 +257,7 @@ describe('webhooks listen', () => {
       ),
     );
     assert.equal(new Set(several.map(({ stdout }) => stdout)).size, 1);
-    const other = await commandLineOf(on);
+    const other = await signedInCommandLine(on);
     assert.notEqual(await secretOf(other), secret);
     other.remove();
     const secretsFolder = join(line.folder, 'home', 'webhook-secrets');

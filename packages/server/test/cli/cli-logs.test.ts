@@ -3,33 +3,33 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { cutWire } from '../support/processes/cuttable-connection.ts';
+import { openCuttableConnection } from '../support/processes/cuttable-connection.ts';
 import {
-  commandLineOf,
-  type Ended,
+  type CommandResult,
   type RunOptions,
+  signedInCommandLine,
 } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';
 
-type Line = Awaited<ReturnType<typeof commandLineOf>>;
+type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
 const process = '/payment/v1/transactions/process';
 const ofSales = ['--operation', 'processTransaction'];
 
 describe('the request log on the command line', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let line: Line;
   before(async () => {
-    on = await scene();
-    line = await commandLineOf(on);
+    on = await createTestOrganization();
+    line = await signedInCommandLine(on);
   });
   after(() => line.remove());
 
   /** Sends a sale and waits until the request log contains it. */
   async function sell(amount: number): Promise<string> {
-    const { merchantId, storeId, token } = on.shop;
+    const { merchantId, storeId, token } = on.merchant;
     const body = keyedSale({ merchantId, storeId, amount });
     const answer = await on.client.call('POST', process, { token, body });
     const id = String(answer.headers['x-request-id']);
@@ -45,7 +45,7 @@ describe('the request log on the command line', () => {
     args: string[],
     then: (stop: () => void, readStdout: () => string) => Promise<void>,
     options: RunOptions = {},
-  ): Promise<Ended> {
+  ): Promise<CommandResult> {
     const stop = new AbortController();
     let isWaiting = false;
     let printed = '';
@@ -127,7 +127,7 @@ describe('the request log on the command line', () => {
   });
 
   test('filters apply to past and new requests, and a connection break loses none', async (t) => {
-    const wire = await cutWire(on.settings.port);
+    const wire = await openCuttableConnection(on.settings.port);
     t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
@@ -137,7 +137,7 @@ describe('the request log on the command line', () => {
         await sell(100);
         wire.cut();
         ids.push(await sell(0));
-        wire.mend();
+        wire.restore();
         ids.push(await sell(0));
         await eventually(
           'both are shown',
@@ -167,7 +167,7 @@ describe('the request log on the command line', () => {
   });
 
   test('invalid filters are reported at once', async () => {
-    const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
+    const shop = await signedInCommandLine(on, 'Merchant', on.merchant.merchantId);
     for (const [ended, code] of [
       [line.run(['logs', 'tail', '--status', '9xx']), 2],
       [line.run(['logs', 'tail', '-n', '-1']), 2],

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
   type CommandLine,
-  commandLineOf,
   openCommandLine,
+  signedInCommandLine,
 } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-let on: Scene;
-let line: Awaited<ReturnType<typeof commandLineOf>>;
+let on: TestOrganization;
+let line: Awaited<ReturnType<typeof signedInCommandLine>>;
 const opened: CommandLine[] = [];
 before(async () => {
-  on = await scene();
-  line = await commandLineOf(on);
+  on = await createTestOrganization();
+  line = await signedInCommandLine(on);
   opened.push(line);
 });
 after(() => {
@@ -64,7 +64,7 @@ describe('signing in', () => {
   });
 
   test('commands share one token, and an invalid token is replaced silently', async () => {
-    const ownLine = await commandLineOf(on);
+    const ownLine = await signedInCommandLine(on);
     opened.push(ownLine);
     const [file = ''] = await ownLine
       .run(['whoami'])
@@ -142,7 +142,7 @@ describe('exit codes', () => {
   });
 
   test('4, 5 and 6: not permitted, not found and rejected, with code and request id, also as JSON', async () => {
-    const reader = await commandLineOf(on, 'MerchantReadOnly', on.shop.merchantId);
+    const reader = await signedInCommandLine(on, 'MerchantReadOnly', on.merchant.merchantId);
     opened.push(reader);
     const denied = await reader.run(['audit', 'list']);
     assert.equal(denied.code, 4, denied.stderr);
@@ -200,6 +200,6 @@ test('a list is JSON with --json, and a table without colours if stdout is not a
     .map((row) => JSON.parse(row));
   assert.deepEqual(
     stores.map(({ storeId }) => storeId).sort(),
-    [on.shop.storeId, on.otherShop.storeId].sort(),
+    [on.merchant.storeId, on.otherMerchant.storeId].sort(),
   );
 });

@@ -9,7 +9,7 @@ import {
   openCommandLine,
   runCommand,
 } from '../support/processes/switchyard-command.ts';
-import { testHouse } from '../support/test-platform.ts';
+import { testPlatform } from '../support/test-platform.ts';
 
 type Script = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -30,7 +30,7 @@ const json = (
 };
 
 before(async () => {
-  const { settings, ca } = await testHouse();
+  const { settings, ca } = await testPlatform();
   const folder = `${settings.dataDir}/tls`;
   server = createServer(
     { cert: readFileSync(`${folder}/server.pem`), key: readFileSync(`${folder}/server-key.pem`) },

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { commandLineOf } from '../support/processes/switchyard-command.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   answerWith,
@@ -14,15 +14,15 @@ import {
   receiver,
 } from '../webhooks/webhook-receiver.ts';
 
-type Line = Awaited<ReturnType<typeof commandLineOf>>;
+type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
 describe('webhooks on the command line', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let line: Line;
   let to: Receiver;
   before(async () => {
-    on = await scene();
-    line = await commandLineOf(on);
+    on = await createTestOrganization();
+    line = await signedInCommandLine(on);
     to = await receiver();
   });
   after(async () => {
@@ -153,13 +153,13 @@ describe('webhooks on the command line', () => {
 });
 
 describe('webhooks trigger in the demo', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let line: Line;
   before(async () => {
-    on = await scene();
-    line = await commandLineOf(on);
-    const { merchantId } = on.shop;
-    const { clientId, clientSecret } = await on.house.identity.createApplication({
+    on = await createTestOrganization();
+    line = await signedInCommandLine(on);
+    const { merchantId } = on.merchant;
+    const { clientId, clientSecret } = await on.platform.identity.createApplication({
       organizationId: on.organizationId,
       userDomainId: on.realm,
       name: 'merchant',

@@ -7,7 +7,7 @@ import { type ConnectedDevice, defined } from '@switchyard/contract';
 import { createFleet } from '../../src/connector/fleet.ts';
 import { createTeller, presenceEvents } from '../../src/connector/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
-import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
+import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';
@@ -24,7 +24,7 @@ describe('devices that come and go', () => {
     // A separate database: another running platform would publish and delete the events of these
     // tests.
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-    database = openDatabase({ url: await testCopyUrl(), log });
+    database = openDatabase({ url: await testDatabaseCopyUrl(), log });
     const times = { idleMs: 100 * 3_600_000, tellMs: 3_600_000 };
     on = await openConnector({ times, database });
     till = await on.application();

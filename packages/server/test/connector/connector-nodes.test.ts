@@ -160,7 +160,7 @@ describe('several nodes of the connector', () => {
     const device = await scene.device(b, tsn);
     assert.equal(codeOf(await claim(posA, tsn)), 'node_unreachable');
     assert.equal((await stale.closed()).code, 4001);
-    a.wire.mend();
+    a.wire.restore();
     const got = await claimedSoon(posA, tsn);
     assert.equal(nodeOf(got), b);
     await talk(device, await b.open(pathOf(got)), 'at the new node');
@@ -302,7 +302,7 @@ describe('several nodes of the connector', () => {
     const own = await claimedSoon(posC, tsn);
     await talk(device, await a.open(pathOf(own)), 'while one is alone');
     await release(posC, own);
-    b.wire.mend();
+    b.wire.restore();
     const got = await claimedSoon(posB, tsn);
     await release(posB, got);
     for (const line of [device, posB, posC]) line.close();

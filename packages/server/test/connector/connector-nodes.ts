@@ -13,17 +13,20 @@ import {
   startEmbeddedPostgres,
 } from '../../src/platform/index.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { type CutWire, cutWire } from '../support/processes/cuttable-connection.ts';
 import {
+  type CuttableConnection,
+  openCuttableConnection,
+} from '../support/processes/cuttable-connection.ts';
+import {
+  createNatsServer,
   type NatsServer,
   natsPassword,
-  natsServer,
   natsUser,
 } from '../support/processes/nats-server.ts';
 import {
+  createServerProcess,
   type DemoFacts,
   type ServerProcess,
-  serverProcess,
 } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { type Comparison, createComparison } from './check-websocket-document.ts';
@@ -37,7 +40,7 @@ export type Node = {
   readonly port: number;
   readonly server: ServerProcess;
   /** The connection between this node and NATS. */
-  readonly wire: CutWire;
+  readonly wire: CuttableConnection;
   start(): Promise<void>;
   ready(): Promise<{ status: number; body: Json }>;
   open(path: string, token?: string): Promise<Line>;
@@ -96,11 +99,11 @@ type Given = {
 
 async function makeNode(given: Given): Promise<Node> {
   const { name, host, directory, shared, roles, natsPort, comparison } = given;
-  const wire = await cutWire(natsPort);
+  const wire = await openCuttableConnection(natsPort);
   const [port = 0, devicePort, metricsPort] = await freePorts(3);
   const dataDir = join(directory, name);
   await mkdir(dataDir, { recursive: true });
-  const server = serverProcess({
+  const server = createServerProcess({
     ...shared,
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_HOST: host,
@@ -177,7 +180,7 @@ async function makeNode(given: Given): Promise<Node> {
 export async function openNodesScene(): Promise<NodesScene> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-nodes-'));
   const [natsPort = 0, acquirerPort] = await freePorts(2);
-  const nats = natsServer(natsPort);
+  const nats = createNatsServer(natsPort);
   await nats.start();
   const postgres = await startEmbeddedPostgres({
     dataDir: join(directory, 'postgres'),
@@ -205,7 +208,7 @@ export async function openNodesScene(): Promise<NodesScene> {
   const c = await makeNode({ ...common, name: 'c', host: '127.0.0.3', shared: beside, roles });
   await a.start();
   await Promise.all([b.start(), c.start()]);
-  const facts = await a.server.facts();
+  const facts = await a.server.demoFacts();
   const cloud = facts.applications['cloud'];
   assert.ok(cloud);
   const { clientId, clientSecret } = cloud;

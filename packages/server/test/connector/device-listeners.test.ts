@@ -18,7 +18,7 @@ import {
 } from '../../src/platform/index.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { patientLimits } from '../support/high-load-limits.ts';
+import { highLoadLimits } from '../support/high-load-limits.ts';
 import { makeRequest, type Shown } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 
@@ -48,7 +48,7 @@ describe('the listeners of a house', () => {
       database: await testDatabase(),
       log,
       tls,
-      loadLimits: patientLimits,
+      loadLimits: highLoadLimits,
     });
     await house.http.listen();
     return { house, port, devicePort };

@@ -7,7 +7,7 @@ import { type Backplane, createLocalBackplane } from '../../src/connector/backpl
 import { createConnector } from '../../src/connector/index.ts';
 import { createHttp } from '../../src/http/index.ts';
 import { createLog, createMetrics, systemIds } from '../../src/platform/index.ts';
-import { patientLimits } from '../support/high-load-limits.ts';
+import { highLoadLimits } from '../support/high-load-limits.ts';
 import { makeCertificate, type Place } from '../support/provisioning/test-devices.ts';
 import { testAudit } from '../support/test-audit.ts';
 import {
@@ -53,7 +53,7 @@ describe('nodes whose clocks are apart', () => {
       verifyToken,
       certificates,
       tls: certificate,
-      loadLimits: patientLimits,
+      loadLimits: highLoadLimits,
     });
     const backplane: Backplane = { ...between, close: async () => {} };
     const far = { offer: () => () => {}, use: async () => undefined, tick() {} };

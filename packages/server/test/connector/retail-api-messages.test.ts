@@ -25,7 +25,7 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import { migrations, testCopyUrl } from '../support/database/test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import type { Json } from './test-connector.ts';
 import { headerOf, paymentOf, requestOf } from './test-retail-api.ts';
@@ -59,8 +59,8 @@ describe('messages to terminals', () => {
 
   before(async () => {
     // A separate database: the clock of these tests would expire the messages of other tests.
-    database = openDatabase({ url: await testCopyUrl(), log });
-    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    database = openDatabase({ url: await testDatabaseCopyUrl(), log });
+    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     store = createMessageStore({ database, clock, ids: systemIds, masterKey });
   });
   after(() => database?.close());

@@ -5,8 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { connectorPaths } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Call } from '../support/https-client.ts';
-import { scene } from '../support/test-merchant.ts';
+import type { RequestOptions } from '../support/https-client.ts';
+import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type Json, lineOf } from './test-connector.ts';
 import {
@@ -26,9 +26,9 @@ describe('the Retail API', () => {
   });
   after(() => on.close());
 
-  const call = (method: string, path: string, options: Call = {}) =>
+  const call = (method: string, path: string, options: RequestOptions = {}) =>
     on.on.client.call(method, `/retail/v1${path}`, { token: on.token, ...options });
-  const send = (tsn: string, how: 'sync' | 'async', body: Json, options: Call = {}) =>
+  const send = (tsn: string, how: 'sync' | 'async', body: Json, options: RequestOptions = {}) =>
     call('POST', `/devices/${tsn}/${how}?posId=p1`, { body, ...options });
   const statusOf = async (tsn: string) => (await call('GET', `/devices/${tsn}/status`)).body;
 
@@ -58,7 +58,7 @@ describe('the Retail API', () => {
 
   it('gives the terminals of a store page by page, each once', async () => {
     const { storeId, merchantId } = await on.device();
-    const { provisioning } = on.on.house;
+    const { provisioning } = on.on.platform;
     const scope = { organizationId: on.on.organizationId };
     for (let n = 0; n < 4; n += 1) {
       const { view: spot } = await provisioning.logicalDevices.create(scope, {
@@ -297,7 +297,7 @@ describe('the Retail API', () => {
     const [own, neighbour, foreign] = [
       await on.device(),
       await on.device(),
-      await on.device(on.on.otherShop),
+      await on.device(on.on.otherMerchant),
     ];
     const token = await on.tillToken(own);
     const body = paymentOf();
@@ -314,7 +314,7 @@ describe('the Retail API', () => {
         [404, 'device_unknown'],
       ],
     );
-    const stranger = await scene();
+    const stranger = await createTestOrganization();
     const theirs = await stranger.tokenFor({
       name: 'Till',
       entityType: 'tenant',
@@ -327,13 +327,13 @@ describe('the Retail API', () => {
     assert.equal((await on.on.client.call('GET', path, { token })).status, 200);
     const other = `/retail/v1/stores/${neighbour.storeId}/devices`;
     assert.equal((await on.on.client.call('GET', other, { token })).status, 404);
-    assert.equal((await ask(own.tsn, on.on.shop.token)).status, 403);
+    assert.equal((await ask(own.tsn, on.on.merchant.token)).status, 403);
     assert.equal((await ask(own.tsn, on.token)).body.code, 'pos_id_required');
   });
 
   it('tells answers where the terminal stood, and not where it stands now', async () => {
     const own = await on.device();
-    const [beside, foreign] = [await on.device(), await on.device(on.on.otherShop)];
+    const [beside, foreign] = [await on.device(), await on.device(on.on.otherMerchant)];
     const line = await own.connect();
     const payment = paymentOf();
     const asked = send(own.tsn, 'sync', payment);
@@ -359,7 +359,7 @@ describe('the Retail API', () => {
 
   it('answers alike for terminals of others and for none, at each of its addresses', async () => {
     const own = await on.device();
-    const foreign = await on.device(on.on.otherShop);
+    const foreign = await on.device(on.on.otherMerchant);
     const token = await on.tillToken(own);
     const tsns = [
       foreign.tsn,

@@ -11,7 +11,7 @@ import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import { freePorts } from '../support/free-ports.ts';
 import { type Client, createClient } from '../support/https-client.ts';
-import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
 import { type Line, lineOf } from './test-connector.ts';
 import { paymentOf } from './test-retail-api.ts';
 
@@ -20,7 +20,7 @@ const waitSeconds = 30;
 
 /** One till waits for the response of a terminal, another waits for an offline terminal. */
 async function heldTerminals(server: ServerProcess, client: Client) {
-  const { baseUrl, caFile, devices, applications, userDomainId } = await server.facts();
+  const { baseUrl, caFile, devices, applications, userDomainId } = await server.demoFacts();
   const [here, away] = devices;
   const cloud = applications['cloud'];
   assert.ok(here && away && cloud);
@@ -72,7 +72,7 @@ test('a process that is told to stop keeps nobody who waits for a terminal', {
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-terminals-'));
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = serverProcess({
+  const server = createServerProcess({
     SWITCHYARD_DATA_DIR: directory,
     SWITCHYARD_PORT: port ?? '',
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
@@ -82,7 +82,7 @@ test('a process that is told to stop keeps nobody who waits for a terminal', {
   });
   try {
     await server.start();
-    const { baseUrl, caFile } = await server.facts();
+    const { baseUrl, caFile } = await server.demoFacts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const terminals = await heldTerminals(server, client);
     const toldAt = performance.now();

@@ -11,14 +11,14 @@ import { after, before, describe, test } from 'node:test';
 import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
 import { WebSocket } from 'ws';
 import { scanFolder } from '../support/card-data/leak-scan.ts';
-import { testCopyUrl } from '../support/database/test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
 type Json = Record<string, any>;
-type Facts = Awaited<ReturnType<ServerProcess['facts']>> & {
+type Facts = Awaited<ReturnType<ServerProcess['demoFacts']>> & {
   deviceAuthUrl: string;
   devices: (Json & { tsn: string; certFile: string; keyFile: string })[];
 };
@@ -34,9 +34,9 @@ describe('the simulated terminal', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'switchyard-simulated-'));
     const [port, devicePort, metricsPort, acquirerPort] = await freePorts(4);
-    platform = serverProcess({
+    platform = createServerProcess({
       SWITCHYARD_DATA_DIR: join(folder, 'platform'),
-      SWITCHYARD_DATABASE_URL: await testCopyUrl(),
+      SWITCHYARD_DATABASE_URL: await testDatabaseCopyUrl(),
       SWITCHYARD_LOG_LEVEL: 'warn',
       SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
       SWITCHYARD_PORT: String(port),
@@ -44,7 +44,7 @@ describe('the simulated terminal', () => {
       SWITCHYARD_METRICS_PORT: String(metricsPort),
     });
     await platform.start();
-    facts = (await platform.facts()) as Facts;
+    facts = (await platform.demoFacts()) as Facts;
     const [device] = facts.devices;
     assert.ok(device);
     started = await startTerminal({

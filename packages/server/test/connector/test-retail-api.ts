@@ -5,7 +5,7 @@ import { connectorPaths } from '@switchyard/contract';
 import { type AnyMessage, answerTo, isMessage, readMessage, writeMessage } from '@switchyard/nexo';
 import { WebSocket } from 'ws';
 import { byPlatform } from '../../src/catalog/index.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { type Json, type Line, lineOf } from './test-connector.ts';
 
 export type RetailDevice = {
@@ -17,7 +17,7 @@ export type RetailDevice = {
   connect(): Promise<Line>;
 };
 export type RetailScene = {
-  readonly on: Scene;
+  readonly on: TestOrganization;
   /** The token of an application of the whole organisation. */
   readonly token: string;
   device(shop?: { merchantId: string }): Promise<RetailDevice>;
@@ -32,16 +32,16 @@ const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Reta
 let serials = 61_000_000;
 
 export async function retailScene(): Promise<RetailScene> {
-  const on = await scene();
-  const { house, organizationId, realm, ca, settings, client } = on;
+  const on = await createTestOrganization();
+  const { platform, organizationId, realm, ca, settings, client } = on;
   const by = byPlatform(organizationId);
-  const { services, offers, activations } = house.catalog;
+  const { services, offers, activations } = platform.catalog;
   const { serviceId } = (await services.declare(by, declaration as never)).view;
   await services.publish(by, serviceId);
   const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
   await offers.subscribe(by, offer.view.packageId);
   await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
-  const till = await house.identity.createApplication({
+  const till = await platform.identity.createApplication({
     organizationId,
     userDomainId: realm,
     name: 'Tills',
@@ -72,10 +72,10 @@ export async function retailScene(): Promise<RetailScene> {
   return {
     on,
     token: await client.token(realm, till.clientId, till.clientSecret),
-    async device(shop = on.shop) {
+    async device(shop = on.merchant) {
       serials += 1;
       const { merchantId } = shop;
-      const { provisioning } = house;
+      const { provisioning } = platform;
       const store = await provisioning.stores.create(scope, { merchantId, name: `S${serials}` });
       const { storeId } = store.view;
       const place = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
@@ -110,7 +110,7 @@ export async function retailScene(): Promise<RetailScene> {
       };
     },
     async move({ logicalDeviceId, physicalDeviceId }, to) {
-      const { logicalDevices, physicalDevices } = house.provisioning;
+      const { logicalDevices, physicalDevices } = platform.provisioning;
       await logicalDevices.link(scope, logicalDeviceId, []);
       const { view } = await physicalDevices.get(scope, physicalDeviceId);
       const { serialNumber, make, model, family } = view;

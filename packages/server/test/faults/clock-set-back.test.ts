@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { testCopyUrl } from '../support/database/test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
@@ -35,7 +35,7 @@ before(async () => {
   await writeFile(offsetFile, '0');
   // A database of its own: the jobs of other tests must not become due by this clock.
   platform = await faultPlatform({
-    databaseUrl: await testCopyUrl(),
+    databaseUrl: await testDatabaseCopyUrl(),
     settings: { NODE_OPTIONS: `--import ${preload}`, STEPPED_CLOCK_FILE: offsetFile },
   });
   await platform.server.start();

@@ -143,7 +143,7 @@ describe('a database that is replaced', { concurrency: false }, () => {
   }
 
   async function monitoring(path: string): Promise<{ status: number; text: string }> {
-    const { metricsUrl } = await platform.server.facts();
+    const { metricsUrl } = await platform.server.demoFacts();
     const response = await fetch(`${metricsUrl}${path}`);
     return { status: response.status, text: await response.text() };
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { testCopyUrl } from '../support/database/test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
@@ -41,7 +41,7 @@ describe('a server whose clock steps', { concurrency: false }, () => {
     offsetFile = join(directory, 'offset');
     await writeFile(offsetFile, '0');
     platform = await faultPlatform({
-      databaseUrl: await testCopyUrl(),
+      databaseUrl: await testDatabaseCopyUrl(),
       settings: {
         NODE_OPTIONS: `--import ${preload}`,
         STEPPED_CLOCK_FILE: offsetFile,

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { FeedItem } from '@switchyard/contract';
-import { testCopyUrl } from '../support/database/test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { Client } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -27,7 +27,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
 
   before(async () => {
     [first, second] = [await receiver(), await receiver()];
-    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
     const client = await platform.server.client();
     const token = await ours(client);
@@ -47,7 +47,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
 
   /** A token of the organisation, which reads the feed and owns the endpoints. */
   async function ours(client: Client): Promise<string> {
-    const { userDomainId, applications } = await platform.server.facts();
+    const { userDomainId, applications } = await platform.server.demoFacts();
     const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
     return client.token(userDomainId, clientId, clientSecret);
   }
@@ -134,7 +134,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
       const { client, token } = await platform.entrance();
       const sales = new Set<string>();
       await sell(client, token, sales);
-      await server.ended();
+      await server.waitForEnd();
       const sent = [first, second].flatMap((to, index) =>
         to.received.slice(before[index]).map(({ id, body }) => ({ to, id, body })),
       );

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testCopyUrl } from '../support/database/test-database.ts';
-import type { Answer, Client } from '../support/https-client.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
+import type { Client, HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
@@ -28,7 +28,7 @@ const amounts = [2222, 3333, 4444, 9091, 9093, 9094, 9051] as const;
 
 type Body = Record<string, unknown>;
 type OfflineSale = { terminal: number; sequence: number; body: Body };
-type Awaited = { body: Body; answered?: Answer; confirmed?: Answer; asked: boolean };
+type Awaited = { body: Body; answered?: HttpResponse; confirmed?: HttpResponse; asked: boolean };
 type Entrance = { client: Client; token: string };
 
 describe('terminals whose server is killed', { concurrency: false }, () => {
@@ -37,7 +37,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
   let platform: FaultPlatform;
 
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
   });
 
@@ -51,7 +51,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
     }, 'the server to take it');
 
   async function deviceOf(terminal: number): Promise<string> {
-    const device = (await platform.server.facts()).devices[terminal];
+    const device = (await platform.server.demoFacts()).devices[terminal];
     assert.ok(device);
     return device.logicalDeviceId;
   }
@@ -75,7 +75,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
   /**
    * The sale keeps the identifier of its first upload; an upload with another identifier gets 409.
    */
-  function assertUploaded({ status, body, text }: Answer): void {
+  function assertUploaded({ status, body, text }: HttpResponse): void {
     if (status === 409) assert.equal(body.code, 'offline_sale_already_uploaded', text);
     else assert.equal(status, 200, text);
   }
@@ -231,7 +231,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
       await server.start({ SWITCHYARD_FAIL_POINT: failPoint });
       const answer = await sell(await platform.entrance(), body);
       assert.equal(answer.body.state, 'Stored', answer.text);
-      await server.ended();
+      await server.waitForEnd();
       if (failPoint === 'after-intent') assert.equal(atHost(), before, 'nothing has left');
       await server.start();
       const now = await ended(await platform.entrance(), answer.body.transactionId);

@@ -8,7 +8,7 @@ import { assertAgreement, type Book } from '../payments/ledger/ledger-invariants
 import { scanFolder } from '../support/card-data/leak-scan.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
-import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
 import { linkIsUp, tokenOf } from './load-during-faults.ts';
 
 export type FaultPlatform = {
@@ -48,7 +48,7 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
     slowMs: 500,
   });
   const own = options.databaseUrl === undefined;
-  const server = serverProcess(
+  const server = createServerProcess(
     {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_PORT: String(ports[0]),
@@ -109,7 +109,7 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
       return Number(pid);
     },
     async agree() {
-      const { organizationId } = await server.facts();
+      const { organizationId } = await server.demoFacts();
       return withDatabase((database) => assertAgreement({ organizationId, host, database }));
     },
     async stop() {

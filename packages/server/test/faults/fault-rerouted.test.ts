@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
-import { testCopyUrl } from '../support/database/test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import type { Answer, Client } from '../support/https-client.ts';
+import type { Client, HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, faultPlatform, faultTimeoutMs } from './fault-platform.ts';
@@ -31,7 +31,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
   let amount = 60_000_000;
 
   async function asAcquirer(client: Client, method: string, path: string, body?: unknown) {
-    const { userDomainId, applications } = await platform.server.facts();
+    const { userDomainId, applications } = await platform.server.demoFacts();
     const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
     const token = await client.token(userDomainId, clientId, clientSecret);
     const answer = await client.call(method, path, {
@@ -55,7 +55,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
 
   /** Adds a bank before the host: its contract has a routing rule that matches every sale. */
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
     ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-rerouted-'));
     const { client } = await platform.entrance();
@@ -83,7 +83,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     };
     const path = `/provisioning/v2/acquirer-links/${made.acquirerLinkId}`;
     await asAcquirer(client, 'PUT', path, link);
-    const { applications } = await platform.server.facts();
+    const { applications } = await platform.server.demoFacts();
     const merchantId = applications['merchant']?.merchantId ?? '';
     const contracts = `/provisioning/v2/merchants/${merchantId}/acquirer-contracts`;
     await asAcquirer(client, 'POST', contracts, {
@@ -117,7 +117,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     );
 
   /** Stops the bank before the sale; the server dies at the fail point of the reroute. */
-  async function soldInto(failPoint: string, sale: Record<string, unknown>): Promise<Answer> {
+  async function soldInto(failPoint: string, sale: Record<string, unknown>): Promise<HttpResponse> {
     const { server } = platform;
     await server.stop();
     await server.start({ SWITCHYARD_FAIL_POINT: failPoint });
@@ -132,7 +132,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
       await client.call('GET', `${base}/technical/isAvailable`, { token });
     }
     await assert.rejects(client.call('POST', `${base}/process`, { token, body: sale }));
-    await server.ended();
+    await server.waitForEnd();
     bank = await startBank(port);
     await server.start();
     const again = await platform.entrance();

@@ -5,9 +5,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { random } from './load-during-faults.ts';
 
@@ -69,7 +69,12 @@ async function openRelay(to: number): Promise<Relay> {
 }
 
 /** Sends one request and reads until the connection closes. */
-async function lose(on: Scene, path: string, body: unknown, bytes: number): Promise<string> {
+async function lose(
+  on: TestOrganization,
+  path: string,
+  body: unknown,
+  bytes: number,
+): Promise<string> {
   const { port } = new URL(on.settings.baseUrl);
   const relay = await openRelay(Number(port));
   try {
@@ -102,7 +107,7 @@ async function lose(on: Scene, path: string, body: unknown, bytes: number): Prom
     const head = [
       `POST ${base}${path} HTTP/1.1`,
       'host: localhost',
-      `authorization: Bearer ${on.shop.token}`,
+      `authorization: Bearer ${on.merchant.token}`,
       'content-type: application/json',
       `content-length: ${Buffer.byteLength(raw)}`,
     ];
@@ -121,14 +126,14 @@ function isWhole(text: string): boolean {
   return body !== undefined && body.length >= length;
 }
 
-const ask = (on: Scene, path: string, body: unknown): Promise<Answer> =>
-  on.client.call('POST', base + path, { token: on.shop.token, body });
+const ask = (on: TestOrganization, path: string, body: unknown): Promise<HttpResponse> =>
+  on.client.call('POST', base + path, { token: on.merchant.token, body });
 
 describe(`an answer that is cut (seed ${seed})`, { concurrency: false }, () => {
   test('a sale and a refund are told again as they were, and done once', {
     timeout: 300_000,
   }, async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const next = random(seed);
     const cuts = Array.from({ length: rounds }, () => Object.entries(places)).flat();
     let lost = 0;

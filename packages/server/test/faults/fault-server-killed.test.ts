@@ -2,8 +2,8 @@
 // continue.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { testCopyUrl } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
@@ -28,7 +28,7 @@ describe('a server that is killed', { concurrency: false }, () => {
   let unlikeOthers = 50_000_000;
 
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
   });
 
@@ -64,13 +64,13 @@ describe('a server that is killed', { concurrency: false }, () => {
     const captureMode = next() < 0.5 ? 'Immediate' : 'Deferred';
     const body = keyedSale({ amount, captureMode });
     await assert.rejects(client.call('POST', `${base}/process`, { token, body }));
-    await server.ended();
+    await server.waitForEnd();
     await server.start();
     const again = await platform.entrance();
     const clientId = String(body['clientTransactionId']);
     const now = await settled(again.client, again.token, { clientId });
     const request = { token: again.token, body };
-    const replay: Answer = await again.client.call('POST', `${base}/process`, request);
+    const replay: HttpResponse = await again.client.call('POST', `${base}/process`, request);
     assert.equal(replay.status, 200, replay.text);
     assert.deepEqual([replay.body.state, replay.body.terminalAction], ['Reversed', 'Decline']);
     return now;

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { random } from './load-during-faults.ts';
 
@@ -18,12 +18,13 @@ const racers = 60;
 const amounts = [100, 700, 2500, 6000, 9051, 9091, 9098];
 const verbs = ['capture', 'capture', 'cancel', 'refund', 'refund', 'refundbyweb'] as const;
 
-const ask = (on: Scene, path: string, body: unknown): Promise<Answer> =>
-  on.client.call('POST', base + path, { token: on.shop.token, body });
+const ask = (on: TestOrganization, path: string, body: unknown): Promise<HttpResponse> =>
+  on.client.call('POST', base + path, { token: on.merchant.token, body });
 
 /** The number of sales of this merchant that the host received. */
-const atHost = (on: Scene): number =>
-  on.host.ledger().originals.filter(({ merchant }) => merchant === on.shop.merchantNumber).length;
+const atHost = (on: TestOrganization): number =>
+  on.host.ledger().originals.filter(({ merchant }) => merchant === on.merchant.merchantNumber)
+    .length;
 
 const limits = /^(?:(?:capture|refund|cancel)_amount_exceeded|nothing_to_capture|not_captured)$/;
 const states =
@@ -33,7 +34,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
   test(`${twins} times the same sale is one, and another body under its name none`, {
     timeout: 300_000,
   }, async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const next = random(seed);
     for (let round = 0; round < rounds; round += 1) {
       const amount = [1234, 9098, 9051, 9010][Math.floor(next() * 4)] ?? 1234;
@@ -59,7 +60,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
   test(`${twins} times the same operation is one, whatever the host says to it`, {
     timeout: 300_000,
   }, async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const next = random(seed);
     const pick = <Item>(from: readonly Item[]) => from[Math.floor(next() * from.length)] as Item;
     const shared = async (verb: (typeof verbs)[number], amount: number) => {
@@ -87,7 +88,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
   test(`${racers} operations race on one sale, each identifier once, never above the limits`, {
     timeout: 600_000,
   }, async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const next = random(seed);
     const pick = <Item>(from: readonly Item[]) => from[Math.floor(next() * from.length)] as Item;
     const told: Record<string, number> = {};

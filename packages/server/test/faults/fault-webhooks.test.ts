@@ -8,7 +8,7 @@ import { afterEach, describe, test } from 'node:test';
 import type { WebhookReplay } from '@switchyard/contract';
 import { makeCertificate } from '../../src/http/authentication/certificate.fixture.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { randomFrom } from '../support/seeded-random.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { quickTimes, type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
 import {
@@ -423,7 +423,7 @@ describe('the schedule', () => {
 describe('many receivers, each with faults that come and go', () => {
   test('all get every event at last, the good ones at once, over two processes', async () => {
     const size = faultSize({ small: { events: 60, rounds: 3 }, full: { events: 400, rounds: 20 } });
-    const chance = randomFrom(seed);
+    const chance = createSeededRandom(seed);
     // Longer than a busy machine delays a working receiver.
     const times = { timeoutMs: 2_000, leaseMs: 15_000 };
     const first = await room({ times });

@@ -1,11 +1,11 @@
 // Tests the check of the fault tests: it detects a sale whose state differs from its response.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Answer, Client } from '../support/https-client.ts';
+import type { Client, HttpResponse } from '../support/https-client.ts';
 import { assertEnds, type Sale } from './load-during-faults.ts';
 
 const transactionId = 't1';
-const answer = (status: number, body: unknown): Answer => ({
+const answer = (status: number, body: unknown): HttpResponse => ({
   status,
   body,
   headers: {},

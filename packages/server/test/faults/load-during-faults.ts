@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AcquirerHost } from '@switchyard/simulators';
-import type { Answer, Client } from '../support/https-client.ts';
+import type { Client, HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import type { ServerProcess } from '../support/processes/server-process.ts';
 import { until } from '../support/wait-for-result.ts';
@@ -20,10 +20,10 @@ export function random(seed: number): () => number {
   };
 }
 
-export type Sale = { clientId: string; answered?: Answer; refundAnswered?: Answer };
+export type Sale = { clientId: string; answered?: HttpResponse; refundAnswered?: HttpResponse };
 
 export async function tokenOf(server: ServerProcess, client: Client): Promise<string> {
-  const { userDomainId, applications } = await server.facts();
+  const { userDomainId, applications } = await server.demoFacts();
   const merchant = applications['merchant'];
   assert.ok(merchant);
   return client.token(userDomainId, merchant.clientId, merchant.clientSecret);
@@ -67,7 +67,7 @@ const endLimitMs = faultSize({ small: 100_000, full: 600_000 });
 /** Sends sales, and sometimes refunds. */
 export async function till(of: Till): Promise<void> {
   const { server, client, token, sales, next, goOn, fails = false } = of;
-  const { devices } = await server.facts();
+  const { devices } = await server.demoFacts();
   do {
     const sale: Sale = { clientId: randomUUID() };
     sales.push(sale);

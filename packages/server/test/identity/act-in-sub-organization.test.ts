@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import type { AuditRecord } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
-import type { Answer, Call } from '../support/https-client.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { contractBody, merchantBody } from '../support/provisioning/test-provisioning.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { createPerson } from '../support/test-users.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { createTestUser } from '../support/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const organizations = '/provisioning/v2/organizations';
@@ -17,21 +17,28 @@ type Below = { organizationId: string; userDomainId: string; at: string };
 type Items = Record<string, string>[];
 
 describe('acting in an organisation below', () => {
-  let on: Scene;
-  let other: Scene;
+  let on: TestOrganization;
+  let other: TestOrganization;
   let below: Below;
   let ownToken: string;
   before(async () => {
-    on = await scene();
-    other = await scene();
+    on = await createTestOrganization();
+    other = await createTestOrganization();
     below = await makeBelow();
     ownToken = await tokenIn(below);
   });
 
-  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, path, { token: on.acquirerToken, ...options });
+  const call = (
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<HttpResponse> => on.client.call(method, path, { token: on.acquirerToken, ...options });
 
-  async function made(path: string, body: object, options: Call = {}): Promise<Answer['body']> {
+  async function made(
+    path: string,
+    body: object,
+    options: RequestOptions = {},
+  ): Promise<HttpResponse['body']> {
     const answer = await call('POST', path, { body, ...options });
     assert.equal(answer.status, 201, answer.text);
     return answer.body;
@@ -46,7 +53,7 @@ describe('acting in an organisation below', () => {
 
   /** A token of an application that belongs to the organisation itself. */
   async function tokenIn({ organizationId, userDomainId }: Below): Promise<string> {
-    const { clientId, clientSecret } = await on.house.identity.createApplication({
+    const { clientId, clientSecret } = await on.platform.identity.createApplication({
       organizationId,
       userDomainId,
       name: 'own',
@@ -80,14 +87,14 @@ describe('acting in an organisation below', () => {
     const changed = await call('PUT', `${organizations}/${organizationId}`, {
       body: { name: 'Below', userDomainId: `x${randomUUID().slice(0, 8)}` },
     });
-    assertRefused(changed, { code: 'field_read_only', pointer: '/userDomainId' });
+    assertProblem(changed, { code: 'field_read_only', pointer: '/userDomainId' });
   });
 
   test('a name that is taken makes neither domain nor organisation', async () => {
     for (const userDomainId of [on.realm, other.realm, 'admin', 'demo']) {
       const name = `Taken ${randomUUID()}`;
       const refused = await call('POST', organizations, { body: { name, userDomainId } });
-      assertRefused(refused, { code: 'already_exists', pointer: '/userDomainId' });
+      assertProblem(refused, { code: 'already_exists', pointer: '/userDomainId' });
       const { body } = await call('GET', `${organizations}?name=${encodeURIComponent(name)}`);
       assert.deepEqual(body.items, []);
     }
@@ -109,7 +116,7 @@ describe('acting in an organisation below', () => {
     const at = `?organizationId=${organizationId}`;
     for (const domain of [on.realm, below.userDomainId, 'undefined', '%20']) {
       for (const path of [usersOf(domain), appsOf(domain)]) {
-        assertRefused(await call('GET', `${path}${at}`), { code: 'resource_not_found' }, path);
+        assertProblem(await call('GET', `${path}${at}`), { code: 'resource_not_found' }, path);
       }
     }
     for (const path of [usersOf(''), appsOf('')]) {
@@ -123,7 +130,7 @@ describe('acting in an organisation below', () => {
     const merchant = await made(`/provisioning/v2/merchants${below.at}`, merchantBody('Of below'));
     assert.equal(merchant.organizationId, below.organizationId);
     const path = `/provisioning/v2/merchants/${merchant.merchantId}`;
-    assertRefused(await call('GET', path), { code: 'merchant_not_found' });
+    assertProblem(await call('GET', path), { code: 'merchant_not_found' });
     assert.equal((await call('GET', `${path}${below.at}`)).status, 200);
     assert.equal((await call('GET', path, { token: ownToken })).status, 200);
     const store = await made(`/provisioning/v2/stores${below.at}`, {
@@ -131,9 +138,9 @@ describe('acting in an organisation below', () => {
       name: 'Store',
     });
     assert.equal(store.organizationId, below.organizationId);
-    const ownMerchant = { merchantId: on.shop.merchantId, name: 'Mixed' };
+    const ownMerchant = { merchantId: on.merchant.merchantId, name: 'Mixed' };
     const mixed = await call('POST', `/provisioning/v2/stores${below.at}`, { body: ownMerchant });
-    assertRefused(mixed, { code: 'merchant_not_found' });
+    assertProblem(mixed, { code: 'merchant_not_found' });
   });
 
   test('users and groups: in the domain of that organisation, and in no other', async () => {
@@ -153,11 +160,11 @@ describe('acting in an organisation below', () => {
     const status = { body: { status: 'deactivated' } };
     assert.equal((await call('PUT', `${one}/status${at}`, status)).body.status, 'deactivated');
     for (const path of [one, `${usersOf(on.realm)}/${user.userId}`, `${usersOf(on.realm)}${at}`]) {
-      assertRefused(await call('GET', path), { code: 'resource_not_found' });
+      assertProblem(await call('GET', path), { code: 'resource_not_found' });
     }
     const own = { ...body, entityId: on.organizationId, scope: on.organizationId, groups: [] };
     const above = await call('POST', `${usersOf(userDomainId)}${at}`, { body: own });
-    assertRefused(above, { code: 'merchant_not_found' });
+    assertProblem(above, { code: 'merchant_not_found' });
     const groups = await call(
       'GET',
       `/user-management/v2/user-domains/${userDomainId}/groups${at}`,
@@ -180,7 +187,7 @@ describe('acting in an organisation below', () => {
       [organizationId],
     );
     const path = `${appsOf(userDomainId)}/${clientId}`;
-    assertRefused(await call('GET', path), { code: 'resource_not_found' });
+    assertProblem(await call('GET', path), { code: 'resource_not_found' });
     assert.equal((await call('GET', `${path}${at}`)).body.entityId, organizationId);
   });
 
@@ -235,7 +242,7 @@ describe('acting in an organisation below', () => {
     for (const path of paths) {
       for (const id of unseen) {
         const answer = await call('GET', `${path}?organizationId=${id}`, { token: ownToken });
-        assertRefused(answer, { code: 'organization_not_found' }, `${path} of ${id}`);
+        assertProblem(answer, { code: 'organization_not_found' }, `${path} of ${id}`);
       }
       const own = await call('GET', `${path}${below.at}`, { token: ownToken });
       assert.equal(own.status, 200, own.text);
@@ -246,7 +253,7 @@ describe('acting in an organisation below', () => {
     }
     const stranger = { token: other.acquirerToken };
     const foreign = await call('GET', `/provisioning/v2/merchants${below.at}`, stranger);
-    assertRefused(foreign, { code: 'organization_not_found' });
+    assertProblem(foreign, { code: 'organization_not_found' });
   });
 
   test('one that is moved away is out of reach at once', async () => {
@@ -257,29 +264,29 @@ describe('acting in an organisation below', () => {
     const moved = await call('PUT', `${organizations}/${child.organizationId}`, { body });
     assert.equal(moved.status, 200, moved.text);
     const gone = await call('GET', path, { token: ownToken });
-    assertRefused(gone, { code: 'organization_not_found' });
+    assertProblem(gone, { code: 'organization_not_found' });
     assert.equal((await call('GET', path)).status, 200);
   });
 
   test('a merchant stays where it is', async () => {
-    const { token } = on.shop;
+    const { token } = on.merchant;
     const path = '/provisioning/v2/stores';
     const refused = await call('GET', `${path}${below.at}`, { token });
-    assertRefused(refused, { code: 'organization_not_found' });
+    assertProblem(refused, { code: 'organization_not_found' });
     const own = await call('GET', `${path}?organizationId=${on.organizationId}`, { token });
     assert.deepEqual(
       (own.body.items as Items).map((item) => item['merchantId']),
-      [on.shop.merchantId],
+      [on.merchant.merchantId],
     );
   });
 
   test('nobody pays from above', async () => {
-    const body = { ...keyedSale(), merchantId: on.shop.merchantId };
+    const body = { ...keyedSale(), merchantId: on.merchant.merchantId };
     const path = `/payment/v1/transactions/process${below.at}`;
-    const sale = await call('POST', path, { body, token: on.shop.token });
+    const sale = await call('POST', path, { body, token: on.merchant.token });
     assert.equal(sale.status, 200, sale.text);
     const there = await call('GET', `/payment/v1/transactions/${sale.body.transactionId}`, {
-      token: on.shop.token,
+      token: on.merchant.token,
     });
     assert.equal(there.status, 200, there.text);
   });
@@ -291,7 +298,7 @@ describe('acting in an organisation below', () => {
       `${below.at}&organizationId=x`,
     ]) {
       const answer = await call('GET', `/provisioning/v2/merchants${query}`);
-      assertRefused(answer, { code: 'field_invalid', pointer: '?organizationId' }, query);
+      assertProblem(answer, { code: 'field_invalid', pointer: '?organizationId' }, query);
     }
     const upper = `?organizationId=${below.organizationId.toUpperCase()}`;
     assert.equal((await call('GET', `/provisioning/v2/merchants${upper}`)).status, 200);
@@ -304,7 +311,7 @@ describe('acting in an organisation below', () => {
     const page = await call('GET', `/provisioning/v2/merchants${below.at}&limit=1`);
     const cursor = page.body.nextCursor;
     const own = await call('GET', `/provisioning/v2/merchants?limit=1&cursor=${cursor}`);
-    assertRefused(own, { code: 'cursor_invalid' });
+    assertProblem(own, { code: 'cursor_invalid' });
   });
 
   test('the limits of a caller are the same wherever it acts', async () => {
@@ -330,11 +337,11 @@ describe('acting in an organisation below', () => {
     const merchant = await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Of disabled'));
     const names = { merchantId: merchant.merchantId };
     await assert.rejects(
-      on.house.provisioning.resolve(sub.organizationId, names),
+      on.platform.provisioning.resolve(sub.organizationId, names),
       /organisation is disabled/,
     );
     const back = await call('PUT', path, { token, body: { name: 'Back', status: 'Enabled' } });
-    assertRefused(back, { code: 'field_read_only', pointer: '/status' });
+    assertProblem(back, { code: 'field_read_only', pointer: '/status' });
   });
 
   test('what is below a disabled one sells nothing either, until that is enabled again', async () => {
@@ -353,7 +360,7 @@ describe('acting in an organisation below', () => {
         contractBody(acquirerLinkId, 'SUB0'),
       ),
     );
-    const resolved = () => on.house.provisioning.resolve(child.organizationId, { merchantId });
+    const resolved = () => on.platform.provisioning.resolve(child.organizationId, { merchantId });
     const set = (status: string) =>
       call('PUT', `${organizations}/${sub.organizationId}`, { body: { name: 'Below', status } });
     assert.equal((await resolved()).merchant.merchantId, merchantId);
@@ -366,15 +373,15 @@ describe('acting in an organisation below', () => {
   test('removed, it lets nobody in any more, and its name stays taken', async () => {
     const sub = await makeBelow();
     const token = await tokenIn(sub);
-    const person = await createPerson({ identity: on.house.identity, ...sub });
+    const person = await createTestUser({ identity: on.platform.identity, ...sub });
     assert.ok(person.user.userId);
     assert.equal((await call('GET', organizations, { token })).status, 200);
     const gone = await call('DELETE', `${organizations}/${sub.organizationId}`);
     assert.equal(gone.status, 204, gone.text);
-    assertRefused(await call('GET', organizations, { token }), { code: 'token_invalid' });
+    assertProblem(await call('GET', organizations, { token }), { code: 'token_invalid' });
     const users = await call('GET', `${usersOf(sub.userDomainId)}${sub.at}`);
-    assertRefused(users, { code: 'organization_not_found' });
+    assertProblem(users, { code: 'organization_not_found' });
     const body = { name: 'Again', userDomainId: sub.userDomainId };
-    assertRefused(await call('POST', organizations, { body }), { code: 'already_exists' });
+    assertProblem(await call('POST', organizations, { body }), { code: 'already_exists' });
   });
 });

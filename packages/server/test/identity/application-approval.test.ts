@@ -3,23 +3,23 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined, type GroupName } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
-import type { Answer, Call } from '../support/https-client.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { createPerson, passwordForm } from '../support/test-users.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { createTestUser, passwordForm } from '../support/test-users.ts';
 
 const base = '/application-management/v1/user-domains';
 
 describe('the approval of applications', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let signInClient: string;
   let developer: string;
   let administrator: string;
   let manager: string;
   before(async () => {
-    on = await scene();
-    const { clientId } = await on.house.identity.createPublicApplication({
+    on = await createTestOrganization();
+    const { clientId } = await on.platform.identity.createPublicApplication({
       organizationId: on.organizationId,
       userDomainId: on.realm,
       name: 'Sign-in',
@@ -31,7 +31,7 @@ describe('the approval of applications', () => {
     signInClient = clientId;
     developer = await userToken('org_dev');
     administrator = await userToken('org_admin');
-    manager = await userToken('merchant_manager', on.shop.merchantId);
+    manager = await userToken('merchant_manager', on.merchant.merchantId);
   });
 
   const form = (fields: Record<string, string>) =>
@@ -41,20 +41,25 @@ describe('the approval of applications', () => {
     });
 
   async function userToken(group: GroupName, merchantId?: string): Promise<string> {
-    const { house, organizationId, realm } = on;
-    const where = { identity: house.identity, organizationId, userDomainId: realm };
-    const person = await createPerson(where, { group, ...defined({ merchantId }) });
+    const { platform, organizationId, realm } = on;
+    const where = { identity: platform.identity, organizationId, userDomainId: realm };
+    const person = await createTestUser(where, { group, ...defined({ merchantId }) });
     const { body, text } = await form(passwordForm(person, signInClient));
     assert.ok(body.access_token, text);
     return body.access_token;
   }
 
-  const call = (method: string, path: string, token: string, options: Call = {}) =>
+  const call = (method: string, path: string, token: string, options: RequestOptions = {}) =>
     on.client.call(method, `${base}/${on.realm}/applications${path}`, { token, ...options });
 
   const register = (token: string, members: object = {}) =>
     call('POST', '', token, {
-      body: { name: 'Shop server', roles: ['Merchant'], entityId: on.shop.merchantId, ...members },
+      body: {
+        name: 'Shop server',
+        roles: ['Merchant'],
+        entityId: on.merchant.merchantId,
+        ...members,
+      },
     });
 
   async function registered(token: string, members: object = {}) {
@@ -70,7 +75,7 @@ describe('the approval of applications', () => {
       client_secret: clientSecret,
     });
 
-  function assertWaits(answer: Answer): void {
+  function assertWaits(answer: HttpResponse): void {
     assert.equal(answer.status, 400, answer.text);
     assert.equal(answer.body.error, 'unauthorized_client');
     assert.match(answer.body.error_description, /waits for the approval/);
@@ -109,7 +114,7 @@ describe('the approval of applications', () => {
     });
     assert.equal(sale.body.state, 'Captured', sale.text);
     const again = await approve(administrator, made.clientId);
-    assertRefused(again, { code: 'application_state' });
+    assertProblem(again, { code: 'application_state' });
   });
 
   test('an application without rights to payments, or of a user manager, waits for no approval', async () => {
@@ -123,11 +128,11 @@ describe('the approval of applications', () => {
     const own = await registered(developer);
     const seen = await call('GET', `/${own.clientId}`, manager);
     assert.equal(seen.body.status, 'PendingApproval', seen.text);
-    const neighbour = await registered(developer, { entityId: on.otherShop.merchantId });
+    const neighbour = await registered(developer, { entityId: on.otherMerchant.merchantId });
     const ofTenant = await registered(developer, { entityId: on.organizationId });
     for (const { clientId } of [neighbour, ofTenant]) {
-      assertRefused(await approve(manager, clientId), { code: 'resource_not_found' });
-      assertRefused(await call('GET', `/${clientId}`, manager), { code: 'resource_not_found' });
+      assertProblem(await approve(manager, clientId), { code: 'resource_not_found' });
+      assertProblem(await call('GET', `/${clientId}`, manager), { code: 'resource_not_found' });
     }
     const { body: pending } = await call('GET', '?status=PendingApproval&limit=200', manager);
     const clientIds = pending.items.map(({ clientId }: { clientId: string }) => clientId);
@@ -145,7 +150,7 @@ describe('the approval of applications', () => {
   test('a developer approves nothing, also not by a change', async () => {
     const made = await registered(developer);
     const { clientId } = made;
-    assertRefused(await approve(developer, clientId), { code: 'permission_denied' });
+    assertProblem(await approve(developer, clientId), { code: 'permission_denied' });
     const replace = (token: string, members: object) =>
       call('PUT', `/${clientId}`, token, {
         body: { name: 'Other', roles: ['Merchant'], ...members },
@@ -192,7 +197,7 @@ describe('the approval of applications', () => {
   test('a developer takes no secret of an application that pays', async () => {
     const ofOthers = await registered(administrator);
     const renewed = await call('POST', `/${ofOthers.clientId}/secret`, developer);
-    assertRefused(renewed, { code: 'permission_denied' });
+    assertProblem(renewed, { code: 'permission_denied' });
     assert.equal((await askToken(ofOthers)).status, 200, 'the secret is still the old one');
     const pending = await registered(developer);
     const { body } = await call('POST', `/${pending.clientId}/secret`, developer);
@@ -208,14 +213,14 @@ describe('the approval of applications', () => {
       body: { name: 'Shop server', roles: ['Merchant', 'Device'] },
     });
     const headers = { 'if-match': String(read.headers['etag']) };
-    assertRefused(await approve(administrator, made.clientId, headers), {
+    assertProblem(await approve(administrator, made.clientId, headers), {
       code: 'precondition_failed',
     });
     assertWaits(await askToken(made));
   });
 
   test('the platform alone makes an application wait', async () => {
-    assertRefused(await register(administrator, { status: 'PendingApproval' }), {
+    assertProblem(await register(administrator, { status: 'PendingApproval' }), {
       code: 'field_invalid',
       pointer: '/status',
     });
@@ -223,7 +228,7 @@ describe('the approval of applications', () => {
     const changed = await call('PUT', `/${made.clientId}`, administrator, {
       body: { name: 'x', status: 'PendingApproval' },
     });
-    assertRefused(changed, { code: 'field_invalid', pointer: '/status' });
+    assertProblem(changed, { code: 'field_invalid', pointer: '/status' });
   });
 
   test('the audit has who registered and who approved', async () => {

@@ -3,30 +3,33 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { groupPermissions } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer, Call } from '../support/https-client.ts';
-import { forgedToken } from '../support/signed-access-tokens.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const base = '/application-management/v1/user-domains';
 
 describe('applications', () => {
-  let on: Scene;
-  let other: Scene;
+  let on: TestOrganization;
+  let other: TestOrganization;
   before(async () => {
-    on = await scene();
-    other = await scene();
+    on = await createTestOrganization();
+    other = await createTestOrganization();
   });
 
-  const call = (method: string, path: string, options: Call = {}, realm = on.realm) =>
+  const call = (method: string, path: string, options: RequestOptions = {}, realm = on.realm) =>
     on.client.call(method, `${base}/${realm}/applications${path}`, {
       token: on.acquirerToken,
       ...options,
     });
 
-  async function register(members: object = {}, options: Call = {}): Promise<Answer> {
+  async function register(
+    members: object = {},
+    options: RequestOptions = {},
+  ): Promise<HttpResponse> {
     const answer = await call('POST', '', { body: { name: 'Till 7', ...members }, ...options });
     assert.equal(answer.status, 201, answer.text);
     return answer;
@@ -92,8 +95,8 @@ describe('applications', () => {
       webOrigins: ['https://shop.example'],
       services: ['Retail API', 'Loyalty'],
       roles: ['Point-of-sale Terminal', 'MerchantReadOnly'],
-      entityId: on.shop.merchantId,
-      storeId: on.shop.storeId,
+      entityId: on.merchant.merchantId,
+      storeId: on.merchant.storeId,
       callbackError: 'HttpCode',
       accessTokenSeconds: 900,
       accessTokenAlgorithm: 'RS256',
@@ -110,7 +113,7 @@ describe('applications', () => {
       assert.deepEqual(body[member], value, member);
     }
     assert.equal(await tokenStatus(body.clientId, body.clientSecret), 401, 'it is disabled');
-    assertRefused(await call('POST', '', { body: members }), { code: 'already_exists' });
+    assertProblem(await call('POST', '', { body: members }), { code: 'already_exists' });
   });
 
   test('tells when it last got a token or came with one, and takes that back unchanged', async () => {
@@ -142,10 +145,10 @@ describe('applications', () => {
     assert.equal(body.clientType, 'Public');
     assert.equal('clientSecret' in body || 'secretChangedAt' in body, false);
     const renewed = await call('POST', `/${body.clientId}/secret`);
-    assertRefused(renewed, { code: 'resource_not_found' });
+    assertProblem(renewed, { code: 'resource_not_found' });
     const confidential = { name: 'x', clientType: 'Confidential' };
     const changed = await call('PUT', `/${body.clientId}`, { body: confidential });
-    assertRefused(changed, { code: 'field_read_only', pointer: '/clientType' });
+    assertProblem(changed, { code: 'field_read_only', pointer: '/clientType' });
   });
 
   test('a tag guards the replacement; what is left out takes its default', async () => {
@@ -158,20 +161,20 @@ describe('applications', () => {
     assert.deepEqual([changed.body.name, changed.body.description], ['Till 8', 'First']);
     assert.equal(changed.headers['etag'], '"2"');
     const stale = await call('PUT', path, { body: { name: 'Till 9' }, ...first });
-    assertRefused(stale, { code: 'precondition_failed' });
-    assertRefused(await call('DELETE', path, first), { code: 'precondition_failed' });
+    assertProblem(stale, { code: 'precondition_failed' });
+    assertProblem(await call('DELETE', path, first), { code: 'precondition_failed' });
     const bare = await call('PUT', path, { body: { name: 'Till 9' } });
     assert.deepEqual([bare.body.description, bare.body.roles], [undefined, []]);
     assert.equal(await tokenStatus(body.clientId, clientSecret), 200, 'the secret stays');
     for (const [member, value] of [
       ['clientId', 'another'],
-      ['entityId', on.shop.merchantId],
-      ['storeId', on.shop.storeId],
+      ['entityId', on.merchant.merchantId],
+      ['storeId', on.merchant.storeId],
       ['userDomainId', 'another'],
       ['createdAt', '2020-01-01T00:00:00.000Z'],
     ]) {
       const answer = await call('PUT', path, { body: { name: 'x', [String(member)]: value } });
-      assertRefused(answer, { code: 'field_read_only', pointer: `/${member}` });
+      assertProblem(answer, { code: 'field_read_only', pointer: `/${member}` });
     }
   });
 
@@ -219,10 +222,10 @@ describe('applications', () => {
       ['POST', '/secret', {}],
     ] as const) {
       const answer = await call(method, `/${clientId}${rest}`, options);
-      assertRefused(answer, { code: 'resource_not_found' }, method);
+      assertProblem(answer, { code: 'resource_not_found' }, method);
     }
     const again = { name: 'Somebody else', clientId };
-    assertRefused(await call('POST', '', { body: again }), { code: 'already_exists' });
+    assertProblem(await call('POST', '', { body: again }), { code: 'already_exists' });
     const [row] = await (await testDatabase()).query<{ secret_hash: Buffer | null }>(
       'SELECT secret_hash FROM applications WHERE organization_id = $1 AND client_id = $2',
       [on.organizationId, clientId],
@@ -234,11 +237,14 @@ describe('applications', () => {
     const prefix = `Listed ${randomUUID()}`;
     const clients: string[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
-      const { body } = await register({ name: `${prefix} ${name}`, entityId: on.shop.merchantId });
+      const { body } = await register({
+        name: `${prefix} ${name}`,
+        entityId: on.merchant.merchantId,
+      });
       clients.push(body.clientId);
     }
     const seen: string[] = [];
-    const filter = `name=${encodeURIComponent(prefix.toUpperCase())}&entityId=${on.shop.merchantId}`;
+    const filter = `name=${encodeURIComponent(prefix.toUpperCase())}&entityId=${on.merchant.merchantId}`;
     for (let cursor = ''; ; ) {
       const { status, body, text } = await call('GET', `?limit=2&${filter}${cursor}`);
       assert.equal(status, 200, text);
@@ -254,8 +260,8 @@ describe('applications', () => {
     assert.equal(cloud.body.items.length, 1);
     const none = await call('GET', `?status=Disabled&name=${prefix}`);
     assert.deepEqual(none.body, { items: [], nextCursor: null });
-    assertRefused(await call('GET', '?cursor=nonsense'), { code: 'cursor_invalid' });
-    assertRefused(await call('GET', '?colour=red'), { code: 'field_unknown', pointer: '?colour' });
+    assertProblem(await call('GET', '?cursor=nonsense'), { code: 'cursor_invalid' });
+    assertProblem(await call('GET', '?colour=red'), { code: 'field_unknown', pointer: '?colour' });
   });
 
   test('faults are told by member, all at once', async () => {
@@ -276,7 +282,7 @@ describe('applications', () => {
     ];
     for (const [members, code, pointer] of rows) {
       const answer = await call('POST', '', { body: { name: 'Faulty', ...members } });
-      assertRefused(answer, { code: code as 'field_invalid', pointer }, JSON.stringify(members));
+      assertProblem(answer, { code: code as 'field_invalid', pointer }, JSON.stringify(members));
     }
     const two = { name: 'x', redirectUris: ['x'], webOrigins: ['y'] };
     const { body } = await call('POST', '', { body: two });
@@ -287,7 +293,7 @@ describe('applications', () => {
     const { body } = await register();
     const theirs = { token: other.acquirerToken };
     const path = `/${body.clientId}`;
-    const rows: [string, string, Call, string][] = [
+    const rows: [string, string, RequestOptions, string][] = [
       ['GET', '', {}, on.realm],
       ['GET', path, {}, on.realm],
       ['GET', path, {}, other.realm],
@@ -299,12 +305,16 @@ describe('applications', () => {
     ];
     for (const [method, rest, options, realm] of rows) {
       const answer = await call(method, rest, { ...options, ...theirs }, realm);
-      assertRefused(answer, { code: 'resource_not_found' }, `${method} ${rest} ${realm}`);
+      assertProblem(answer, { code: 'resource_not_found' }, `${method} ${rest} ${realm}`);
     }
-    const foreign = { name: 'x', entityId: other.shop.merchantId };
-    assertRefused(await call('POST', '', { body: foreign }), { code: 'merchant_not_found' });
-    const elsewhere = { name: 'x', entityId: on.shop.merchantId, storeId: on.otherShop.storeId };
-    assertRefused(await call('POST', '', { body: elsewhere }), {
+    const foreign = { name: 'x', entityId: other.merchant.merchantId };
+    assertProblem(await call('POST', '', { body: foreign }), { code: 'merchant_not_found' });
+    const elsewhere = {
+      name: 'x',
+      entityId: on.merchant.merchantId,
+      storeId: on.otherMerchant.storeId,
+    };
+    assertProblem(await call('POST', '', { body: elsewhere }), {
       code: 'entity_mismatch',
       pointer: '/storeId',
     });
@@ -312,43 +322,43 @@ describe('applications', () => {
   });
 
   test('a merchant sees and makes what is its own', async () => {
-    const { merchantId } = on.shop;
+    const { merchantId } = on.merchant;
     const own = { entityType: 'merchant', entityId: merchantId, merchantId } as const;
     const roles = ['AcquirerAdministrator'];
     const token = await on.tokenFor({ name: 'office', ...own, roles });
-    const { body: theirs } = await register({ entityId: on.otherShop.merchantId });
+    const { body: theirs } = await register({ entityId: on.otherMerchant.merchantId });
     const { body: mine } = await register({ roles: ['Merchant'] }, { token });
     assert.equal(mine.entityId, merchantId);
-    assertRefused(await call('GET', `/${theirs.clientId}`, { token }), {
+    assertProblem(await call('GET', `/${theirs.clientId}`, { token }), {
       code: 'resource_not_found',
     });
     const { body: list } = await call('GET', '?limit=200', { token });
     assert.ok(list.items.length >= 2);
     for (const item of list.items) assert.equal(item.entityId, merchantId);
-    const none = await call('GET', `?entityId=${on.otherShop.merchantId}`, { token });
+    const none = await call('GET', `?entityId=${on.otherMerchant.merchantId}`, { token });
     assert.deepEqual(none.body.items, []);
-    for (const entityId of [on.organizationId, on.otherShop.merchantId]) {
+    for (const entityId of [on.organizationId, on.otherMerchant.merchantId]) {
       const answer = await call('POST', '', { token, body: { name: 'x', entityId } });
-      assertRefused(answer, { code: 'merchant_not_found' });
+      assertProblem(answer, { code: 'merchant_not_found' });
     }
   });
 
   test('a developer gives no right to manage, and does not reach for one', async () => {
     const entityType = 'tenant';
     const { organizationId: entityId } = on;
-    const token = await forgedToken(on, {
+    const token = await signAccessToken(on, {
       permissions: [...groupPermissions.org_dev],
       um_scope: { entityId, entityType },
       entityId,
     });
     const { body: till } = await register(
-      { roles: ['PointOfSaleTerminal'], entityId: on.shop.merchantId },
+      { roles: ['PointOfSaleTerminal'], entityId: on.merchant.merchantId },
       { token },
     );
-    assert.equal(till.entityId, on.shop.merchantId);
+    assert.equal(till.entityId, on.merchant.merchantId);
     for (const role of ['Onboarding', 'AcquirerAdministrator', 'PlatformOperator']) {
       const answer = await call('POST', '', { token, body: { name: 'x', roles: [role] } });
-      assertRefused(answer, { code: 'permission_denied' }, role);
+      assertProblem(answer, { code: 'permission_denied' }, role);
     }
     const { body: strong } = await register({ roles: ['Onboarding'] });
     const path = `/${strong.clientId}`;
@@ -358,25 +368,25 @@ describe('applications', () => {
       ['DELETE', '', {}],
     ] as const) {
       const answer = await call(method, path + rest, { token, ...options });
-      assertRefused(answer, { code: 'permission_denied' }, method);
+      assertProblem(answer, { code: 'permission_denied' }, method);
     }
     assert.equal((await call('GET', path, { token })).status, 200);
     const raised = { body: { name: 'x', roles: ['Onboarding'] }, token };
-    assertRefused(await call('PUT', `/${till.clientId}`, raised), { code: 'permission_denied' });
+    assertProblem(await call('PUT', `/${till.clientId}`, raised), { code: 'permission_denied' });
     const operator = { body: { name: 'x', roles: ['PlatformOperator'] } };
-    assertRefused(await call('POST', '', operator), { code: 'permission_denied' });
+    assertProblem(await call('POST', '', operator), { code: 'permission_denied' });
   });
 
   test('what the devices of a merchant act as is the platform’s to name, and stays', async () => {
     const { organizationId } = on;
-    const { merchantId: entityId } = on.shop;
+    const { merchantId: entityId } = on.merchant;
     const clientId = `device-${entityId}`;
     for (const taken of [clientId, clientId.toUpperCase().replace('DEVICE', 'device')]) {
       const answer = await call('POST', '', { body: { name: 'x', clientId: taken, entityId } });
-      assertRefused(answer, { code: 'field_invalid' }, taken);
+      assertProblem(answer, { code: 'field_invalid' }, taken);
     }
     await register({ clientId: 'device-of-a-shop' });
-    await on.house.identity.createPublicApplication({
+    await on.platform.identity.createPublicApplication({
       organizationId,
       userDomainId: on.realm,
       clientId,
@@ -386,15 +396,15 @@ describe('applications', () => {
       entityType: 'merchant',
       securityFlows: ['ClientCredentials', 'Password'],
     });
-    assertRefused(await call('DELETE', `/${clientId}`), { code: 'permission_denied' });
+    assertProblem(await call('DELETE', `/${clientId}`), { code: 'permission_denied' });
     assert.equal((await call('GET', `/${clientId}`)).status, 200);
   });
 
   test('reading needs app.read, changing app.write', async () => {
-    const till = { token: on.shop.token };
-    assertRefused(await call('GET', '', till), { code: 'permission_denied' });
+    const till = { token: on.merchant.token };
+    assertProblem(await call('GET', '', till), { code: 'permission_denied' });
     const posted = await call('POST', '', { ...till, body: { name: 'x' } });
-    assertRefused(posted, { code: 'permission_denied' });
-    assertRefused(await call('GET', '', { token: 'x' }), { code: 'token_invalid' });
+    assertProblem(posted, { code: 'permission_denied' });
+    assertProblem(await call('GET', '', { token: 'x' }), { code: 'token_invalid' });
   });
 });

@@ -5,11 +5,15 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
 import { movableClock, openTestRealm } from '../support/test-realm.ts';
-import { createPerson, type Person, passwordForm } from '../support/test-users.ts';
+import { createTestUser, passwordForm, type TestUser } from '../support/test-users.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -22,15 +26,15 @@ type Terminal = {
 };
 
 describe('a custom token', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let clientId: string;
-  let manager: Person;
+  let manager: TestUser;
   let managerToken: string;
   let terminal: Terminal;
   let otherTerminal: Terminal;
 
   const where = () => ({
-    identity: on.house.identity,
+    identity: on.platform.identity,
     organizationId: on.organizationId,
     userDomainId: on.realm,
   });
@@ -42,7 +46,7 @@ describe('a custom token', () => {
   const tokenEndpoint = (form: Record<string, string>) =>
     post(`/oauth2/v1/${on.realm}/token`, form);
 
-  async function signIn(person: Person, client = clientId): Promise<string> {
+  async function signIn(person: TestUser, client = clientId): Promise<string> {
     const answer = await tokenEndpoint(passwordForm(person, client));
     assert.equal(answer.status, 200, answer.text);
     return answer.body.access_token;
@@ -54,8 +58,8 @@ describe('a custom token', () => {
   }
 
   /** Links hardware to the first place of a shop. */
-  async function plugIn(shop: Shop): Promise<Terminal> {
-    const { provisioning } = on.house;
+  async function plugIn(shop: TestMerchant): Promise<Terminal> {
+    const { provisioning } = on.platform;
     const scope = { organizationId: on.organizationId };
     const serialNumber = String(10_000_000 + Math.floor(Math.random() * 89_999_999));
     const { view } = await provisioning.physicalDevices.create(scope, {
@@ -74,7 +78,7 @@ describe('a custom token', () => {
     };
   }
 
-  function assertRefused(answer: Answer, status: number, error: string) {
+  function assertRefused(answer: HttpResponse, status: number, error: string) {
     assert.deepEqual([answer.status, answer.body?.error], [status, error], answer.text);
     assert.deepEqual(Object.keys(answer.body).sort(), ['error', 'error_description']);
     assert.equal(answer.headers['cache-control'], 'no-store');
@@ -86,9 +90,9 @@ describe('a custom token', () => {
   }
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     clientId = (
-      await on.house.identity.createPublicApplication({
+      await on.platform.identity.createPublicApplication({
         ...where(),
         name: 'Device',
         entityType: 'tenant',
@@ -97,10 +101,10 @@ describe('a custom token', () => {
         securityFlows: ['Password'],
       })
     ).clientId;
-    manager = await createPerson(where(), { merchantId: on.shop.merchantId });
+    manager = await createTestUser(where(), { merchantId: on.merchant.merchantId });
     managerToken = await signIn(manager);
-    terminal = await plugIn(on.shop);
-    otherTerminal = await plugIn(on.otherShop);
+    terminal = await plugIn(on.merchant);
+    otherTerminal = await plugIn(on.otherMerchant);
   });
 
   const wanted = (deviceId: string, more: Record<string, string> = {}) => ({
@@ -141,12 +145,12 @@ describe('a custom token', () => {
         twoFactors: false,
         scope: 'openid profile email auth',
         deviceId: terminal.deviceId,
-        storeId: on.shop.storeId,
+        storeId: on.merchant.storeId,
       },
     );
     assert.deepEqual(
       [claims.sub, claims['azp'], claims['entityId'], 'cnf' in claims],
-      [manager.user.userId, clientId, on.shop.merchantId, false],
+      [manager.user.userId, clientId, on.merchant.merchantId, false],
     );
     const id = decodeJwt(id_token);
     assert.deepEqual([id['typ'], id['device_id'], id.sub], ['ID', terminal.tsn, claims.sub]);
@@ -161,7 +165,7 @@ describe('a custom token', () => {
       const claims = decodeJwt(body.access_token);
       assert.deepEqual([claims['device_id'], claims['deviceId']], [name, deviceId]);
     }
-    const [, empty = ''] = on.shop.deviceIds;
+    const [, empty = ''] = on.merchant.deviceIds;
     assert.equal((await custom({ device_id: empty }, managerToken)).status, 200, 'no hardware yet');
   });
 
@@ -172,14 +176,14 @@ describe('a custom token', () => {
     const sale = await sell(keyedSale());
     assert.equal(sale.status, 200, sale.text);
     assert.equal(sale.body.state, 'Captured');
-    const { shop } = on;
-    const { merchantId, storeId } = shop;
+    const { merchant } = on;
+    const { merchantId, storeId } = merchant;
     const own = { merchantId, storeId, deviceId: terminal.deviceId };
     assert.equal((await sell(keyedSale(own))).status, 200);
     for (const elsewhere of [
-      { deviceId: shop.deviceIds[1] },
-      { storeId: on.otherShop.storeId },
-      { merchantId: on.otherShop.merchantId },
+      { deviceId: merchant.deviceIds[1] },
+      { storeId: on.otherMerchant.storeId },
+      { merchantId: on.otherMerchant.merchantId },
     ]) {
       const { status, body, text } = await sell(keyedSale(elsewhere));
       assert.deepEqual([status, body.code], [403, 'entity_out_of_scope'], text);
@@ -190,8 +194,8 @@ describe('a custom token', () => {
     const { access_token: token = '' } = await deviceToken();
     const people = await on.client.call('GET', '/provisioning/v2/merchants', { token });
     assert.equal(people.status, 403, 'a manager reads these, a device does not');
-    const supervisor = await createPerson(where(), {
-      merchantId: on.shop.merchantId,
+    const supervisor = await createTestUser(where(), {
+      merchantId: on.merchant.merchantId,
       group: 'org_supervisor',
     });
     const { body } = await custom(wanted(terminal.tsn), await signIn(supervisor));
@@ -245,11 +249,11 @@ describe('a custom token', () => {
       await custom(wanted('AXIUM_DX8000-00000000'), managerToken),
       await custom(wanted(otherTerminal.tsn), managerToken),
       await custom(wanted(otherTerminal.deviceId), managerToken),
-      await custom(wanted(on.shop.storeId), managerToken),
+      await custom(wanted(on.merchant.storeId), managerToken),
       await custom(wanted(`${terminal.tsn}' OR ''='`), managerToken),
       await custom(wanted('x'.repeat(5000)), managerToken),
     ];
-    const { provisioning } = on.house;
+    const { provisioning } = on.platform;
     const scope = { organizationId: on.organizationId };
     const status = (value: 'Enabled' | 'Disabled') =>
       provisioning.physicalDevices.change(
@@ -303,20 +307,20 @@ describe('a custom token', () => {
     assertRefused(await custom(bad, id_token), 401, 'invalid_token');
     assertRefused(await custom(bad, refresh_token), 401, 'invalid_token');
     assertRefused(await custom(bad, access_token), 403, 'insufficient_scope');
-    assertRefused(await custom(bad, on.shop.token), 403, 'insufficient_scope');
-    const admin = await createPerson(where());
+    assertRefused(await custom(bad, on.merchant.token), 403, 'insufficient_scope');
+    const admin = await createTestUser(where());
     assertRefused(await custom(bad, await signIn(admin)), 403, 'insufficient_scope');
-    const other = await scene();
+    const other = await createTestOrganization();
     assertRefused(await custom(bad, managerToken, other.realm), 401, 'invalid_token');
     assertRefused(await custom(bad, managerToken, 'nowhere'), 404, 'invalid_request');
   });
 
   test('an application of one store gives tokens of that store alone', async () => {
-    const { clientId: till } = await on.house.identity.createPublicApplication({
+    const { clientId: till } = await on.platform.identity.createPublicApplication({
       ...where(),
       name: 'Till',
       entityType: 'merchant',
-      entityId: on.shop.merchantId,
+      entityId: on.merchant.merchantId,
       storeId: randomUUID(),
       roles: [],
       securityFlows: ['Password'],
@@ -326,10 +330,10 @@ describe('a custom token', () => {
   });
 
   test('ends with its user, at once', async () => {
-    const eva = await createPerson(where(), { merchantId: on.shop.merchantId });
+    const eva = await createTestUser(where(), { merchantId: on.merchant.merchantId });
     const token = await signIn(eva);
     const { body } = await custom(wanted(terminal.tsn), token);
-    await on.house.identity.accounts.setStatus(on.organizationId, eva.user.userId, 'Disabled');
+    await on.platform.identity.accounts.setStatus(on.organizationId, eva.user.userId, 'Disabled');
     assertRefused(await custom(wanted(terminal.tsn), token), 401, 'invalid_token');
     const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
       token: body.access_token,

@@ -11,16 +11,16 @@ import type { NewApplication } from '../../src/identity/index.ts';
 import {
   type Browser,
   createBrowser,
-  fetchOver,
-  overTls,
+  fetchWithTransport,
+  tlsTransport,
 } from '../support/browser/cookie-browser.ts';
 import {
-  answerPage,
-  authorizationAddress,
-  callbackOf,
+  authorizationUrl,
+  completeSignIn,
+  redirectTarget,
   signIn,
 } from '../support/browser/sign-in-without-pages.ts';
-import { type TestHouse, testHouse } from '../support/test-platform.ts';
+import { type TestPlatform, testPlatform } from '../support/test-platform.ts';
 import { openShop, type Shop } from './keycloak-connect-app.ts';
 
 /** The libraries declare the part of `fetch` that they use. */
@@ -29,7 +29,7 @@ type Fetch = (address: string, options: object) => Promise<Response>;
 const redirectUri = 'https://shop.example/callback';
 
 describe('an independent client', () => {
-  let house: TestHouse;
+  let house: TestPlatform;
   let agent: Agent;
   let fetchWithCa: typeof fetch;
   let openBrowser: () => Browser;
@@ -40,12 +40,12 @@ describe('an independent client', () => {
   const userDomainId = `clients-${randomUUID()}`;
 
   before(async () => {
-    house = await testHouse();
-    const over = overTls(house.ca);
+    house = await testPlatform();
+    const over = tlsTransport(house.ca);
     agent = over.agent;
-    fetchWithCa = fetchOver(over.transport);
+    fetchWithCa = fetchWithTransport(over.transport);
     openBrowser = () => createBrowser(house.settings.authUrl, over.transport);
-    const { identity } = house.house;
+    const { identity } = house.platform;
     await identity.createUserDomain({ userDomainId, organizationId });
     username = `ada-${randomUUID()}`;
     const user = await identity.accounts.create({
@@ -70,7 +70,7 @@ describe('an independent client', () => {
   });
 
   const issuer = () => new URL(`${house.settings.authUrl}/auth/realms/${userDomainId}`);
-  const identity = () => house.house.identity;
+  const identity = () => house.platform.identity;
   const facts = (given: Partial<NewApplication> = {}) => ({
     organizationId,
     userDomainId,
@@ -128,7 +128,7 @@ describe('an independent client', () => {
       scope: 'openid',
       state,
     });
-    const silent = callbackOf(await browser.visit(again));
+    const silent = redirectTarget(await browser.visit(again));
     const second = await openid.authorizationCodeGrant(configuration, silent, {
       expectedState: state,
     });
@@ -154,7 +154,7 @@ describe('an independent client', () => {
     const state = openid.randomState();
     const wanted = { redirect_uri: redirectUri, scope: 'openid', state };
     const silent = openid.buildAuthorizationUrl(configuration, { ...wanted, prompt: 'none' });
-    const callback = callbackOf(await openBrowser().visit(silent));
+    const callback = redirectTarget(await openBrowser().visit(silent));
     await assert.rejects(
       openid.authorizationCodeGrant(configuration, callback, { expectedState: state }),
       (error) =>
@@ -310,7 +310,7 @@ describe('an independent client', () => {
       const browser = openBrowser();
       const asked = await browser.visit(sent.location);
       const page = asked.location as URL;
-      const returnTo = await answerPage(identity(), browser, page, { userId });
+      const returnTo = await completeSignIn(identity(), browser, page, { userId });
       const { location } = await browser.visit(String(returnTo));
       const entered = await visitShop(String(location?.pathname) + String(location?.search));
       assert.equal(entered.status, 302, entered.text);
@@ -345,8 +345,8 @@ describe('an independent client', () => {
     const path = `/oauth2/v1/${userDomainId}/auth`;
     const wanted = { client_id: clientId, redirect_uri: redirectUri };
     const wrong = `wrong-${randomUUID()}`;
-    const link = authorizationAddress(path, { ...wanted, client_secret: clientSecret });
-    const refused = authorizationAddress(path, { ...wanted, client_secret: wrong });
+    const link = authorizationUrl(path, { ...wanted, client_secret: clientSecret });
+    const refused = authorizationUrl(path, { ...wanted, client_secret: wrong });
     assert.equal((await openBrowser().visit(refused)).status, 401);
     const browser = openBrowser();
     const callback = await signIn(identity(), browser, link, { userId });
@@ -371,7 +371,7 @@ describe('an independent client', () => {
     const tokens = answers[1]?.json() ?? {};
     const secrets = [clientSecret, wrong, code, ...browser.cookies.map(({ value }) => value)];
     secrets.push(String(tokens['access_token']), String(tokens['refresh_token']));
-    const log = house.logged.join('');
+    const log = house.logLines.join('');
     assert.ok(log.includes(clientId), 'it does tell who was refused');
     for (const secret of secrets) {
       if (secret !== '') assert.equal(log.includes(secret), false, secret);

@@ -4,30 +4,34 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type CreatedWebhookEndpoint, defined, type GroupName } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
-import { createPerson, passwordForm } from '../support/test-users.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
+import { createTestUser, passwordForm } from '../support/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { accept, type Receiver, receiver } from '../webhooks/webhook-receiver.ts';
 
 const unknown = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 
 describe('the developers of a merchant', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let own: string;
   let others: string;
   const opened: Receiver[] = [];
   before(async () => {
-    on = await scene();
-    own = await developerOf(on.shop);
-    others = await developerOf(on.otherShop);
+    on = await createTestOrganization();
+    own = await developerOf(on.merchant);
+    others = await developerOf(on.otherMerchant);
   });
   after(async () => {
     for (const each of opened) await each.stop();
   });
 
-  const developerOf = ({ merchantId }: Shop): Promise<string> =>
+  const developerOf = ({ merchantId }: TestMerchant): Promise<string> =>
     on.tokenFor({
       name: 'Shop server',
       entityType: 'merchant',
@@ -37,10 +41,10 @@ describe('the developers of a merchant', () => {
     });
 
   async function userToken(group: GroupName, merchantId: string): Promise<string> {
-    const { house, organizationId, realm, client } = on;
-    const where = { identity: house.identity, organizationId, userDomainId: realm };
-    const person = await createPerson(where, { merchantId, group });
-    const { clientId } = await house.identity.createPublicApplication({
+    const { platform, organizationId, realm, client } = on;
+    const where = { identity: platform.identity, organizationId, userDomainId: realm };
+    const person = await createTestUser(where, { merchantId, group });
+    const { clientId } = await platform.identity.createPublicApplication({
       organizationId,
       userDomainId: realm,
       name: 'Sign-in',
@@ -74,7 +78,7 @@ describe('the developers of a merchant', () => {
     return body;
   }
 
-  async function sale({ token }: Shop): Promise<string> {
+  async function sale({ token }: TestMerchant): Promise<string> {
     const path = '/payment/v1/transactions/process';
     const { body, text } = await ask('POST', path, token, keyedSale());
     assert.equal(body?.state, 'Captured', text);
@@ -87,10 +91,10 @@ describe('the developers of a merchant', () => {
   test('an endpoint of a merchant gets the events of the merchant and no others', async () => {
     const [to, all] = [await open(), await open()];
     const made = await create(own, { url: to.url });
-    assert.equal(made.merchantId, on.shop.merchantId);
+    assert.equal(made.merchantId, on.merchant.merchantId);
     assert.equal(made.owner, 'Merchant');
     await create(on.acquirerToken, { url: all.url });
-    const [theirs, ours] = [await sale(on.otherShop), await sale(on.shop)];
+    const [theirs, ours] = [await sale(on.otherMerchant), await sale(on.merchant)];
     await eventually('both sales are sent', async () =>
       [theirs, ours].every((id) => receivedTransactionIds(all).includes(id)),
     );
@@ -107,7 +111,7 @@ describe('the developers of a merchant', () => {
 
   test('a merchant manages its own endpoints, and finds no others', async () => {
     const mine = await create(own);
-    const byOrganization = await create(on.acquirerToken, { merchantId: on.shop.merchantId });
+    const byOrganization = await create(on.acquirerToken, { merchantId: on.merchant.merchantId });
     assert.equal(byOrganization.owner, 'Organization');
     const ofNeighbour = await create(others);
     const listed = await ask('GET', `${endpoints}?limit=200`, own);
@@ -127,13 +131,13 @@ describe('the developers of a merchant', () => {
         await ask('POST', `${path}/test`, own),
         await ask('POST', `${path}/replay`, own),
       ];
-      for (const answer of refused) assertRefused(answer, { code: 'endpoint_not_found' });
+      for (const answer of refused) assertProblem(answer, { code: 'endpoint_not_found' });
     }
     const path = `${endpoints}/${mine.endpointId}`;
     const replaced = await ask('PUT', path, own, changed);
     assert.deepEqual(
       [replaced.status, replaced.body.merchantId, replaced.body.owner],
-      [200, on.shop.merchantId, 'Merchant'],
+      [200, on.merchant.merchantId, 'Merchant'],
     );
     const seen = await ask('GET', path, on.acquirerToken);
     assert.equal(seen.status, 200, 'the organisation sees the endpoints of its merchants');
@@ -141,44 +145,44 @@ describe('the developers of a merchant', () => {
     assert.equal(tested.status, 202, tested.text);
     const delivery = `/webhooks/v1/deliveries/${tested.body.deliveryId}`;
     assert.equal((await ask('GET', delivery, own)).status, 200);
-    assertRefused(await ask('GET', delivery, others), { code: 'delivery_not_found' });
-    assertRefused(await ask('POST', `${delivery}/resend`, others), { code: 'delivery_not_found' });
+    assertProblem(await ask('GET', delivery, others), { code: 'delivery_not_found' });
+    assertProblem(await ask('POST', `${delivery}/resend`, others), { code: 'delivery_not_found' });
     const byEndpoint = `/webhooks/v1/deliveries?endpointId=${mine.endpointId}`;
     assert.deepEqual((await ask('GET', byEndpoint, others)).body.items, []);
     assert.equal((await ask('DELETE', path, own)).status, 204);
   });
 
   test('an endpoint of a merchant cannot be pointed at another merchant', async () => {
-    const { merchantId } = on.otherShop;
+    const { merchantId } = on.otherMerchant;
     const input = { url: (await open()).url, eventTypes: ['*'], merchantId };
     const code = 'merchant_not_found';
-    assertRefused(await ask('POST', endpoints, own, input), { code });
+    assertProblem(await ask('POST', endpoints, own, input), { code });
     const mine = await create(own);
     const path = `${endpoints}/${mine.endpointId}`;
-    assertRefused(await ask('PUT', path, own, input), { code });
-    assertRefused(await ask('PUT', path, on.acquirerToken, input), {
+    assertProblem(await ask('PUT', path, own, input), { code });
+    assertProblem(await ask('PUT', path, on.acquirerToken, input), {
       code: 'field_invalid',
       pointer: '/merchantId',
     });
     const kept = await ask('PUT', path, on.acquirerToken, { ...input, merchantId: undefined });
-    assert.equal(kept.body.merchantId, on.shop.merchantId);
+    assert.equal(kept.body.merchantId, on.merchant.merchantId);
     assert.equal((await ask('DELETE', path, on.acquirerToken)).status, 204);
   });
 
   test('the endpoints of a merchant have a limit of their own', async () => {
-    const shop = await on.newShop();
+    const shop = await on.createMerchant();
     const token = await developerOf(shop);
     const { url } = await open();
     for (let made = 0; made < 10; made += 1) await create(token, { url, status: 'Disabled' });
     const eleventh = await ask('POST', endpoints, token, { url, eventTypes: ['*'] });
-    assertRefused(eleventh, { code: 'endpoint_limit_reached' });
+    assertProblem(eleventh, { code: 'endpoint_limit_reached' });
     await create(on.acquirerToken, { url, status: 'Disabled' });
     await create(others, { url, status: 'Disabled' });
   });
 
   test('the feed and the request log show what is of the merchant', async () => {
-    const id = await sale(on.shop);
-    await sale(on.otherShop);
+    const id = await sale(on.merchant);
+    await sale(on.otherMerchant);
     await eventually('the sale is in the feed', async () => {
       const { body } = await ask('GET', '/events/v1?before=0&limit=200', own);
       return body.items.some(
@@ -187,19 +191,21 @@ describe('the developers of a merchant', () => {
     });
     const { body: feed } = await ask('GET', '/events/v1?limit=200', own);
     type Of = { readonly merchantId?: string };
-    assert.ok(feed.items.every(({ data }: { data: Of }) => data.merchantId === on.shop.merchantId));
+    assert.ok(
+      feed.items.every(({ data }: { data: Of }) => data.merchantId === on.merchant.merchantId),
+    );
     const payment = await ask('GET', `/payment/v1/transactions/${id}`, own);
     assert.equal(payment.status, 200, payment.text);
     await eventually('the request is in the log', async () => {
       const { body } = await ask('GET', '/logs/v1/requests?limit=200', own);
       const lines: Of[] = body.items;
-      assert.ok(lines.every(({ merchantId }) => merchantId === on.shop.merchantId));
+      assert.ok(lines.every(({ merchantId }) => merchantId === on.merchant.merchantId));
       return lines.length > 0;
     });
   });
 
   test('a developer and a manager of a merchant sign in with these rights', async () => {
-    const { merchantId } = on.shop;
+    const { merchantId } = on.merchant;
     for (const group of ['merchant_dev', 'merchant_manager'] as const) {
       const token = await userToken(group, merchantId);
       const made = await create(token);
@@ -209,17 +215,17 @@ describe('the developers of a merchant', () => {
       assert.equal((await ask('GET', '/logs/v1/requests?limit=1', token)).status, 200, group);
     }
     const operator = await userToken('org_operator', merchantId);
-    assertRefused(await ask('GET', endpoints, operator), { code: 'permission_denied' });
+    assertProblem(await ask('GET', endpoints, operator), { code: 'permission_denied' });
   });
 
   test('the role belongs to an application of one whole merchant', async () => {
     const path = `/application-management/v1/user-domains/${on.realm}/applications`;
     const input = { name: 'Shop server', roles: ['MerchantDeveloper'] };
-    const { merchantId, storeId } = on.shop;
+    const { merchantId, storeId } = on.merchant;
     const ofTenant = await ask('POST', path, on.acquirerToken, input);
-    assertRefused(ofTenant, { code: 'field_invalid', pointer: '/roles/0' });
+    assertProblem(ofTenant, { code: 'field_invalid', pointer: '/roles/0' });
     const ofStore = { ...input, entityId: merchantId, storeId };
-    assertRefused(await ask('POST', path, on.acquirerToken, ofStore), {
+    assertProblem(await ask('POST', path, on.acquirerToken, ofStore), {
       code: 'field_invalid',
       pointer: '/roles/0',
     });
@@ -228,7 +234,7 @@ describe('the developers of a merchant', () => {
     const listed = await ask('GET', `${path}?limit=200`, own);
     const entities = listed.body.items.map((each: { entityId: string }) => each.entityId);
     assert.deepEqual([...new Set(entities)], [merchantId]);
-    assertRefused(await ask('POST', path, own, { name: 'x', entityId: randomUUID() }), {
+    assertProblem(await ask('POST', path, own, { name: 'x', entityId: randomUUID() }), {
       code: 'merchant_not_found',
     });
   });

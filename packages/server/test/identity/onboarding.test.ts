@@ -4,21 +4,21 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer, Call } from '../support/https-client.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { codeAt, createPerson } from '../support/test-users.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { createTestUser, otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/onboarding/v1';
 const password = 'nine tills under one long roof';
 
 describe('onboarding', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let operator: string;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     operator = await on.tokenFor({
       name: 'operator',
       entityType: 'tenant',
@@ -27,7 +27,7 @@ describe('onboarding', () => {
     });
   });
 
-  const call = (method: string, path: string, options: Call = {}) =>
+  const call = (method: string, path: string, options: RequestOptions = {}) =>
     on.client.call(method, `${base}${path}`, options);
 
   const inputOf = (members: object = {}) => ({
@@ -40,7 +40,7 @@ describe('onboarding', () => {
     ...members,
   });
 
-  async function signUp(members: object = {}): Promise<Answer['body']> {
+  async function signUp(members: object = {}): Promise<HttpResponse['body']> {
     const input = inputOf(members);
     const answer = await call('POST', '/sign-ups', { body: input });
     assert.equal(answer.status, 202, answer.text);
@@ -85,21 +85,21 @@ describe('onboarding', () => {
     assert.match(mail, /Content-Language: fr/i);
     const token = linkIn(mail);
     const short = await call('POST', `/activations/${token}`, { body: { password: 'short' } });
-    assertRefused(short, { code: 'field_invalid', pointer: '/password' });
+    assertProblem(short, { code: 'field_invalid', pointer: '/password' });
     const { status, body } = await call('POST', `/activations/${token}`, { body: { password } });
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual([body.organizationId, body.username], [signUpId, email]);
     assert.match(body.userDomainId, /^credit-[a-z0-9-]+$/);
     const wrong = await call('POST', `/activations/${token}/otp`, { body: { code: '000000' } });
-    assertRefused(wrong, { code: 'field_invalid', pointer: '/code' });
-    const code = codeAt(body.oneTimePassword.secret, Date.now());
+    assertProblem(wrong, { code: 'field_invalid', pointer: '/code' });
+    const code = otpCodeAt(body.oneTimePassword.secret, Date.now());
     const confirmed = await call('POST', `/activations/${token}/otp`, { body: { code } });
     assert.equal(confirmed.body.recoveryCodes.length, 10, confirmed.text);
     const again = await call('POST', `/activations/${token}`, { body: { password } });
-    assertRefused(again, { code: 'resource_not_found' });
+    assertProblem(again, { code: 'resource_not_found' });
     const twice = await call('POST', `/activations/${token}/otp`, { body: { code } });
-    assertRefused(twice, { code: 'resource_not_found' });
-    const user = await on.house.identity.accounts.find(body.organizationId, body.userId);
+    assertProblem(twice, { code: 'resource_not_found' });
+    const user = await on.platform.identity.accounts.find(body.organizationId, body.userId);
     assert.deepEqual(user?.groups, [`${body.organizationId}_org_admin`]);
     assert.deepEqual([user?.secondFactor, user?.emailVerified], ['On', true]);
     const records = await (await testDatabase()).query<{ action: string }>(
@@ -136,7 +136,7 @@ describe('onboarding', () => {
     ]);
     assert.equal(users.length, 1);
     const rejected = await call('POST', `/sign-ups/${first.signUpId}/reject`, { token: operator });
-    assertRefused(rejected, { code: 'concurrent_modification' });
+    assertProblem(rejected, { code: 'concurrent_modification' });
   });
 
   test('done again from the middle, the work makes nothing twice', async () => {
@@ -174,22 +174,22 @@ describe('onboarding', () => {
     assert.deepEqual([answer.status, answer.body.status], [202, 'Rejected']);
     const note = await mailTo(email, /Thank you for your interest/);
     assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
-    assertRefused(await approve(signUpId), { code: 'concurrent_modification' });
-    assert.equal(await on.house.identity.findUserDomain(signUpId), undefined);
+    assertProblem(await approve(signUpId), { code: 'concurrent_modification' });
+    assert.equal(await on.platform.identity.findUserDomain(signUpId), undefined);
   });
 
   test('sign-ups belong to the operator alone', async () => {
     const { signUpId } = await signUp();
-    const elsewhere = await scene();
-    const { user } = await createPerson(
+    const elsewhere = await createTestOrganization();
+    const { user } = await createTestUser(
       {
-        identity: elsewhere.house.identity,
+        identity: elsewhere.platform.identity,
         organizationId: elsewhere.organizationId,
         userDomainId: elsewhere.realm,
       },
       { password },
     );
-    const { clientId } = await elsewhere.house.identity.createPublicApplication({
+    const { clientId } = await elsewhere.platform.identity.createPublicApplication({
       organizationId: elsewhere.organizationId,
       userDomainId: elsewhere.realm,
       name: 'Device',
@@ -214,12 +214,12 @@ describe('onboarding', () => {
       ['POST', '/reject'],
     ] as const) {
       const answer = await call(method, `/sign-ups/${signUpId}${path}`, { token });
-      assertRefused(answer, { code: 'resource_not_found' }, path);
+      assertProblem(answer, { code: 'resource_not_found' }, path);
       const unknown = await call(method, `/sign-ups/nobody${path}`, { token: operator });
-      assertRefused(unknown, { code: 'resource_not_found' }, path);
+      assertProblem(unknown, { code: 'resource_not_found' }, path);
     }
     const acquirer = await call('GET', '/sign-ups', { token: elsewhere.acquirerToken });
-    assertRefused(acquirer, { code: 'permission_denied' });
+    assertProblem(acquirer, { code: 'permission_denied' });
     assert.equal((await read(signUpId)).status, 'Pending');
   });
 
@@ -234,7 +234,7 @@ describe('onboarding', () => {
     );
     for (const link of [token, 'x', 'A'.repeat(43)]) {
       const answer = await call('POST', `/activations/${link}`, { body: { password } });
-      assertRefused(answer, { code: 'resource_not_found' }, link);
+      assertProblem(answer, { code: 'resource_not_found' }, link);
     }
     for (const members of [
       { persona: 'King' },
@@ -244,7 +244,7 @@ describe('onboarding', () => {
       { isAdmin: true },
     ]) {
       const answer = await call('POST', '/sign-ups', { body: inputOf(members) });
-      assertRefused(answer, {
+      assertProblem(answer, {
         code: 'isAdmin' in members ? 'field_unknown' : 'field_invalid',
         pointer: `/${Object.keys(members)[0]}`,
       });

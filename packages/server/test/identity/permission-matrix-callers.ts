@@ -9,9 +9,9 @@ import {
   type RoleName,
   rolePermissions,
 } from '@switchyard/contract';
-import { forgedToken } from '../support/signed-access-tokens.ts';
-import type { Scene } from '../support/test-merchant.ts';
-import { createPerson, passwordForm } from '../support/test-users.ts';
+import { signAccessToken } from '../support/signed-access-tokens.ts';
+import type { TestOrganization } from '../support/test-organization.ts';
+import { createTestUser, passwordForm } from '../support/test-users.ts';
 import type { Tenant } from './permission-matrix-organizations.ts';
 
 export type MatrixCaller = {
@@ -34,8 +34,12 @@ const roles = Object.keys(rolePermissions) as RoleName[];
 const merchantRoles = roles.filter((role) => role !== 'PlatformOperator');
 const storeRoles: readonly RoleName[] = ['PointOfSaleTerminal'];
 
-async function publicClient({ house, organizationId, realm }: Scene): Promise<string> {
-  const { clientId } = await house.identity.createPublicApplication({
+async function publicClient({
+  platform,
+  organizationId,
+  realm,
+}: TestOrganization): Promise<string> {
+  const { clientId } = await platform.identity.createPublicApplication({
     organizationId,
     userDomainId: realm,
     name: 'Sign-in',
@@ -48,12 +52,16 @@ async function publicClient({ house, organizationId, realm }: Scene): Promise<st
 }
 
 /** Signs in as a user, so that the server issues a user token. */
-async function personOf(on: Scene, group: GroupName, clientId: string): Promise<MatrixCaller> {
+async function personOf(
+  on: TestOrganization,
+  group: GroupName,
+  clientId: string,
+): Promise<MatrixCaller> {
   const isOfMerchant = groupLevels[group] === 'merchant';
-  const { house, organizationId, realm, shop, client } = on;
-  const where = { identity: house.identity, organizationId, userDomainId: realm };
-  const facts = isOfMerchant ? { merchantId: shop.merchantId } : {};
-  const person = await createPerson(where, { ...facts, group });
+  const { platform, organizationId, realm, merchant, client } = on;
+  const where = { identity: platform.identity, organizationId, userDomainId: realm };
+  const facts = isOfMerchant ? { merchantId: merchant.merchantId } : {};
+  const person = await createTestUser(where, { ...facts, group });
   const { body, text } = await client.call('POST', `/oauth2/v1/${realm}/token`, {
     raw: new URLSearchParams(passwordForm(person, clientId)).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -69,7 +77,7 @@ async function personOf(on: Scene, group: GroupName, clientId: string): Promise<
   };
 }
 
-async function tenantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
+async function tenantRole(on: TestOrganization, role: RoleName): Promise<MatrixCaller> {
   const { organizationId: entityId } = on;
   const token = await on.tokenFor({ name: role, entityType: 'tenant', entityId, roles: [role] });
   const granted = new Set<Permission>(rolePermissions[role]);
@@ -77,8 +85,8 @@ async function tenantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
   return { name: `role ${role}`, level: 'tenant', granted, isDevice: false, fixed, token };
 }
 
-async function merchantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
-  const { merchantId, storeId } = on.shop;
+async function merchantRole(on: TestOrganization, role: RoleName): Promise<MatrixCaller> {
+  const { merchantId, storeId } = on.merchant;
   const token = await on.tokenFor({
     name: role,
     entityType: 'merchant',
@@ -94,10 +102,10 @@ async function merchantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
 }
 
 /** A token as the device listener signs it, for the first till of the shop. */
-async function device(on: Scene): Promise<MatrixCaller> {
-  const { storeId, deviceIds } = on.shop;
+async function device(on: TestOrganization): Promise<MatrixCaller> {
+  const { storeId, deviceIds } = on.merchant;
   const permissions = [...rolePermissions.Device];
-  const token = await forgedToken(on, { permissions, storeId, deviceId: deviceIds[0] });
+  const token = await signAccessToken(on, { permissions, storeId, deviceId: deviceIds[0] });
   const granted = new Set<Permission>(permissions);
   const fixed = new Set(['merchantId', 'storeId', 'deviceId']);
   return { name: 'a device', level: 'merchant', granted, isDevice: true, fixed, token };
@@ -107,7 +115,7 @@ async function device(on: Scene): Promise<MatrixCaller> {
 async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> {
   const { organizationId = '', userDomainId = '' } = below;
   const role = 'AcquirerAdministrator';
-  const { clientId, clientSecret } = await on.house.identity.createApplication({
+  const { clientId, clientSecret } = await on.platform.identity.createApplication({
     organizationId,
     userDomainId,
     name: role,

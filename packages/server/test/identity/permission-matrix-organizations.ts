@@ -6,14 +6,18 @@ import { settlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { makeRequest } from '../support/provisioning/test-devices.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
-import { createPerson } from '../support/test-users.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
+import { createTestUser } from '../support/test-users.ts';
 
 /** Identifiers, by the name of the path parameter or body member. */
 export type Things = Readonly<Record<string, string>>;
 
 export type Tenant = {
-  readonly on: Scene;
+  readonly on: TestOrganization;
   /** Objects of all levels: an organisation shares them with its merchants. */
   readonly shared: Things;
   readonly organization: Things;
@@ -31,13 +35,13 @@ const declaration = {
 };
 
 /** Creates an object and asserts success. */
-async function made(on: Scene, path: string, body: unknown, token = on.acquirerToken) {
+async function made(on: TestOrganization, path: string, body: unknown, token = on.acquirerToken) {
   const answer = await on.client.call('POST', path, { token, body });
   assert.ok(answer.status < 300, `${path}: ${answer.text}`);
   return answer.body;
 }
 
-async function hardwareOf(on: Scene, { merchantId }: Shop): Promise<Things> {
+async function hardwareOf(on: TestOrganization, { merchantId }: TestMerchant): Promise<Things> {
   const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
   const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
   const { physicalDeviceId } = await made(on, '/provisioning/v2/physical-devices', hardware);
@@ -47,13 +51,16 @@ async function hardwareOf(on: Scene, { merchantId }: Shop): Promise<Things> {
   return { physicalDeviceId, thumbprint, physicalDeviceIds: physicalDeviceId };
 }
 
-async function applicationOf(on: Scene, entityId: string): Promise<string> {
+async function applicationOf(on: TestOrganization, entityId: string): Promise<string> {
   const path = `/application-management/v1/user-domains/${on.realm}/applications`;
   const wanted = { name: 'A till', roles: ['PointOfSaleTerminal'], entityId };
   return (await made(on, path, wanted)).clientId;
 }
 
-async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promise<Things> {
+async function paymentsOf(
+  on: TestOrganization,
+  { token, storeId, deviceIds }: TestMerchant,
+): Promise<Things> {
   const [deviceId = ''] = deviceIds;
   const sale = keyedSale({ captureMode: 'Deferred', storeId, deviceId });
   const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
@@ -68,7 +75,11 @@ async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promi
 }
 
 /** Its provider has no server, so the payment does not change. */
-async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
+async function qrPaymentOf(
+  on: TestOrganization,
+  shop: TestMerchant,
+  serviceId: string,
+): Promise<Things> {
   const qrTransactionId = systemIds.uuid();
   const { merchantId, storeId, deviceIds } = shop;
   const { organizationId } = on;
@@ -95,7 +106,7 @@ async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Th
 }
 
 /** A settlement of a day without other payments. */
-async function settlementOf(on: Scene, { merchantId }: Shop): Promise<Things> {
+async function settlementOf(on: TestOrganization, { merchantId }: TestMerchant): Promise<Things> {
   const key = { day: '2020-03-01', acquirerLinkId: on.linkId, merchantId, currency: 'EUR' };
   const database = await testDatabase();
   await database.query(
@@ -108,11 +119,14 @@ async function settlementOf(on: Scene, { merchantId }: Shop): Promise<Things> {
 }
 
 /** A terminal in its place, and a message that was sent to it. */
-async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Things> {
+async function retailOf(
+  on: TestOrganization,
+  { merchantId, storeId }: TestMerchant,
+): Promise<Things> {
   const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
   const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
   const scope = { organizationId: on.organizationId };
-  const { logicalDevices, physicalDevices } = on.house.provisioning;
+  const { logicalDevices, physicalDevices } = on.platform.provisioning;
   const { view: place } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
   const { physicalDeviceId, tsn } = (await physicalDevices.create(scope, hardware)).view;
   const { logicalDeviceId } = place;
@@ -137,20 +151,24 @@ async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Thing
   return { tsn, messageServiceId };
 }
 
-function whereOf({ house, organizationId, realm }: Scene) {
-  return { identity: house.identity, organizationId, userDomainId: realm };
+function whereOf({ platform, organizationId, realm }: TestOrganization) {
+  return { identity: platform.identity, organizationId, userDomainId: realm };
 }
 
 /** Submits a configuration, so that it has a version. */
-async function configure(on: Scene, level: string, entityId: string, serviceId: string) {
+async function configure(on: TestOrganization, level: string, entityId: string, serviceId: string) {
   const path = `/configuration/v1/${level}/${entityId}/services/${serviceId}`;
   await made(on, path, { values: { greeting: 'Hello' } });
   return { level, entityId, version: '1' };
 }
 
-async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
+async function thingsOfShop(
+  on: TestOrganization,
+  shop: TestMerchant,
+  serviceId: string,
+): Promise<Things> {
   const { merchantId, storeId, contractId } = shop;
-  const person = await createPerson(whereOf(on), { merchantId, group: 'org_operator' });
+  const person = await createTestUser(whereOf(on), { merchantId, group: 'org_operator' });
   const activation = { serviceId, level: 'Merchant', entityId: merchantId };
   const { activationId } = await made(on, `${serviceBase}/activations`, activation);
   const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
@@ -211,7 +229,7 @@ async function conflictId(): Promise<string> {
 }
 
 /** A caller sees only its own imports. */
-async function bulkOf(on: Scene): Promise<string> {
+async function bulkOf(on: TestOrganization): Promise<string> {
   const bulkId = `import-${randomUUID()}`;
   const answer = await on.client.call('POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
     token: on.acquirerToken,
@@ -223,7 +241,10 @@ async function bulkOf(on: Scene): Promise<string> {
 }
 
 /** A running export; the test restores it before each deletion. */
-export async function putExportBack({ organizationId }: Scene, exportId: string): Promise<void> {
+export async function putExportBack(
+  { organizationId }: TestOrganization,
+  exportId: string,
+): Promise<void> {
   await (await testDatabase()).query(
     `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
        client_operation_id, report, format, filters, state, rows, bytes, parts, created_at, updated_at,
@@ -236,7 +257,7 @@ export async function putExportBack({ organizationId }: Scene, exportId: string)
 }
 
 /** An export, and a reconciliation with an open item. */
-async function reportsOf(on: Scene) {
+async function reportsOf(on: TestOrganization) {
   const { organizationId, linkId } = on;
   const database = await testDatabase();
   const [exportId, reconciliationId] = [randomUUID(), randomUUID()];
@@ -257,7 +278,7 @@ async function reportsOf(on: Scene) {
 }
 
 /** The platform creates a clearing file only when captures wait for one, so the test inserts it. */
-async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string> {
+async function clearingFileOf({ organizationId, linkId }: TestOrganization): Promise<string> {
   const id = randomUUID();
   const database = await testDatabase();
   await database.query(
@@ -270,7 +291,7 @@ async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string
 }
 
 /** No server listens at the endpoint, so a delivery fails at once. */
-async function webhooksOf(on: Scene, token = on.acquirerToken): Promise<Things> {
+async function webhooksOf(on: TestOrganization, token = on.acquirerToken): Promise<Things> {
   const input = { url: 'http://127.0.0.1:9/hooks', eventTypes: ['endpoint.test'] };
   const { endpointId } = await made(on, '/webhooks/v1/endpoints', input, token);
   const path = `/webhooks/v1/endpoints/${endpointId}/test`;
@@ -278,9 +299,9 @@ async function webhooksOf(on: Scene, token = on.acquirerToken): Promise<Things> 
   return { endpointId, deliveryId };
 }
 
-async function thingsOfOrganization(on: Scene): Promise<Things> {
+async function thingsOfOrganization(on: TestOrganization): Promise<Things> {
   const { organizationId, linkId: acquirerLinkId } = on;
-  const person = await createPerson(whereOf(on), { group: 'org_custcare' });
+  const person = await createTestUser(whereOf(on), { group: 'org_custcare' });
   const { serviceId } = await made(on, `${serviceBase}/services`, declaration);
   await made(on, `${serviceBase}/services/${serviceId}/publish`, {});
   const offer = { name: 'Offer', serviceIds: [serviceId] };
@@ -312,7 +333,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
 }
 
 /** Created by the parent organisation with the organizationId parameter. */
-async function thingsBelow(on: Scene): Promise<Things> {
+async function thingsBelow(on: TestOrganization): Promise<Things> {
   const userDomainId = `s${randomUUID().slice(0, 13)}`;
   const wanted = { name: 'Below', userDomainId };
   const { organizationId } = await made(on, '/provisioning/v2/organizations', wanted);
@@ -357,7 +378,7 @@ async function thingsBelow(on: Scene): Promise<Things> {
  * three.
  */
 export async function tenant(): Promise<Tenant> {
-  const on = await scene();
+  const on = await createTestOrganization();
   const organization = await thingsOfOrganization(on);
   const serviceId = String(organization['serviceId']);
   return {
@@ -365,7 +386,7 @@ export async function tenant(): Promise<Tenant> {
     shared: { userDomainId: on.realm },
     organization,
     below: await thingsBelow(on),
-    shop: await thingsOfShop(on, on.shop, serviceId),
-    neighbour: await thingsOfShop(on, on.otherShop, serviceId),
+    shop: await thingsOfShop(on, on.merchant, serviceId),
+    neighbour: await thingsOfShop(on, on.otherMerchant, serviceId),
   };
 }

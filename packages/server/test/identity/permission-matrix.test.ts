@@ -40,7 +40,7 @@ describe('the permission matrix', () => {
   before(async () => {
     [ours, theirs] = await Promise.all([tenant(), tenant()]);
     callers = await everybody(ours);
-    ({ routes } = ours.on.house.http);
+    ({ routes } = ours.on.platform.http);
     examples = examplesOf((await ours.on.client.call('GET', '/openapi.json')).body);
     foreign = identifiersOf(theirs);
   });
@@ -72,7 +72,7 @@ describe('the permission matrix', () => {
     const type = 'application/json';
     const [streamed] = facts.streamedMediaTypes ?? [];
     if (streamed !== undefined) return send(trial, streamed, token);
-    const answer = await ours.on.house.http.app.inject({
+    const answer = await ours.on.platform.http.app.inject({
       method: facts.method,
       url,
       headers: {

@@ -9,10 +9,10 @@ import {
   type PortalHouse,
   type PortalRealm,
 } from '../portal/portal-test-platform.ts';
-import type { Seen } from '../support/browser/cookie-browser.ts';
-import { authorizationAddress } from '../support/browser/sign-in-without-pages.ts';
-import { submit } from '../support/browser/test-sign-in-pages.ts';
-import { createPerson, type Person } from '../support/test-users.ts';
+import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
+import { authorizationUrl } from '../support/browser/sign-in-without-pages.ts';
+import { submitForm } from '../support/browser/test-sign-in-pages.ts';
+import { createTestUser, type TestUser } from '../support/test-users.ts';
 
 const redirectUri = 'https://shop.example/callback';
 const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
@@ -21,13 +21,13 @@ const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 describe('a browser that an attacker has prepared', () => {
   let on: PortalHouse;
   let realm: PortalRealm;
-  let victim: Person;
-  let attacker: Person;
+  let victim: TestUser;
+  let attacker: TestUser;
   let application: { clientId: string; clientSecret: string };
   before(async () => {
     on = await openPortalHouse();
     realm = await on.newRealm();
-    [victim, attacker] = [await createPerson(realm), await createPerson(realm)];
+    [victim, attacker] = [await createTestUser(realm), await createTestUser(realm)];
     application = await on.house.identity.createApplication({
       organizationId: realm.organizationId,
       userDomainId: realm.userDomainId,
@@ -43,12 +43,12 @@ describe('a browser that an attacker has prepared', () => {
 
   const visitor = () => openVisitor(on, realm.userDomainId);
   const plantAll = (from: Visitor, into: Visitor) => {
-    for (const cookie of from.browser.cookies) into.browser.plant(cookie);
+    for (const cookie of from.browser.cookies) into.browser.setCookie(cookie);
   };
-  const enter = ({ browser }: Visitor, page: Seen, { user, password }: Person) =>
-    submit(browser, page, { username: user.username, password, code: '' });
+  const enter = ({ browser }: Visitor, page: BrowserResponse, { user, password }: TestUser) =>
+    submitForm(browser, page, { username: user.username, password, code: '' });
   const address = (more: Record<string, string> = {}) =>
-    authorizationAddress(`/oauth2/v1/${realm.userDomainId}/auth`, {
+    authorizationUrl(`/oauth2/v1/${realm.userDomainId}/auth`, {
       client_id: application.clientId,
       redirect_uri: redirectUri,
       scope: 'openid',
@@ -74,12 +74,12 @@ describe('a browser that an attacker has prepared', () => {
   /**
    * Visits each path for which the browser has cookies, including the path that resumes a sign-in.
    */
-  async function visitOwnPaths(from: Visitor): Promise<Seen[]> {
+  async function visitOwnPaths(from: Visitor): Promise<BrowserResponse[]> {
     const paths = new Set(from.browser.cookies.map(({ path }) => path));
     return Promise.all([...paths].map((path) => from.browser.visit(path)));
   }
 
-  function assertOutside(seen: Seen): void {
+  function assertOutside(seen: BrowserResponse): void {
     const details = `${seen.url} ${seen.status} ${seen.location}`;
     assert.equal(seen.location?.searchParams.get('code') ?? null, null, details);
   }
@@ -149,7 +149,7 @@ describe('a browser that an attacker has prepared', () => {
     const values = [];
     for (const cookie of [chosen, planted]) {
       const good = visitor();
-      good.browser.plant(cookie);
+      good.browser.setCookie(cookie);
       await good.signIn(victim);
       const session = good.session();
       assert.equal(session?.name, '__Host-switchyard-session');
@@ -159,7 +159,7 @@ describe('a browser that an attacker has prepared', () => {
     assert.equal(new Set(values).size, 2);
     for (const cookie of [chosen, planted]) {
       const browser = visitor();
-      browser.browser.plant(cookie);
+      browser.browser.setCookie(cookie);
       const seen = await browser.ask('/portal/session');
       assert.doesNotMatch(seen.text, new RegExp(victim.user.userId), cookie.name);
     }

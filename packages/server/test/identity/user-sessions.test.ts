@@ -9,7 +9,7 @@ import {
   type PortalRealm,
 } from '../portal/portal-test-platform.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import { createPerson } from '../support/test-users.ts';
+import { createTestUser } from '../support/test-users.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ describe('what an administrator sees', () => {
     on = await openPortalHouse();
     realm = await on.newRealm();
     admin = openVisitor(on, realm.userDomainId);
-    await admin.signIn(await createPerson(realm));
+    await admin.signIn(await createTestUser(realm));
   });
   after(() => on.close());
 
@@ -35,7 +35,7 @@ describe('what an administrator sees', () => {
   const remove = (path: string, by = admin) => by.ask(path, { method: 'DELETE' });
 
   test('the sessions of a user, each of which can be ended by itself', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const { userId } = person.user;
     const browsers = [1, 2, 3].map(() => openVisitor(on, realm.userDomainId));
     for (const browser of browsers) {
@@ -77,13 +77,13 @@ describe('what an administrator sees', () => {
 
   test('no sessions of users beyond its reach, nor of nobody', async () => {
     const other = await on.newRealm();
-    const stranger = await createPerson(other);
+    const stranger = await createTestUser(other);
     for (const userId of [stranger.user.userId, randomUUID()]) {
       assert.equal((await admin.ask(pathOf(userId))).status, 404);
       assert.equal((await remove(pathOf(userId))).status, 404);
       assert.equal((await remove(pathOf(userId, '?sessionId=x'))).status, 404);
     }
-    const boss = await createPerson(realm);
+    const boss = await createTestUser(realm);
     const { merchantId } = (
       await on.house.provisioning.merchants.create(
         { organizationId: realm.organizationId },
@@ -91,11 +91,11 @@ describe('what an administrator sees', () => {
       )
     ).view;
     const manager = openVisitor(on, realm.userDomainId);
-    await manager.signIn(await createPerson(realm, { merchantId }));
+    await manager.signIn(await createTestUser(realm, { merchantId }));
     assert.equal((await manager.ask(pathOf(boss.user.userId))).status, 404);
     assert.equal((await remove(pathOf(boss.user.userId), manager)).status, 404);
     const clerk = openVisitor(on, realm.userDomainId);
-    await clerk.signIn(await createPerson(realm, { merchantId, group: 'org_operator' }));
+    await clerk.signIn(await createTestUser(realm, { merchantId, group: 'org_operator' }));
     assert.equal((await clerk.ask(pathOf(boss.user.userId))).status, 403);
   });
 
@@ -121,7 +121,7 @@ describe('what an administrator sees', () => {
     assert.ok(Object(late['queues']).jobs.oldestSeconds >= 90);
     await database.query("DELETE FROM jobs WHERE kind = 'nobody.does'");
     const care = openVisitor(on, realm.userDomainId);
-    await care.signIn(await createPerson(realm, { group: 'org_custcare' }));
+    await care.signIn(await createTestUser(realm, { group: 'org_custcare' }));
     assert.equal((await care.ask('/health/v1/components')).status, 403);
   });
 });

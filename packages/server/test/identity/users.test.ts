@@ -6,29 +6,29 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { defined, type GroupName } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer, Call } from '../support/https-client.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { createPerson, newOtpSecret } from '../support/test-users.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { createTestUser, newOtpSecret } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/user-management/v2/user-domains';
 const password = 'nine tills under one long roof';
 
 describe('users', () => {
-  let on: Scene;
-  let other: Scene;
+  let on: TestOrganization;
+  let other: TestOrganization;
   let merchantId: string;
   let managerToken: string;
   before(async () => {
-    on = await scene();
-    other = await scene();
-    ({ merchantId } = on.shop);
+    on = await createTestOrganization();
+    other = await createTestOrganization();
+    ({ merchantId } = on.merchant);
     managerToken = await tokenOf('merchant_manager', merchantId);
   });
 
-  const call = (method: string, path: string, options: Call = {}, realm = on.realm) =>
+  const call = (method: string, path: string, options: RequestOptions = {}, realm = on.realm) =>
     on.client.call(method, `${base}/${realm}/users${path}`, {
       token: on.acquirerToken,
       ...options,
@@ -43,7 +43,7 @@ describe('users', () => {
     ...members,
   });
 
-  async function create(members: object = {}, options: Call = {}): Promise<Answer> {
+  async function create(members: object = {}, options: RequestOptions = {}): Promise<HttpResponse> {
     const answer = await call('POST', '', { body: inputOf(members), ...options });
     assert.equal(answer.status, 201, answer.text);
     return answer;
@@ -64,7 +64,7 @@ describe('users', () => {
     /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 
   const follow = (link: string, organizationId = on.organizationId) =>
-    on.house.identity.accounts.emailLinks.redeem(organizationId, link, password);
+    on.platform.identity.accounts.emailLinks.redeem(organizationId, link, password);
 
   const form = (fields: Record<string, string>, realm = on.realm) =>
     on.client.call('POST', `/oauth2/v1/${realm}/token`, {
@@ -72,8 +72,8 @@ describe('users', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
 
-  async function signIn(username: string, secret: string, realm = on.realm): Promise<Answer> {
-    const { clientId } = await on.house.identity.createPublicApplication({
+  async function signIn(username: string, secret: string, realm = on.realm): Promise<HttpResponse> {
+    const { clientId } = await on.platform.identity.createPublicApplication({
       organizationId: realm === on.realm ? on.organizationId : other.organizationId,
       userDomainId: realm,
       name: 'Device',
@@ -89,12 +89,12 @@ describe('users', () => {
   /** A token of a new user in this group. */
   async function tokenOf(group: GroupName, ofMerchant?: string): Promise<string> {
     const where = {
-      identity: on.house.identity,
+      identity: on.platform.identity,
       organizationId: on.organizationId,
       userDomainId: on.realm,
     };
     const facts = defined({ merchantId: ofMerchant });
-    const person = await createPerson(where, { ...facts, group });
+    const person = await createTestUser(where, { ...facts, group });
     const { body } = await signIn(person.user.username, person.password);
     return String(body.access_token);
   }
@@ -167,7 +167,7 @@ describe('users', () => {
     const made = await Promise.all(names.map((username) => create({ username })));
     const ofOrganization = { entityId: on.organizationId, scope: merchantId, groups: [] };
     await create({ username: `${head}-d`, ...ofOrganization });
-    const namesOf = ({ body }: Answer) =>
+    const namesOf = ({ body }: HttpResponse) =>
       body.items.map(({ username }: { username: string }) => username);
     const first = await call('GET', `?username=${head.toUpperCase()}&limit=2`);
     assert.deepEqual(namesOf(first), names.slice(0, 2));
@@ -181,8 +181,8 @@ describe('users', () => {
     const off = await call('GET', `?username=${head}&status=deactivated`);
     assert.deepEqual(namesOf(off), [names[1]]);
     assert.deepEqual(namesOf(await call('GET', '?username=100%25_')), []);
-    assertRefused(await call('GET', `?limit=2&cursor=${cursor}`), { code: 'cursor_invalid' });
-    assertRefused(await call('GET', '?status=Enabled'), { code: 'field_invalid' });
+    assertProblem(await call('GET', `?limit=2&cursor=${cursor}`), { code: 'cursor_invalid' });
+    assertProblem(await call('GET', '?status=Enabled'), { code: 'field_invalid' });
   });
 
   test('an edit replaces the profile, and read-only members are refused by name', async () => {
@@ -201,18 +201,18 @@ describe('users', () => {
       updatedAt: edited.body.updatedAt,
     });
     const stale = { body: { givenName: 'Eve' }, headers: { 'if-match': '"1"' } };
-    assertRefused(await call('PUT', path, stale), { code: 'precondition_failed' });
+    assertProblem(await call('PUT', path, stale), { code: 'precondition_failed' });
     for (const [member, value] of [
       ['username', 'somebody-else'],
-      ['entityId', on.otherShop.merchantId],
+      ['entityId', on.otherMerchant.merchantId],
       ['scope', on.organizationId],
       ['userId', randomUUID()],
       ['status', 'deactivated'],
     ] as const) {
       const refused = await call('PUT', path, { body: { [member]: value } });
-      assertRefused(refused, { code: 'field_read_only', pointer: `/${member}` }, member);
+      assertProblem(refused, { code: 'field_read_only', pointer: `/${member}` }, member);
     }
-    assertRefused(await call('PUT', path, { body: { nickname: 'x' } }), { code: 'field_unknown' });
+    assertProblem(await call('PUT', path, { body: { nickname: 'x' } }), { code: 'field_unknown' });
     assert.deepEqual(await auditOf(user.userId), ['user.created', 'user.updated']);
   });
 
@@ -255,10 +255,10 @@ describe('users', () => {
     assert.equal((await look()).status, 401);
     assert.equal((await signIn(user.username, password)).body.error, 'invalid_grant');
     const reset = await call('POST', `/${user.userId}/reset-password`);
-    assertRefused(reset, { code: 'user_deactivated' });
+    assertProblem(reset, { code: 'user_deactivated' });
     assert.equal((await call('PUT', path, { body: { status: 'activated' } })).status, 200);
     assert.equal((await signIn(user.username, password)).status, 200);
-    assertRefused(await call('PUT', path, { body: { status: 'Enabled' } }), {
+    assertProblem(await call('PUT', path, { body: { status: 'Enabled' } }), {
       code: 'field_invalid',
       pointer: '/status',
     });
@@ -281,24 +281,24 @@ describe('users', () => {
       'the old one lasts till then',
     );
     const newer = 'ten tills under one longer roof';
-    const { accounts } = on.house.identity;
+    const { accounts } = on.platform.identity;
     await accounts.emailLinks.redeem(on.organizationId, link, newer);
     assert.equal((await signIn(user.username, newer)).status, 200);
     assert.equal((await signIn(user.username, password)).status, 400);
     await reset();
     await reset();
-    assertRefused(await reset(), { code: 'rate_limited' });
+    assertProblem(await reset(), { code: 'rate_limited' });
   });
 
   test('a lost phone: the second factor of somebody else is removed, and he hears of it', async () => {
     const where = {
-      identity: on.house.identity,
+      identity: on.platform.identity,
       organizationId: on.organizationId,
       userDomainId: on.realm,
     };
     const email = `phone-${randomUUID()}@shop.example`;
     const facts = { merchantId, email, secondFactor: 'On', otpSecret: newOtpSecret() } as const;
-    const { user } = await createPerson(where, facts);
+    const { user } = await createTestUser(where, facts);
     const path = `/${user.userId}/reset-second-factor`;
     const answer = await call('POST', path, { token: managerToken });
     assert.equal(answer.status, 200, answer.text);
@@ -315,7 +315,7 @@ describe('users', () => {
 
   test('names, groups, scopes and profiles that make no sense are refused by member', async () => {
     const { body: taken } = await create();
-    const cases: [object, Parameters<typeof assertRefused>[1]][] = [
+    const cases: [object, Parameters<typeof assertProblem>[1]][] = [
       [
         { username: taken.username.toUpperCase() },
         { code: 'already_exists', pointer: '/username' },
@@ -337,7 +337,7 @@ describe('users', () => {
         { code: 'field_invalid', pointer: '/groups' },
       ],
       [
-        { groups: [`${on.otherShop.merchantId}_org_operator`] },
+        { groups: [`${on.otherMerchant.merchantId}_org_operator`] },
         { code: 'field_invalid', pointer: '/groups' },
       ],
       [
@@ -345,18 +345,18 @@ describe('users', () => {
         { code: 'field_invalid', pointer: '/groups' },
       ],
       [{ scope: on.organizationId }, { code: 'entity_mismatch', pointer: '/scope' }],
-      [{ scope: on.otherShop.merchantId }, { code: 'entity_mismatch', pointer: '/scope' }],
-      [{ entityId: other.shop.merchantId }, { code: 'merchant_not_found' }],
+      [{ scope: on.otherMerchant.merchantId }, { code: 'entity_mismatch', pointer: '/scope' }],
+      [{ entityId: other.merchant.merchantId }, { code: 'merchant_not_found' }],
       [{ entityId: other.organizationId }, { code: 'merchant_not_found' }],
       [
-        { entityId: on.organizationId, scope: other.shop.merchantId, groups: [] },
+        { entityId: on.organizationId, scope: other.merchant.merchantId, groups: [] },
         { code: 'merchant_not_found' },
       ],
       [{ isAdmin: true }, { code: 'field_unknown', pointer: '/isAdmin' }],
     ];
     for (const [members, expected] of cases) {
       const answer = await call('POST', '', { body: inputOf(members) });
-      assertRefused(answer, expected, JSON.stringify(members));
+      assertProblem(answer, expected, JSON.stringify(members));
     }
   });
 
@@ -374,20 +374,20 @@ describe('users', () => {
       const ask = defined({ body });
       for (const realm of [on.realm, other.realm, 'nowhere']) {
         const answer = await call(method, path, { token, ...ask }, realm);
-        assertRefused(answer, { code: 'resource_not_found' }, `${method} ${path} ${realm}`);
+        assertProblem(answer, { code: 'resource_not_found' }, `${method} ${path} ${realm}`);
       }
       const unknown = path.replace(user.userId, 'nobody');
-      assertRefused(await call(method, unknown, ask), { code: 'resource_not_found' }, unknown);
+      assertProblem(await call(method, unknown, ask), { code: 'resource_not_found' }, unknown);
     }
     const list = await call('GET', '', { token });
-    assertRefused(list, { code: 'resource_not_found' });
+    assertProblem(list, { code: 'resource_not_found' });
     const made = await call('POST', '', { token, body: inputOf() });
-    assertRefused(made, { code: 'resource_not_found' });
+    assertProblem(made, { code: 'resource_not_found' });
   });
 
   test('a manager has to do with the users of his merchant alone', async () => {
     const { body: own } = await create({}, { token: managerToken });
-    const foreign = { entityId: on.otherShop.merchantId, scope: on.otherShop.merchantId };
+    const foreign = { entityId: on.otherMerchant.merchantId, scope: on.otherMerchant.merchantId };
     const { body: theirs } = await create({ ...foreign, groups: [] });
     const { body: above } = await create({
       entityId: on.organizationId,
@@ -399,17 +399,17 @@ describe('users', () => {
     const ids = list.items.map(({ userId }: { userId: string }) => userId);
     assert.ok(ids.includes(own.userId));
     assert.ok(!ids.includes(theirs.userId) && !ids.includes(above.userId));
-    const elsewhere = await call('GET', `?entityId=${on.otherShop.merchantId}`, { token });
+    const elsewhere = await call('GET', `?entityId=${on.otherMerchant.merchantId}`, { token });
     assert.deepEqual(elsewhere.body.items, []);
     for (const { userId } of [theirs, above]) {
-      assertRefused(await call('GET', `/${userId}`, { token }), { code: 'resource_not_found' });
+      assertProblem(await call('GET', `/${userId}`, { token }), { code: 'resource_not_found' });
       const edit = await call('PUT', `/${userId}`, { token, body: {} });
-      assertRefused(edit, { code: 'resource_not_found' });
+      assertProblem(edit, { code: 'resource_not_found' });
     }
     for (const members of [foreign, { entityId: on.organizationId, scope: on.organizationId }]) {
       const body = inputOf({ ...members, groups: [] });
       const made = await call('POST', '', { token, body });
-      assertRefused(made, { code: 'merchant_not_found' });
+      assertProblem(made, { code: 'merchant_not_found' });
     }
   });
 
@@ -430,14 +430,14 @@ describe('users', () => {
       scope: on.organizationId,
       groups: [`${on.organizationId}_org_admin`],
     });
-    assertRefused(await call('POST', '', { token, body }), { code: 'permission_denied' });
+    assertProblem(await call('POST', '', { token, body }), { code: 'permission_denied' });
     const { body: plain } = await create(
       { entityId: on.organizationId, scope: on.organizationId, groups: [] },
       { token },
     );
     const groups = [`${on.organizationId}_org_dev`];
     const raised = await call('PUT', `/${plain.userId}`, { token, body: { groups } });
-    assertRefused(raised, { code: 'permission_denied' });
+    assertProblem(raised, { code: 'permission_denied' });
     const asks: [string, string, unknown][] = [
       ['PUT', '', { email: 'eve@x.example' }],
       ['PUT', '/status', { status: 'deactivated' }],
@@ -447,12 +447,12 @@ describe('users', () => {
     for (const [method, path, sent] of asks) {
       const ask = sent === undefined ? { token } : { token, body: sent };
       const answer = await call(method, `/${admin.userId}${path}`, ask);
-      assertRefused(answer, { code: 'permission_denied' }, path);
+      assertProblem(answer, { code: 'permission_denied' }, path);
     }
     await create({ groups: [`${merchantId}_merchant_manager`] }, { token });
     await create({ groups: [`${merchantId}_merchant_dev`] }, { token });
     const operator = await tokenOf('org_operator', merchantId);
-    assertRefused(await call('GET', '', { token: operator }), { code: 'permission_denied' });
+    assertProblem(await call('GET', '', { token: operator }), { code: 'permission_denied' });
   });
 
   test('an administrator gives every group of his organisation and its merchants', async () => {

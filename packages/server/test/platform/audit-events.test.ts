@@ -16,7 +16,7 @@ import {
   systemIds,
 } from '../../src/platform/index.ts';
 import { createPublisher } from '../../src/webhooks/feed/index.ts';
-import { migrations, testCopyUrl } from '../support/database/test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
@@ -24,8 +24,8 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const named = 'Nobody else’s name';
 
 async function setUp() {
-  const database = openDatabase({ url: await testCopyUrl(), log });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
   outbox.subscribe(
     createPublisher({

@@ -12,13 +12,13 @@ import {
 } from '@switchyard/contract';
 import { makeRequest } from '../support/provisioning/test-devices.ts';
 import { deviceBody } from '../support/provisioning/test-provisioning.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
 describe('the audit of identity', () => {
-  let on: Scene;
+  let on: TestOrganization;
   const secrets: string[] = [];
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   async function call(method: string, path: string, body?: object) {
@@ -38,7 +38,7 @@ describe('the audit of identity', () => {
 
   test('an application: registered, changed, given a new secret, removed', async () => {
     const path = `/application-management/v1/user-domains/${on.realm}/applications`;
-    const { merchantId } = on.shop;
+    const { merchantId } = on.merchant;
     const made = await call('POST', path, { name: 'Till', entityId: merchantId });
     const { clientId, clientSecret, ...first } = made.body;
     const changed = await call('PUT', `${path}/${clientId}`, { name: 'Till of the north' });
@@ -77,7 +77,7 @@ describe('the audit of identity', () => {
   });
 
   test('a device certificate: issued, and revoked once however often it is asked', async () => {
-    const body = { ...deviceBody(), merchantId: on.shop.merchantId };
+    const body = { ...deviceBody(), merchantId: on.merchant.merchantId };
     const device = await call('POST', '/provisioning/v2/physical-devices', body);
     const path = `/provisioning/v2/physical-devices/${device.body['physicalDeviceId']}/certificates`;
     const { csr: certificateRequest, key } = await makeRequest();
@@ -92,7 +92,7 @@ describe('the audit of identity', () => {
       [first?.action, second?.action, others.length],
       ['deviceCertificate.issued', 'deviceCertificate.revoked', 0],
     );
-    assert.equal(first?.entity.merchantId, on.shop.merchantId);
+    assert.equal(first?.entity.merchantId, on.merchant.merchantId);
     assert.equal(first?.after?.['status'], 'Active');
     assert.deepEqual(
       [second?.before?.['status'], second?.after?.['revocationReason']],
@@ -101,14 +101,14 @@ describe('the audit of identity', () => {
   });
 
   test('signing keys that are replaced are named, and their private half is not', async () => {
-    assert.equal(await on.house.identity.rotateSigningKeys(on.realm), true);
-    assert.equal(await on.house.identity.rotateSigningKeys(on.realm), false);
+    assert.equal(await on.platform.identity.rotateSigningKeys(on.realm), true);
+    assert.equal(await on.platform.identity.rotateSigningKeys(on.realm), false);
     const records = await recordsOf(on.realm);
     assert.deepEqual(
       records.map(({ action, actor }) => [action, actor.kind]),
       [['userDomain.keysReplaced', 'Platform']],
     );
-    const known = (await on.house.identity.listSigningKeys(on.realm)).map(({ keyId }) => keyId);
+    const known = (await on.platform.identity.listSigningKeys(on.realm)).map(({ keyId }) => keyId);
     const keyIds = records[0]?.after?.['keyIds'] as string[];
     assert.deepEqual(Object.keys(records[0]?.after ?? {}).sort(), [
       'keyIds',
@@ -119,7 +119,7 @@ describe('the audit of identity', () => {
   });
 
   test('the chain of all that verifies, and holds no secret', async () => {
-    await on.house.audit.checkpoint(on.organizationId);
+    await on.platform.audit.checkpoint(on.organizationId);
     const { text } = await call('GET', '/audit/v1/export');
     const lines = text.split('\n').filter(Boolean);
     const records = lines.map((line) => JSON.parse(line) as AuditRecord);

@@ -2,7 +2,7 @@
 // pointer.
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@switchyard/contract';
-import { chipData, tlv } from '../support/card-data/chip-data.ts';
+import { chipData, encodeTlv } from '../support/card-data/chip-data.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 
 export type Case = {
@@ -224,7 +224,7 @@ const chipRows: readonly (readonly [name: string, data: unknown, code: ErrorCode
   ['a length beyond the end', `${chipData()}9F2640`, 'emv_data_invalid'],
   ['a tag without length', `${chipData()}9F26`, 'emv_data_invalid'],
   ['an endless length', '5780', 'emv_data_invalid'],
-  ['an object twice', chipData() + tlv({ '9F02': '000000001234' }), 'emv_data_invalid'],
+  ['an object twice', chipData() + encodeTlv({ '9F02': '000000001234' }), 'emv_data_invalid'],
   ['no card', bent({ '57': undefined }), 'emv_data_invalid'],
   ['no expiry', bent({ '57': undefined, '5A': '5413330089010012' }), 'emv_data_invalid'],
   ['a track of letters', bent({ '57': 'ABCDEF' }), 'emv_data_invalid'],

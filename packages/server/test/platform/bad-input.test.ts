@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, type TestContext, test } from 'node:test';
 import { defined, type ErrorCode } from '@switchyard/contract';
-import { assertRefused, rowsOf } from '../support/assert-problem-response.ts';
-import { type Documented, documented } from '../support/documented-error-codes.ts';
-import type { Answer, Call } from '../support/https-client.ts';
+import { assertProblem, countRows } from '../support/assert-problem-response.ts';
+import {
+  type DocumentedErrorCodes,
+  readDocumentedErrorCodes,
+} from '../support/documented-error-codes.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { forgedToken } from '../support/signed-access-tokens.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { testHouse } from '../support/test-platform.ts';
+import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { testPlatform } from '../support/test-platform.ts';
 import {
   type Case,
   captureAllFaults,
@@ -33,14 +36,14 @@ const cardData = /4111111111111111|4111 1111|4111111111111112|541333008901001|55
 const addressOf = (path: string) => (path.startsWith(batches) ? path : base + path);
 
 describe('bad input', () => {
-  let documents: Documented;
-  let on: Scene;
-  let abroad: Scene;
+  let documents: DocumentedErrorCodes;
+  let on: TestOrganization;
+  let abroad: TestOrganization;
   /** An authorised sale of 12.34 EUR. */
   let sold: { transactionId: string; clientTransactionId: string; card: { token: string } };
   let foreign: { transactionId: string; card: { token: string } };
 
-  async function sell(at: Scene, token: string) {
+  async function sell(at: TestOrganization, token: string) {
     const body = keyedSale({ captureMode: 'Deferred' });
     const answer = await at.client.call('POST', `${base}/process`, { token, body });
     assert.equal(answer.body.state, 'Authorized', answer.text);
@@ -48,14 +51,18 @@ describe('bad input', () => {
   }
 
   before(async () => {
-    documents = await documented((await testHouse()).client);
-    [on, abroad] = await Promise.all([scene(), scene()]);
-    sold = await sell(on, on.shop.token);
-    foreign = await sell(abroad, abroad.shop.token);
+    documents = await readDocumentedErrorCodes((await testPlatform()).client);
+    [on, abroad] = await Promise.all([createTestOrganization(), createTestOrganization()]);
+    sold = await sell(on, on.merchant.token);
+    foreign = await sell(abroad, abroad.merchant.token);
   });
 
-  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, addressOf(path), { token: on.shop.token, ...options });
+  const call = (
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<HttpResponse> =>
+    on.client.call(method, addressOf(path), { token: on.merchant.token, ...options });
 
   /** Sends a request, asserts the refusal, and asserts that the server stored nothing. */
   async function refused(
@@ -63,15 +70,15 @@ describe('bad input', () => {
     code: ErrorCode,
     method: string,
     path: string,
-    options: Call & { pointer?: string | null | undefined } = {},
-  ): Promise<Answer> {
+    options: RequestOptions & { pointer?: string | null | undefined } = {},
+  ): Promise<HttpResponse> {
     const { pointer, ...rest } = options;
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const answer = await call(method, path, rest);
-    assertRefused(answer, { code, ...defined({ pointer }) }, name);
+    assertProblem(answer, { code, ...defined({ pointer }) }, name);
     documents.assertCode(method, addressOf(path), answer);
     assert.doesNotMatch(answer.text, cardData, name);
-    assert.deepEqual(await rowsOf(on.organizationId), before, name);
+    assert.deepEqual(await countRows(on.organizationId), before, name);
     return answer;
   }
 
@@ -209,9 +216,9 @@ describe('bad input', () => {
     });
     for (const { body } of [sale, batch]) assert.equal(body.errors[0].detail, detail);
     const search = await on.client.call('GET', '/reporting/v1/transactions?currency=eur', {
-      token: on.shop.token,
+      token: on.merchant.token,
     });
-    assertRefused(search, { code: 'field_invalid', pointer: '?currency' }, 'search');
+    assertProblem(search, { code: 'field_invalid', pointer: '?currency' }, 'search');
     assert.equal(
       search.body.errors[0].detail,
       'Must be ISO 4217 codes in capitals, for example EUR or EUR,USD.',
@@ -227,9 +234,9 @@ describe('bad input', () => {
   });
 
   test('a card number in the address is neither found nor logged', async () => {
-    const from = on.logged.length;
+    const from = on.logLines.length;
     await refused('status', 'transaction_not_found', 'GET', `/${pan}`);
-    assert.doesNotMatch(on.logged.slice(from).join(''), cardData);
+    assert.doesNotMatch(on.logLines.slice(from).join(''), cardData);
   });
 
   test('queries are checked', async () => {
@@ -244,7 +251,7 @@ describe('bad input', () => {
       'another merchant',
       'entity_out_of_scope',
       'GET',
-      `${status}?merchantId=${on.otherShop.merchantId}`,
+      `${status}?merchantId=${on.otherMerchant.merchantId}`,
     );
     for (const [query, code] of [
       ['limit=0', 'field_invalid'],
@@ -257,24 +264,27 @@ describe('bad input', () => {
 
   test('places that are unknown, of somebody else, or elsewhere', async () => {
     const scope = { organizationId: on.organizationId };
-    const { merchantId } = on.shop;
-    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
-    const till = await on.house.provisioning.logicalDevices.create(scope, {
+    const { merchantId } = on.merchant;
+    const branch = await on.platform.provisioning.stores.create(scope, {
+      merchantId,
+      name: 'Branch',
+    });
+    const till = await on.platform.provisioning.logicalDevices.create(scope, {
       storeId: branch.view.storeId,
       name: 'Till',
     });
-    const { otherShop } = on;
+    const { otherMerchant } = on;
     const rows: [Record<string, unknown>, ErrorCode][] = [
       [{ storeId: unknownId }, 'store_not_found'],
       [{ deviceId: unknownId }, 'device_not_found'],
       [{ storeId: `urn:uuid:${unknownId}` }, 'field_invalid'],
-      [{ storeId: otherShop.storeId }, 'store_not_found'],
-      [{ deviceId: otherShop.deviceIds[0] }, 'device_not_found'],
-      [{ storeId: abroad.shop.storeId }, 'store_not_found'],
-      [{ deviceId: abroad.shop.deviceIds[0] }, 'device_not_found'],
-      [{ merchantId: otherShop.merchantId }, 'entity_out_of_scope'],
-      [{ merchantId: abroad.shop.merchantId }, 'entity_out_of_scope'],
-      [{ storeId: on.shop.storeId, deviceId: till.view.logicalDeviceId }, 'entity_mismatch'],
+      [{ storeId: otherMerchant.storeId }, 'store_not_found'],
+      [{ deviceId: otherMerchant.deviceIds[0] }, 'device_not_found'],
+      [{ storeId: abroad.merchant.storeId }, 'store_not_found'],
+      [{ deviceId: abroad.merchant.deviceIds[0] }, 'device_not_found'],
+      [{ merchantId: otherMerchant.merchantId }, 'entity_out_of_scope'],
+      [{ merchantId: abroad.merchant.merchantId }, 'entity_out_of_scope'],
+      [{ storeId: on.merchant.storeId, deviceId: till.view.logicalDeviceId }, 'entity_mismatch'],
     ];
     for (const [place, code] of rows) {
       const body = keyedSale(place);
@@ -283,10 +293,10 @@ describe('bad input', () => {
   });
 
   test('what the acquirer contract does not hold writes nothing either', async () => {
-    const strict = await on.newShop({ captureModes: ['Immediate'], partialApproval: false });
-    const closed = await on.newShop({ clearCardData: 'Refused' });
+    const strict = await on.createMerchant({ captureModes: ['Immediate'], partialApproval: false });
+    const closed = await on.createMerchant({ clearCardData: 'Refused' });
     const rows: [string, Record<string, unknown>, ErrorCode][] = [
-      [on.shop.token, { currency: 'GBP' }, 'currency_not_supported'],
+      [on.merchant.token, { currency: 'GBP' }, 'currency_not_supported'],
       [strict.token, { captureMode: 'Deferred' }, 'capture_mode_not_supported'],
       [strict.token, { partialApproval: true }, 'partial_approval_not_supported'],
       [closed.token, {}, 'clear_card_data_refused'],
@@ -301,7 +311,7 @@ describe('bad input', () => {
 
   test('tokens: missing, garbled, of another scheme, forged, expired', async () => {
     const past = Math.floor(Date.now() / 1000) - 60;
-    const { token } = on.shop;
+    const { token } = on.merchant;
     const rows: [string | undefined, ErrorCode][] = [
       [undefined, 'token_missing'],
       ['', 'token_invalid'],
@@ -312,9 +322,9 @@ describe('bad input', () => {
       [`Bearer ${token.slice(0, -4)}AAAA`, 'token_invalid'],
       [`Bearer ${token.replace(/\.[^.]*$/, '.')}`, 'token_invalid'],
       [`Bearer ${'a'.repeat(9000)}`, 'token_invalid'],
-      [`Bearer ${await forgedToken(on, { azp: randomUUID() })}`, 'token_invalid'],
-      [`Bearer ${await forgedToken(on, { typ: 'ID' })}`, 'token_invalid'],
-      [`Bearer ${await forgedToken(on, { exp: past })}`, 'token_expired'],
+      [`Bearer ${await signAccessToken(on, { azp: randomUUID() })}`, 'token_invalid'],
+      [`Bearer ${await signAccessToken(on, { typ: 'ID' })}`, 'token_invalid'],
+      [`Bearer ${await signAccessToken(on, { exp: past })}`, 'token_expired'],
     ];
     for (const [authorization, code] of rows) {
       const headers: Record<string, string> = defined({ authorization });
@@ -325,7 +335,7 @@ describe('bad input', () => {
       ] as const) {
         const body = method === 'POST' ? { body: keyedSale() } : {};
         const answer = await on.client.call(method, base + path, { headers, ...body });
-        assertRefused(answer, { code, pointer: null }, `${authorization?.slice(0, 20)} ${path}`);
+        assertProblem(answer, { code, pointer: null }, `${authorization?.slice(0, 20)} ${path}`);
         const challenge = String(answer.headers['www-authenticate']);
         assert.equal(/error="invalid_token"/.test(challenge), code !== 'token_missing');
       }
@@ -333,7 +343,7 @@ describe('bad input', () => {
   });
 
   test('a right that is missing is named, whatever the body', async () => {
-    const { merchantId } = on.shop;
+    const { merchantId } = on.merchant;
     const token = await on.tokenFor({
       name: 'reader',
       entityType: 'merchant',
@@ -355,7 +365,7 @@ describe('bad input', () => {
       assert.match(answer.body.detail, new RegExp(right));
     }
     assert.equal((await call('GET', `/${id}`, { token })).status, 200);
-    const none = await forgedToken(on, { permissions: [] });
+    const none = await signAccessToken(on, { permissions: [] });
     await refused('status', 'permission_denied', 'GET', `/${id}`, { token: none });
     await refused('available', 'permission_denied', 'GET', '/technical/isAvailable', {
       token: none,
@@ -376,7 +386,7 @@ describe('bad input', () => {
     }
     for (const path of ['', '/', `/${id}/`, `/${id}/captures`, `/${id}/capture/1`]) {
       const answer = await on.client.call('POST', `${base}${path}`, { body: {} });
-      assertRefused(answer, { code: 'route_not_found', pointer: null }, path);
+      assertProblem(answer, { code: 'route_not_found', pointer: null }, path);
     }
   });
 
@@ -419,11 +429,11 @@ describe('bad input', () => {
   test('an identifier of two merchants is ambiguous to whoever sees both', async () => {
     const clientTransactionId = randomUUID();
     const sales = await Promise.all(
-      [on.shop, on.otherShop].map(({ token }) =>
+      [on.merchant, on.otherMerchant].map(({ token }) =>
         call('POST', '/process', { token, body: keyedSale({ clientTransactionId }) }),
       ),
     );
-    const token = await forgedToken(on, {
+    const token = await signAccessToken(on, {
       um_scope: { entityType: 'tenant', entityId: on.organizationId },
     });
     const path = `/${clientTransactionId}`;

@@ -5,9 +5,12 @@ import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import { type Tenant, type Things, tenant } from '../identity/permission-matrix-organizations.ts';
-import { assertAnyRefusal } from '../support/assert-problem-response.ts';
-import { type Documented, documented } from '../support/documented-error-codes.ts';
-import type { Answer } from '../support/https-client.ts';
+import { assertAnyProblem } from '../support/assert-problem-response.ts';
+import {
+  type DocumentedErrorCodes,
+  readDocumentedErrorCodes,
+} from '../support/documented-error-codes.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 /** The requests of one run are sent together. */
@@ -50,16 +53,16 @@ const header = fc.stringMatching(/^[\x20-\x7e]{0,40}$/);
 describe(`generated deletions and new secrets (seed ${seed})`, () => {
   let ours: Tenant;
   let theirs: Tenant;
-  let documents: Documented;
+  let documents: DocumentedErrorCodes;
   let routes: Route[];
   let tokens: (string | undefined)[];
   let foreign: Set<string>;
 
   before(async () => {
     [ours, theirs] = await Promise.all([tenant(), tenant()]);
-    documents = await documented(ours.on.client);
+    documents = await readDocumentedErrorCodes(ours.on.client);
     routes = routesOf((await ours.on.client.call('GET', '/openapi.json')).body);
-    const { organizationId, shop } = ours.on;
+    const { organizationId, merchant: shop } = ours.on;
     const merchant = { entityType: 'merchant', entityId: shop.merchantId } as const;
     tokens = [
       ours.on.acquirerToken,
@@ -145,14 +148,14 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     const isForeign = Object.values(values).some((value) => foreign.has(value));
     assert.ok(!isForeign || answer.status >= 400, details);
     if (answer.status < 300) return;
-    assertAnyRefusal(answer, details);
+    assertAnyProblem(answer, details);
     if (!codesOfUnwantedBodies.has(answer.body.code)) {
       documents.assertCode(route.method, path, answer);
     }
   }
 
   /** Removes members that deliveries and provider calls change by themselves. */
-  const withoutCounters = (body: Answer['body']) =>
+  const withoutCounters = (body: HttpResponse['body']) =>
     JSON.stringify(body, (name, value) => (/^(?:fail|last|retry)/.test(name) ? undefined : value));
 
   /** Reads all objects of the other organisation as their owner. */
@@ -163,8 +166,8 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
       for (const things of idsOf(theirs)) {
         if (names.some((name) => things[name] === undefined)) continue;
         const url = read.replace(/\{(\w+)\}/g, (_whole, name) => things[name] ?? '');
-        const { acquirerToken: token, client, shop } = theirs.on;
-        for (const each of [token, shop.token]) {
+        const { acquirerToken: token, client, merchant } = theirs.on;
+        for (const each of [token, merchant.token]) {
           const { status, body } = await client.call('GET', url, { token: each });
           if (status === 200) found.set(url, withoutCounters(body));
         }

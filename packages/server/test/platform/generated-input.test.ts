@@ -12,11 +12,14 @@ import {
   RefundRequest,
 } from '@switchyard/contract';
 import fc from 'fast-check';
-import { assertAnyRefusal } from '../support/assert-problem-response.ts';
-import { type Documented, documented } from '../support/documented-error-codes.ts';
-import type { Answer, Call } from '../support/https-client.ts';
+import { assertAnyProblem } from '../support/assert-problem-response.ts';
+import {
+  type DocumentedErrorCodes,
+  readDocumentedErrorCodes,
+} from '../support/documented-error-codes.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { garbled, spoilt, valid } from './generated-bodies.ts';
 
 const base = '/payment/v1/transactions';
@@ -25,13 +28,13 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 const together = 16;
 
 describe(`generated input (seed ${seed})`, () => {
-  let on: Scene;
-  let documents: Documented;
+  let on: TestOrganization;
+  let documents: DocumentedErrorCodes;
   let targets: string[];
 
   before(async () => {
-    on = await scene();
-    documents = await documented(on.client);
+    on = await createTestOrganization();
+    documents = await readDocumentedErrorCodes(on.client);
     const sales = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         call('POST', '/process', {
@@ -42,19 +45,31 @@ describe(`generated input (seed ${seed})`, () => {
     targets = sales.map(({ body }) => String(body.transactionId));
   });
 
-  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, base + path, { token: on.shop.token, ...options });
+  const call = (
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<HttpResponse> =>
+    on.client.call(method, base + path, { token: on.merchant.token, ...options });
 
-  async function fair(method: string, path: string, options: Call): Promise<Answer> {
+  async function fair(
+    method: string,
+    path: string,
+    options: RequestOptions,
+  ): Promise<HttpResponse> {
     const answer = await call(method, path, options);
     if (answer.status >= 200 && answer.status < 300) return answer;
     const what = String(options.raw ?? JSON.stringify(options.body)).slice(0, 1500);
-    assertAnyRefusal(answer, `${method} ${path} ${what}`);
+    assertAnyProblem(answer, `${method} ${path} ${what}`);
     documents.assertCode(method, base + path, answer);
     return answer;
   }
 
-  function holds<T>(cases: fc.Arbitrary<T>, numRuns: number, ask: (each: T) => Promise<Answer>) {
+  function holds<T>(
+    cases: fc.Arbitrary<T>,
+    numRuns: number,
+    ask: (each: T) => Promise<HttpResponse>,
+  ) {
     return fc.assert(
       fc.asyncProperty(
         fc.array(cases, { minLength: together, maxLength: together }),

@@ -15,9 +15,12 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import { copyTemplate, testSettings } from '../support/database/migrated-database-template.ts';
-import { testCopyUrl } from '../support/database/test-database.ts';
-import { fromOutside } from '../support/processes/server-process.ts';
+import {
+  copyTemplateCluster,
+  testPostgresSettings,
+} from '../support/database/migrated-database-template.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
+import { inheritedEnvironment } from '../support/processes/server-process.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -59,13 +62,13 @@ after(() => rm(directory, { recursive: true, force: true }));
 
 function startPlatform(settings: Readonly<Record<string, string>>) {
   return spawnSync(process.execPath, [main], {
-    env: { ...fromOutside(), SWITCHYARD_DATA_DIR: directory, ...settings },
+    env: { ...inheritedEnvironment(), SWITCHYARD_DATA_DIR: directory, ...settings },
     encoding: 'utf8',
   });
 }
 
 test('a database of a newer version is refused with 78, and nothing in it changes', async () => {
-  const url = await testCopyUrl();
+  const url = await testDatabaseCopyUrl();
   const state = await withDatabase(url, async (database) => {
     await database.query(
       `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
@@ -82,8 +85,8 @@ test('a database of a newer version is refused with 78, and nothing in it change
 describe('a database of an older commit', () => {
   test('in a data directory is refused with the command that removes it', async () => {
     const dataDir = join(directory, 'postgres');
-    await copyTemplate(dataDir);
-    const embedded = () => startEmbeddedPostgres({ dataDir, log, settings: testSettings });
+    await copyTemplateCluster(dataDir);
+    const embedded = () => startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
     const made = await embedded();
     const state = await makeOlder(made.url);
     await made.stop();
@@ -104,7 +107,7 @@ describe('a database of an older commit', () => {
   });
 
   test('at SWITCHYARD_DATABASE_URL is refused with the statements that replace it', async () => {
-    const url = await testCopyUrl();
+    const url = await testDatabaseCopyUrl();
     const name = new URL(url).pathname.slice(1);
     const state = await makeOlder(url);
     const { status, stderr } = startPlatform({ SWITCHYARD_DATABASE_URL: url });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../support/free-ports.ts';
-import { fromOutside } from '../support/processes/server-process.ts';
+import { inheritedEnvironment } from '../support/processes/server-process.ts';
 
 const start = fileURLToPath(new URL('../../../../tools/run.cjs', import.meta.url));
 const settings = [
@@ -25,7 +25,7 @@ function listenAt(port: number, host: string): Promise<Server> {
 
 function run(env: Record<string, string>): Promise<{ status: number | null; said: string }> {
   const child: ChildProcess = spawn(process.execPath, [start, 'start'], {
-    env: { ...fromOutside(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env },
+    env: { ...inheritedEnvironment(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';

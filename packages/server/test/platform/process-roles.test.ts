@@ -21,18 +21,18 @@ import {
 import { createLocalProvider } from '../../src/vault/key-providers/index.ts';
 import { createKeyStore, platformId } from '../../src/vault/key-store.ts';
 import { linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
-import { testCopyUrl } from '../support/database/test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { patientLimits } from '../support/high-load-limits.ts';
+import { highLoadLimits } from '../support/high-load-limits.ts';
 import { createClient } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {
+  type BytePattern,
   findInEnvironment,
   findInMemory,
-  formsOfKey,
-  type Needle,
+  keyPatterns,
 } from '../support/processes/process-memory.ts';
-import { fromOutside, serverProcess } from '../support/processes/server-process.ts';
+import { createServerProcess, inheritedEnvironment } from '../support/processes/server-process.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -72,7 +72,7 @@ describe('the parts that a process opens', () => {
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-roles-'));
     database = openDatabase({
-      url: await testCopyUrl(),
+      url: await testDatabaseCopyUrl(),
       log: createLog({ logLevel: 'silent', instanceName: 'test' }),
     });
   });
@@ -94,7 +94,7 @@ describe('the parts that a process opens', () => {
       settings,
       database,
       log: createLog(settings),
-      loadLimits: patientLimits,
+      loadLimits: highLoadLimits,
     });
     try {
       await use(house);
@@ -161,7 +161,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-memory-'));
-    databaseUrl = await testCopyUrl();
+    databaseUrl = await testDatabaseCopyUrl();
     shared = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: databaseUrl,
@@ -189,7 +189,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
 
   /** Starts a process on an already seeded database; it writes no demo.json. */
   async function startBeside(extra: Record<string, string>) {
-    const env = { ...fromOutside(), ...shared, ...(await ports()), ...extra };
+    const env = { ...inheritedEnvironment(), ...shared, ...(await ports()), ...extra };
     const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit'] });
     children.push(child);
     const url = `http://127.0.0.1:${env['SWITCHYARD_METRICS_PORT']}/readyz`;
@@ -203,7 +203,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
   }
 
   /** All card keys, decrypted with the key file and the database. */
-  async function keysOfCards(): Promise<Needle[]> {
+  async function keysOfCards(): Promise<BytePattern[]> {
     const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
     const { vaultKey } = settings;
     assert.ok(vaultKey);
@@ -212,30 +212,30 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     const database = openDatabase({ url: databaseUrl, log, connections: 1 });
     const store = createKeyStore(database);
     const organizations = [platformId, ...(await store.organizations(platformId, 100))];
-    const needles: Needle[] = [];
+    const needles: BytePattern[] = [];
     for (const organizationId of organizations) {
       for (const key of await store.list(organizationId)) {
         assert.ok(key.wrapped);
         const { wrapped: bytes, wrappedBy } = key;
         const opened = await provider.unwrap({ bytes, wrappedBy }, key);
-        needles.push(...formsOfKey(`${key.purpose} key`, opened));
+        needles.push(...keyPatterns(`${key.purpose} key`, opened));
       }
     }
     await database.close();
     const module = Buffer.from(await readFile(join(dataDir, 'hsm/master.key'), 'utf8'), 'base64');
     return [
-      ...formsOfKey('vault key', vaultKey),
-      ...formsOfKey('wrapping key', deriveKey(vaultKey, 'vault-key-wrapping')),
-      ...formsOfKey('module key', module),
+      ...keyPatterns('vault key', vaultKey),
+      ...keyPatterns('wrapping key', deriveKey(vaultKey, 'vault-key-wrapping')),
+      ...keyPatterns('module key', module),
       ...needles,
     ];
   }
 
   test('holds no key of a card in memory or environment, whatever it has done', async () => {
-    const whole = serverProcess({ ...shared, ...(await ports()) });
+    const whole = createServerProcess({ ...shared, ...(await ports()) });
     try {
       await whole.start();
-      const facts = await whole.facts();
+      const facts = await whole.demoFacts();
       const client = await whole.client();
       const token = await tokenOf(whole, client);
       await linkIsUp(client, token);
@@ -287,7 +287,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
 
   test('does not start with such a key in its environment', async () => {
     const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64');
-    const env = { ...fromOutside(), ...shared, SWITCHYARD_ROLES: 'identity' };
+    const env = { ...inheritedEnvironment(), ...shared, SWITCHYARD_ROLES: 'identity' };
     const child = spawn(process.execPath, [main], {
       env: { ...env, SWITCHYARD_VAULT_KEY: key },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { base, linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
-import { openDatabasePort } from '../support/database/postgres-tcp-relay.ts';
-import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
+import { startPostgresRelay } from '../support/database/postgres-tcp-relay.ts';
+import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { createClient } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { serverProcess } from '../support/processes/server-process.ts';
+import { createServerProcess } from '../support/processes/server-process.ts';
 import { until } from '../support/wait-for-result.ts';
 
 type Ready = {
@@ -29,11 +29,11 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
   timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-ready-'));
-  const url = new URL(await testCopyUrl());
-  const first = await openDatabasePort(url.href);
+  const url = new URL(await testDatabaseCopyUrl());
+  const first = await startPostgresRelay(url.href);
   const { port: databasePort } = first;
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = serverProcess({
+  const server = createServerProcess({
     SWITCHYARD_DATA_DIR: directory,
     SWITCHYARD_INSTANCE_NAME: 'pay-1',
     SWITCHYARD_DATABASE_URL: `postgresql://switchyard@127.0.0.1:${databasePort}${url.pathname}?sslmode=disable`,
@@ -45,7 +45,7 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
   let current = first;
   try {
     await server.start();
-    const { baseUrl, caFile, devices, metricsUrl } = await server.facts();
+    const { baseUrl, caFile, devices, metricsUrl } = await server.demoFacts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const token = await tokenOf(server, client);
     await linkIsUp(client, token);
@@ -74,7 +74,7 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
 
     await first.close();
     for (const isSilent of [false, true]) {
-      if (isSilent) current = await openDatabasePort(undefined, databasePort);
+      if (isSilent) current = await startPostgresRelay(undefined, databasePort);
       await until(
         async () => (await readiness()).dependencies['database'] === 'failed',
         'the loss',
@@ -86,7 +86,7 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
       assert.ok(Number(refused.headers['retry-after']) >= 1);
     }
     await current.close();
-    current = await openDatabasePort(url.href, databasePort);
+    current = await startPostgresRelay(url.href, databasePort);
     await until(async () => (await readiness()).dependencies['database'] === 'ok', 'the database');
     await until(async () => (await sell()).status === 200, 'sales after all');
     client.close();

@@ -4,11 +4,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import type { LoggedRequest } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
-import { type HeardStream, type ListenOptions, listenTo } from '../support/event-stream-client.ts';
-import type { Answer } from '../support/https-client.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
+import {
+  type EventStream,
+  type EventStreamOptions,
+  openEventStream,
+} from '../support/event-stream-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const path = '/logs/v1/requests';
@@ -17,12 +21,12 @@ const process = `${transactions}/process`;
 const card = '4111111111111111';
 
 describe('the request log', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
-  const read = (query = '', token = on.acquirerToken): Promise<Answer> =>
+  const read = (query = '', token = on.acquirerToken): Promise<HttpResponse> =>
     on.client.call('GET', `${path}${query}`, { token });
 
   async function lines(query: string, token?: string): Promise<LoggedRequest[]> {
@@ -32,15 +36,15 @@ describe('the request log', () => {
   }
 
   /** Waits for the entry, because the server writes it after the response. */
-  const lineOf = (answer: Answer): Promise<LoggedRequest> =>
+  const lineOf = (answer: HttpResponse): Promise<LoggedRequest> =>
     until(
       async () => (await lines(`?requestId=${String(answer.headers['x-request-id'])}`))[0],
       'the line of a request',
     );
 
   const sell = (members: Record<string, unknown>) =>
-    on.client.call('POST', process, { token: on.shop.token, body: keyedSale(members) });
-  const place = () => ({ merchantId: on.shop.merchantId, storeId: on.shop.storeId });
+    on.client.call('POST', process, { token: on.merchant.token, body: keyedSale(members) });
+  const place = () => ({ merchantId: on.merchant.merchantId, storeId: on.merchant.storeId });
 
   test('a sale and a refusal leave what is needed to understand them, and nothing else', async () => {
     const sale = await sell(place());
@@ -56,7 +60,7 @@ describe('the request log', () => {
       path: process,
       operationId: 'processTransaction',
       status: 200,
-      merchantId: on.shop.merchantId,
+      merchantId: on.merchant.merchantId,
       source: 'Api',
     });
     const refused = await lineOf(await sell({ ...place(), amount: 0 }));
@@ -64,21 +68,21 @@ describe('the request log', () => {
     assert.equal(refused.code, 'amount_zero');
     assert.deepEqual(refused.errors, [{ pointer: '/amount', code: 'amount_zero' }]);
     const named = await on.client.call('GET', `${transactions}/${sale.body.transactionId}`, {
-      token: on.shop.token,
+      token: on.merchant.token,
     });
     assert.equal((await lineOf(named)).path, `${transactions}/${sale.body.transactionId}`);
   });
 
   test('a card number is nowhere in it, wherever a client has put it', async () => {
     const put = [
-      await on.client.call('GET', `${transactions}/${card}`, { token: on.shop.token }),
+      await on.client.call('GET', `${transactions}/${card}`, { token: on.merchant.token }),
       await on.client.call('GET', `${transactions}/unknown?number=${card}`, {
-        token: on.shop.token,
+        token: on.merchant.token,
       }),
       await sell({ ...place(), [card]: true }),
       await sell({ ...place(), [`a\0${card}\ud800`]: { [card]: 1 } }),
       await on.client.call('GET', `${transactions}/unknown`, {
-        token: on.shop.token,
+        token: on.merchant.token,
         headers: { 'x-request-id': card },
       }),
     ];
@@ -95,7 +99,7 @@ describe('the request log', () => {
 
   test('filters, both orders, pages and what comes behind a number', async () => {
     const mark = (await lines('?limit=1'))[0]?.sequence ?? 0;
-    const answers: Answer[] = [];
+    const answers: HttpResponse[] = [];
     for (const amount of [100, 0, 200, 0]) answers.push(await sell({ ...place(), amount }));
     await Promise.all(answers.map(lineOf));
     const behind = `?after=${mark}&operationId=processTransaction&order=OldestFirst`;
@@ -117,8 +121,8 @@ describe('the request log', () => {
     assert.equal(await count('path=/payment/'), 4);
     assert.equal(await count('path=/provisioning/'), 0);
     assert.equal(await count(`clientId=${all[0]?.clientId}`), 4);
-    assert.equal(await count(`merchantId=${on.shop.merchantId}`), 4);
-    assert.equal(await count(`merchantId=${on.otherShop.merchantId}`), 0);
+    assert.equal(await count(`merchantId=${on.merchant.merchantId}`), 4);
+    assert.equal(await count(`merchantId=${on.otherMerchant.merchantId}`), 0);
     assert.equal(await count('from=2999-01-01T00:00:00Z'), 0);
     for (const end of ['9999-12-31T23:59:60Z', '9999-12-31T23:59:59-12:00']) {
       assert.equal(await count(`from=${end}`), 0);
@@ -133,8 +137,8 @@ describe('the request log', () => {
     const newest = await lines(`?after=${mark}&operationId=processTransaction`);
     assert.deepEqual(newest, all.toReversed());
     const faulty = ['status=9xx', 'method=FETCH', 'after=-1', 'from=yesterday', 'path=%00'];
-    for (const query of faulty) assertRefused(await read(`?${query}`), { code: 'field_invalid' });
-    assertRefused(await read(`?cursor=${first.body.nextCursor}`), { code: 'cursor_invalid' });
+    for (const query of faulty) assertProblem(await read(`?${query}`), { code: 'field_invalid' });
+    assertProblem(await read(`?cursor=${first.body.nextCursor}`), { code: 'cursor_invalid' });
   });
 
   test('its own organisation alone: a merchant sees its own, another organisation nothing', async () => {
@@ -143,26 +147,26 @@ describe('the request log', () => {
     const developer = await on.tokenFor({
       name: 'tools',
       entityType: 'merchant',
-      entityId: on.shop.merchantId,
-      merchantId: on.shop.merchantId,
+      entityId: on.merchant.merchantId,
+      merchantId: on.merchant.merchantId,
       roles: ['ServiceProvider'],
     });
     const neighbour = await on.tokenFor({
       name: 'tools',
       entityType: 'merchant',
-      entityId: on.otherShop.merchantId,
-      merchantId: on.otherShop.merchantId,
+      entityId: on.otherMerchant.merchantId,
+      merchantId: on.otherMerchant.merchantId,
       roles: ['ServiceProvider'],
     });
-    const stranger = await scene();
+    const stranger = await createTestOrganization();
     assert.equal((await lines(`?requestId=${requestId}`, developer)).length, 1);
     assert.equal((await lines(`?requestId=${requestId}`, neighbour)).length, 0);
-    const named = `?requestId=${requestId}&merchantId=${on.shop.merchantId}`;
+    const named = `?requestId=${requestId}&merchantId=${on.merchant.merchantId}`;
     assert.equal((await lines(named, neighbour)).length, 0);
     assert.equal((await lines(`?requestId=${requestId}`, stranger.acquirerToken)).length, 0);
     const all = await lines('?limit=200', developer);
-    assert.ok(all.every(({ merchantId }) => merchantId === on.shop.merchantId));
-    assertRefused(await read('', on.shop.token), { code: 'permission_denied' });
+    assert.ok(all.every(({ merchantId }) => merchantId === on.merchant.merchantId));
+    assertProblem(await read('', on.merchant.token), { code: 'permission_denied' });
   });
 
   test('who acts in an organisation below leaves the line there, and his own is named', async () => {
@@ -190,13 +194,13 @@ describe('the request log', () => {
     assert.deepEqual(await lines(query), []);
   });
 
-  const listen = (query = '', options: ListenOptions = {}): Promise<HeardStream> =>
-    listenTo(`${on.settings.baseUrl}${path}${query}`, {
+  const listen = (query = '', options: EventStreamOptions = {}): Promise<EventStream> =>
+    openEventStream(`${on.settings.baseUrl}${path}${query}`, {
       token: on.acquirerToken,
       ca: on.ca,
       ...options,
     });
-  const statusesOf = (stream: HeardStream) =>
+  const statusesOf = (stream: EventStream) =>
     stream.events.map(({ data }) => (data as LoggedRequest).status);
 
   test('a stream tells lines as they are kept, its filters hold, and it goes on behind the last id', async () => {
@@ -204,8 +208,8 @@ describe('the request log', () => {
     const all = await listen(sales);
     const refusals = await listen(`${sales}&status=4xx`);
     for (const amount of [100, 0, 300]) await lineOf(await sell({ ...place(), amount }));
-    await all.has(3);
-    await refusals.has(1);
+    await all.waitForEvents(3);
+    await refusals.waitForEvents(1);
     assert.deepEqual(statusesOf(all), [200, 422, 200]);
     assert.deepEqual(statusesOf(refusals), [422]);
     const ids = all.events.map(({ id = 0, type, data }) => {
@@ -213,30 +217,30 @@ describe('the request log', () => {
       assert.equal((data as LoggedRequest).sequence, id);
       return id;
     });
-    all.leave();
-    refusals.leave();
+    all.destroy();
+    refusals.destroy();
     await lineOf(await sell({ ...place(), amount: 0 }));
     const again = await listen(sales, { lastEventId: ids[1] ?? 0 });
-    await again.has(2);
+    await again.waitForEvents(2);
     assert.deepEqual(statusesOf(again), [200, 422]);
     const early = await listen(`${sales}&after=${ids[0]}`);
-    await early.has(3);
+    await early.waitForEvents(3);
     assert.deepEqual(statusesOf(early), [422, 200, 422]);
-    for (const stream of [again, early]) stream.leave();
+    for (const stream of [again, early]) stream.destroy();
   });
 
   test('a stream is of its own organisation alone, and refuses as the list does', async () => {
-    const stranger = await scene();
+    const stranger = await createTestOrganization();
     const theirs = await listen('', { token: stranger.acquirerToken });
     const ours = await listen();
     await lineOf(await sell(place()));
-    await ours.has(1);
-    const owners = (stream: HeardStream) =>
+    await ours.waitForEvents(1);
+    const owners = (stream: EventStream) =>
       new Set(stream.events.map(({ data }) => (data as LoggedRequest).organizationId));
     assert.deepEqual([...owners(ours)], [on.organizationId]);
     assert.ok(!owners(theirs).has(on.organizationId));
-    for (const stream of [ours, theirs]) stream.leave();
-    assert.equal((await listen('', { token: on.shop.token })).status, 403);
+    for (const stream of [ours, theirs]) stream.destroy();
+    assert.equal((await listen('', { token: on.merchant.token })).status, 403);
     assert.equal((await listen('?status=9xx')).status, 422);
     assert.equal((await listen('', { lastEventId: 'first' })).status, 400);
   });

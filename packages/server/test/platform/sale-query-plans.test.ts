@@ -10,10 +10,14 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabase,
+  testSchemaUrl,
+} from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { forgedToken } from '../support/signed-access-tokens.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
@@ -76,16 +80,16 @@ function accessesOf(lines: readonly string[]): Access[] {
 }
 
 describe('the plans of the hot statements', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let scratch: Database;
   let schemaUrl: string;
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     schemaUrl = await testSchemaUrl();
     const log = createLog({ logLevel: 'warn', instanceName: 'hot-plans' });
     scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     await useEverything();
   });
 
@@ -102,10 +106,10 @@ describe('the plans of the hot statements', () => {
   async function useEverything(): Promise<void> {
     const call = (method: string, path: string, body?: unknown) =>
       on.client.call(method, base + path, {
-        token: on.shop.token,
+        token: on.merchant.token,
         ...defined({ body }),
       });
-    const ofOrganization = await forgedToken(on, {
+    const ofOrganization = await signAccessToken(on, {
       um_scope: { entityType: 'tenant', entityId: on.organizationId },
       permissions: ['pay.read'],
     });
@@ -120,8 +124,11 @@ describe('the plans of the hot statements', () => {
     await call('POST', `/${transactionId}/refund`, { amount: 1 });
     const again = keyedSale({ clientTransactionId, instrument: { token: card.token } });
     await call('POST', '/process', again);
-    await call('POST', '/process', keyedSale({ deviceId: on.shop.deviceIds[0] }));
-    await until(() => (on.hot.has('payments-sales-without-outcome') ? true : undefined), 'a sweep');
+    await call('POST', '/process', keyedSale({ deviceId: on.merchant.deviceIds[0] }));
+    await until(
+      () => (on.hotStatements.has('payments-sales-without-outcome') ? true : undefined),
+      'a sweep',
+    );
   }
 
   async function keysOf(index: string): Promise<string[]> {
@@ -156,7 +163,7 @@ describe('the plans of the hot statements', () => {
 
   async function assertAllKeyed(): Promise<void> {
     let accesses = 0;
-    for (const [name, text] of on.hot) {
+    for (const [name, text] of on.hotStatements) {
       if (!rare.has(name)) accesses += await assertKeyed(name, text);
     }
     assert.ok(accesses >= 15, `${accesses} accesses`);
@@ -178,7 +185,7 @@ describe('the plans of the hot statements', () => {
       'provisioning-resolve',
       'provisioning-contract',
     ]) {
-      assert.ok(on.hot.has(name), `${name} of ${[...on.hot.keys()]}`);
+      assert.ok(on.hotStatements.has(name), `${name} of ${[...on.hotStatements.keys()]}`);
     }
   });
 

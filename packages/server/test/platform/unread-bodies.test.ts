@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { type Scene, scene } from '../support/test-merchant.ts';
-import { closed } from '../support/wait-for-socket-close.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { waitForSocketClose } from '../support/wait-for-socket-close.ts';
 
 /** Much less than a client sends on loopback before the connection closes. */
 const acceptedBytesMax = 33_554_432;
@@ -16,9 +16,9 @@ const reconciliations = '/reporting/v1/reconciliations';
 const unknownLink = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 
 describe('a refused upload', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   async function dial(): Promise<TLSSocket> {
@@ -40,7 +40,7 @@ describe('a refused upload', () => {
       response += chunk;
     });
     let isOpen = true;
-    const end = closed(socket).then(() => {
+    const end = waitForSocketClose(socket).then(() => {
       isOpen = false;
     });
     const { host } = new URL(on.settings.baseUrl);

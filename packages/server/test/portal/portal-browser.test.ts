@@ -5,14 +5,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openChromium, withoutChromium } from '../support/browser/chromium.ts';
-import { createPerson, type Person } from '../support/test-users.ts';
+import { chromiumSkipReason, openChromium } from '../support/browser/chromium.ts';
+import { createTestUser, type TestUser } from '../support/test-users.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
 
 /** A long limit, because the machine may be busy. */
 const waitLimitMs = 90_000;
 
-describe('the portal in a real browser', { skip: withoutChromium }, () => {
+describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
   let on: PortalHouse;
   let realm: PortalRealm;
   let chromium: Browser | undefined;
@@ -49,7 +49,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
     }
   }
 
-  async function signIn(page: Page, { user, password }: Person): Promise<void> {
+  async function signIn(page: Page, { user, password }: TestUser): Promise<void> {
     await page.fill('#identifier', `${user.username}@${realm.userDomainId}`);
     await page.click('main button.primary');
     await page.waitForSelector('#password');
@@ -61,7 +61,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
   const accountOf = (page: Page) => page.getByRole('button', { name: 'Ada Byron' });
 
   test('in by two steps, the page that one wanted, out again', async () => {
-    const person = await createPerson(realm, { locale: 'en-GB' });
+    const person = await createTestUser(realm, { locale: 'en-GB' });
     await walk(async (page, context) => {
       await page.goto('/portal/');
       await page.waitForURL('**/auth/sign-in/**');
@@ -90,7 +90,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
   });
 
   test('two tabs: signed out in one, the other asks for the sign-in and goes on after it', async () => {
-    const person = await createPerson(realm, { locale: 'en-GB' });
+    const person = await createTestUser(realm, { locale: 'en-GB' });
     await walk(async (page, context) => {
       await page.goto('/portal/');
       await page.waitForURL('**/auth/sign-in/**');
@@ -112,9 +112,9 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
   });
 
   test('two people one after the other: the tab that the first has left open is the second one’s', async () => {
-    const first = await createPerson(realm, { locale: 'en-GB' });
+    const first = await createTestUser(realm, { locale: 'en-GB' });
     const names = { givenName: 'Grace', familyName: 'Hopper' };
-    const second = await createPerson(realm, { ...names, locale: 'en-GB' });
+    const second = await createTestUser(realm, { ...names, locale: 'en-GB' });
     await walk(async (page, context) => {
       await page.goto('/portal/');
       await page.waitForURL('**/auth/sign-in/**');
@@ -139,7 +139,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
   });
 
   test('a session that ends while a form is filled in: after a sign-in beside it all is still there', async () => {
-    const person = await createPerson(realm, { locale: 'en-GB' });
+    const person = await createTestUser(realm, { locale: 'en-GB' });
     const invited = `new-${randomUUID()}`;
     await walk(async (page, context) => {
       await page.goto('/portal/users');
@@ -169,7 +169,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
   });
 
   test('a session that nobody used for a quarter of an hour is over, and the page says so', async () => {
-    const person = await createPerson(realm, { locale: 'en-GB' });
+    const person = await createTestUser(realm, { locale: 'en-GB' });
     await walk(async (page) => {
       await page.goto('/portal/');
       await page.waitForURL('**/auth/sign-in/**');

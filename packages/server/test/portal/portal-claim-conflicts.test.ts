@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { ClaimConflict } from '@switchyard/contract';
 import type { BrowserContext } from 'playwright-core';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { createClient } from '../support/https-client.ts';
 import { makeRequest } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
@@ -16,7 +16,7 @@ const base = '/provisioning/v2';
 const claimCode = 'K7QM-2F9X';
 const path = '/portal/claim-conflicts';
 
-describe('the page of terminal conflicts', { skip: withoutChromium }, () => {
+describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let admin: BrowserContext;
   let token: string;

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import {
   type Browser,
+  type BrowserResponse,
   type Cookie,
   createBrowser,
-  type Seen,
-  type Visit,
+  type VisitOptions,
 } from '../support/browser/cookie-browser.ts';
-import { submit } from '../support/browser/test-sign-in-pages.ts';
-import { codeAt, type Person } from '../support/test-users.ts';
+import { submitForm } from '../support/browser/test-sign-in-pages.ts';
+import { otpCodeAt, type TestUser } from '../support/test-users.ts';
 import type { PortalHouse } from './portal-test-platform.ts';
 
 export const sessionCookie = '__Host-switchyard-session';
@@ -19,13 +19,13 @@ export type Visitor = {
   readonly origin: string;
   readonly browser: Browser;
   /** Sends a request as a script of the page does. */
-  ask(path: string, visit?: Visit): Promise<Seen>;
+  ask(path: string, visit?: VisitOptions): Promise<BrowserResponse>;
   /** Goes to the form for name and password. */
-  toSignIn(wanted?: Readonly<Record<string, string>>): Promise<Seen>;
+  toSignIn(wanted?: Readonly<Record<string, string>>): Promise<BrowserResponse>;
   /** Signs in and returns the response of the callback. */
-  callback(person: Person, page?: Seen): Promise<Seen>;
+  callback(person: TestUser, page?: BrowserResponse): Promise<BrowserResponse>;
   /** Completes the sign-in and returns the redirect target of the callback. */
-  signIn(person: Person, wanted?: Readonly<Record<string, string>>): Promise<URL>;
+  signIn(person: TestUser, wanted?: Readonly<Record<string, string>>): Promise<URL>;
   session(): Cookie | undefined;
 };
 
@@ -34,9 +34,9 @@ export const asPage = { 'x-switchyard-portal': '1', 'sec-fetch-site': 'same-orig
 /** Follows redirects to any host; stops before an address for which `until` is true. */
 export async function follow(
   browser: Browser,
-  first: Seen,
+  first: BrowserResponse,
   until: (address: URL) => boolean = () => false,
-): Promise<Seen> {
+): Promise<BrowserResponse> {
   let seen = first;
   for (let hop = 0; hop < redirectsMax; hop += 1) {
     const { location } = seen;
@@ -57,11 +57,11 @@ export function openVisitor(
   const browser = createBrowser(origin, transport);
   const isOwn = origin === settings.baseUrl;
 
-  async function callback(person: Person, given?: Seen): Promise<Seen> {
+  async function callback(person: TestUser, given?: BrowserResponse): Promise<BrowserResponse> {
     const page = given ?? (await visitor.toSignIn());
     const { password, otpSecret, user } = person;
-    const code = otpSecret === undefined ? '' : codeAt(otpSecret, clock.now());
-    const sent = await submit(browser, page, { username: user.username, password, code });
+    const code = otpSecret === undefined ? '' : otpCodeAt(otpSecret, clock.now());
+    const sent = await submitForm(browser, page, { username: user.username, password, code });
     assert.equal(sent.status, 303, sent.text);
     const isCallback = ({ pathname }: URL) => pathname === '/portal/callback';
     const back = await follow(browser, sent, isCallback);

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { linkIsUp } from '../faults/load-during-faults.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { openStage, type Stage } from './portal-in-chromium.ts';
@@ -15,7 +15,7 @@ const day = '2026-03-01';
 /** Requests that a test sends in place of the page do not trust the certificate of the demo. */
 const ownAnswers = { isTourOver: true, ignoreHTTPSErrors: true } as const;
 
-describe('details of the portal', { skip: withoutChromium }, () => {
+describe('details of the portal', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let admin: BrowserContext;
   let token: string;

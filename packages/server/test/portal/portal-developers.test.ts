@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { linkIsUp } from '../faults/load-during-faults.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../webhooks/webhook-receiver.ts';
 import { hostileName, openStage, type Stage, type StageFacts } from './portal-in-chromium.ts';
 
-describe('the portal for developers', { skip: withoutChromium }, () => {
+describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let client: Client;
   let facts: StageFacts;

@@ -10,7 +10,7 @@ import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { WebSocket } from 'ws';
 import { type Line, lineOf } from '../connector/test-connector.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -24,7 +24,7 @@ import {
 
 const base = '/provisioning/v2';
 
-describe('the estate of the portal', { skip: withoutChromium }, () => {
+describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let client: Client;
   let context: BrowserContext;

@@ -2,8 +2,8 @@
 // client.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { formsIn, submit } from '../support/browser/test-sign-in-pages.ts';
-import { createPerson } from '../support/test-users.ts';
+import { readForms, submitForm } from '../support/browser/test-sign-in-pages.ts';
+import { createTestUser } from '../support/test-users.ts';
 import { follow, openVisitor } from './portal-client.ts';
 import {
   openPortalHouse,
@@ -32,7 +32,7 @@ describe('the hosts of the portal', () => {
   const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
 
   test('at a client’s host the user domain is known, and the way back leads to that host', async () => {
-    const person = await createPerson(acme);
+    const person = await createTestUser(acme);
     const { browser, toSignIn, callback, ask, session } = at(acme);
     const front = await browser.visit('/portal', { headers: page });
     assert.equal(front.status, 200, front.text);
@@ -50,12 +50,12 @@ describe('the hosts of the portal', () => {
 
   test('the cookie of one client is nothing at another, nor at the platform’s own address', async () => {
     const mine = at(acme);
-    await mine.signIn(await createPerson(acme));
+    await mine.signIn(await createTestUser(acme));
     const cookie = mine.session();
     assert.ok(cookie !== undefined);
     for (const other of [at(globex), openVisitor(on, acme.userDomainId)]) {
       const { host } = new URL(other.origin);
-      other.browser.plant({ ...cookie, host });
+      other.browser.setCookie({ ...cookie, host });
       assert.ok(other.session() !== undefined);
       assert.equal((await other.ask('/portal/session')).status, 401, host);
     }
@@ -64,7 +64,7 @@ describe('the hosts of the portal', () => {
 
   test('people of a service provider have the provider portal alone', async () => {
     const { ask, signIn } = at(globex);
-    const to = await signIn(await createPerson(globex), { to: '/provider-portal/services' });
+    const to = await signIn(await createTestUser(globex), { to: '/provider-portal/services' });
     assert.equal(to.pathname, '/provider-portal/services');
     assert.deepEqual((await ask('/portal/session')).json()['entries'], ['provider-portal']);
   });
@@ -106,7 +106,7 @@ describe('the hosts of the portal', () => {
   });
 
   test('at the platform’s address the user domain is asked for first, and where one wanted to go is kept', async () => {
-    const person = await createPerson(acme);
+    const person = await createTestUser(acme);
     const { browser, callback, ask } = openVisitor(on, acme.userDomainId);
     const first = await follow(
       browser,
@@ -115,12 +115,12 @@ describe('the hosts of the portal', () => {
     assert.match(first.url.pathname, /^\/auth\/sign-in\/[\w-]+$/);
     const french = await browser.visit(`${first.url.pathname}?lang=fr`);
     assert.match(french.text, /<html lang="fr"/);
-    const empty = await submit(browser, french, { identifier: '' });
+    const empty = await submitForm(browser, french, { identifier: '' });
     assert.equal(empty.status, 422);
-    const unknown = await submit(browser, french, { identifier: 'ada@nobody-at-all' });
+    const unknown = await submitForm(browser, french, { identifier: 'ada@nobody-at-all' });
     assert.equal(unknown.status, 422);
     const identifier = `${person.user.username}@${acme.userDomainId}`;
-    const sent = await submit(browser, french, { identifier });
+    const sent = await submitForm(browser, french, { identifier });
     assert.equal(sent.status, 303, sent.text);
     assert.equal(sent.location?.origin, on.settings.baseUrl);
     const second = await follow(browser, sent);
@@ -129,7 +129,7 @@ describe('the hosts of the portal', () => {
     const back = await callback(person, second);
     assert.equal(back.location?.href, `${on.settings.baseUrl}/portal/users?q=a`);
     assert.equal((await ask('/portal/session')).status, 200);
-    assert.equal(formsIn(second).length > 0, true);
+    assert.equal(readForms(second).length > 0, true);
   });
 
   test('a user domain that does not exist leads back to the question', async () => {

@@ -9,16 +9,19 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { DemoFacts as WholeFacts } from '../../src/demo/demo-json.ts';
-import { assertAccessible, assertNotSideways } from '../support/browser/accessibility-check.ts';
+import {
+  assertAccessible,
+  assertNoHorizontalScroll,
+} from '../support/browser/accessibility-check.ts';
 import { openChromium } from '../support/browser/chromium.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
 import {
+  createServerProcess,
   type DemoFacts,
   type ServerProcess,
-  serverProcess,
 } from '../support/processes/server-process.ts';
-import { codeAt } from '../support/test-users.ts';
+import { otpCodeAt } from '../support/test-users.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** A long limit, because the machine may be busy. */
@@ -73,7 +76,7 @@ export function complaintsOf(page: Page): readonly string[] {
 export async function assertFits(page: Page, name: string): Promise<void> {
   for (const size of [wide, narrow]) {
     await page.setViewportSize(size);
-    await assertNotSideways(page, `${name} at ${size.width}`);
+    await assertNoHorizontalScroll(page, `${name} at ${size.width}`);
   }
 }
 
@@ -116,7 +119,7 @@ async function signIn(context: BrowserContext, user: ReturnType<typeof userOf>):
   await page.goto(`/portal/sign-in?domain=${user.userDomainId}&to=/portal/`);
   await page.fill('#username', user.username);
   await page.fill('#password', user.password);
-  if (user.otpSecret !== undefined) await page.fill('#code', codeAt(user.otpSecret, Date.now()));
+  if (user.otpSecret !== undefined) await page.fill('#code', otpCodeAt(user.otpSecret, Date.now()));
   await page.click('main button.primary');
   await page.waitForSelector('#content h1');
   await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
@@ -128,7 +131,7 @@ async function openServer(name: string) {
   await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
   const dataDir = await mkdtemp(join(tmpdir(), `switchyard-${name}-`));
   const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
-  const server = serverProcess({
+  const server = createServerProcess({
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: String(port),
     SWITCHYARD_DEVICE_PORT: String(devicePort),
@@ -150,7 +153,7 @@ export async function openStage(name: string): Promise<Stage> {
   async function open(): Promise<Stage> {
     await server.start();
     const client = await server.client();
-    const facts = (await server.facts()) as StageFacts;
+    const facts = (await server.demoFacts()) as StageFacts;
     const browser = await openChromium({
       certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
     });

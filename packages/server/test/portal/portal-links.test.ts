@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { Visit } from '../support/browser/cookie-browser.ts';
-import { createPerson } from '../support/test-users.ts';
+import type { VisitOptions } from '../support/browser/cookie-browser.ts';
+import { createTestUser } from '../support/test-users.ts';
 import { openVisitor } from './portal-client.ts';
 import { openPortalHouse, type PortalHouse } from './portal-test-platform.ts';
 
@@ -17,11 +17,15 @@ after(() => on.close());
 test('a link in a page of ours leads to the content of an export, and to nothing else', async () => {
   const realm = await on.newRealm();
   const { browser, signIn } = openVisitor(on, realm.userDomainId);
-  await signIn(await createPerson(realm));
+  await signIn(await createTestUser(realm));
   const exports = '/reporting/v1/exports';
   const content = `${exports}/${randomUUID()}/content`;
   const link = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' };
-  const status = async (path: string, headers: Record<string, string>, visit: Visit = {}) => {
+  const status = async (
+    path: string,
+    headers: Record<string, string>,
+    visit: VisitOptions = {},
+  ) => {
     const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
     return (await browser.visit(path, { ...visit, headers: { accept, ...headers } })).status;
   };

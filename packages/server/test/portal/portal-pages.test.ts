@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { Seen } from '../support/browser/cookie-browser.ts';
+import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
 import { openVisitor, type Visitor } from './portal-client.ts';
 import { openPortalHouse, type PortalHouse, writeBuilt } from './portal-test-platform.ts';
 
@@ -36,7 +36,7 @@ describe('the pages of the portal', () => {
     });
     on.clock.advance(2_000);
   };
-  const policyOf = (seen: Seen) => String(seen.headers['content-security-policy']);
+  const policyOf = (seen: BrowserResponse) => String(seen.headers['content-security-policy']);
 
   test('before they are built, each of their addresses says so, and nothing else fails', async () => {
     await rm(join(on.portalFolder, 'index.html'), { force: true });

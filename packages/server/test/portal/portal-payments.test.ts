@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { linkIsUp } from '../faults/load-during-faults.ts';
-import { assertAccessible, wear } from '../support/browser/accessibility-check.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { assertAccessible, setColorScheme } from '../support/browser/accessibility-check.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { assertFits, hostileName, openStage, type Stage } from './portal-in-chromium.ts';
 
-describe('the payments of the portal', { skip: withoutChromium }, () => {
+describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let client: Client;
   let context: BrowserContext;
@@ -57,7 +57,7 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
    */
   async function assertDialogAccessible(page: Page, name: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
-      await wear(page, name, colorScheme);
+      await setColorScheme(page, name, colorScheme);
       const { violations, passes } = (await page.evaluate(`axe.run('[role="dialog"]')`)) as {
         violations: { id: string }[];
         passes: unknown[];

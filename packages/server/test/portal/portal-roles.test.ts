@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { linkIsUp } from '../faults/load-during-faults.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { complaintsOf, loaded, openStage, type Stage, wide } from './portal-in-chromium.ts';
 
@@ -120,7 +120,7 @@ const forAxe = new Set([
 
 type Inner = readonly [address: string, roles: readonly Role[], isForAxe?: 'axe'];
 
-describe('the portal in each role', { skip: withoutChromium }, () => {
+describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let inner: readonly Inner[];
 

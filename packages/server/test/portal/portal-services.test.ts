@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
-import { codeAt } from '../support/test-users.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
+import { otpCodeAt } from '../support/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   assertFits,
@@ -23,7 +23,7 @@ import {
 const waitLimitMs = 90_000;
 const catalogue = '/service-catalog/v1';
 
-describe('the services of the portals', { skip: withoutChromium }, () => {
+describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let look: Stage['look'];
   let provider: BrowserContext;
@@ -379,7 +379,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
     await page.fill('#repeated', password);
     await page.click('main button.primary');
     const key = ((await page.locator('code.key').textContent()) ?? '').replaceAll(/\s/g, '');
-    await page.fill('#code', codeAt(key, Date.now()));
+    await page.fill('#code', otpCodeAt(key, Date.now()));
     await page.click('main button.primary');
     await page.check('#saved');
     await page.click('main button.primary');

@@ -2,9 +2,9 @@
 // The lifetime of a portal session: with activity, without activity, and over several processes.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { formsIn } from '../support/browser/test-sign-in-pages.ts';
+import { readForms } from '../support/browser/test-sign-in-pages.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import { createPerson } from '../support/test-users.ts';
+import { createTestUser } from '../support/test-users.ts';
 import { openVisitor, sessionCookie, type Visitor } from './portal-client.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
 
@@ -35,7 +35,7 @@ describe('the time of a session of the portal', () => {
     return rows.map(({ generation }) => generation);
   };
   async function signedIn(): Promise<Visitor & { readonly userId: string }> {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const visitor = openVisitor(on, realm.userDomainId);
     await visitor.signIn(person);
     return { ...visitor, userId: person.user.userId };
@@ -45,7 +45,7 @@ describe('the time of a session of the portal', () => {
     const other = openVisitor({ ...beside, settings: on.settings }, realm.userDomainId);
     const cookie = session();
     assert.ok(cookie !== undefined);
-    other.browser.plant(cookie);
+    other.browser.setCookie(cookie);
     return other;
   }
 
@@ -77,7 +77,7 @@ describe('the time of a session of the portal', () => {
     assert.match(String(late.headers['www-authenticate']), /Bearer/);
     assert.equal((await ask('/portal/session')).status, 401);
     assert.ok(browser.cookiesFor('/').some(({ name }) => name === sessionCookie));
-    assert.ok(formsIn(await toSignIn()).length > 0, 'the password is asked for');
+    assert.ok(readForms(await toSignIn()).length > 0, 'the password is asked for');
   });
 
   test('a click a moment before the end carries it on, though the token has ended long since', async () => {
@@ -160,7 +160,7 @@ describe('the time of a session of the portal', () => {
   });
 
   test('the oldest of many browsers of one person gives way', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const first = openVisitor(on, realm.userDomainId);
     await first.signIn(person);
     const database = await testDatabase();

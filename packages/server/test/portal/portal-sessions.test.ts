@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Visit } from '../support/browser/cookie-browser.ts';
-import { formsIn, submit } from '../support/browser/test-sign-in-pages.ts';
+import type { VisitOptions } from '../support/browser/cookie-browser.ts';
+import { readForms, submitForm } from '../support/browser/test-sign-in-pages.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import { createPerson } from '../support/test-users.ts';
+import { createTestUser } from '../support/test-users.ts';
 import { asPage, follow, openVisitor, sessionCookie } from './portal-client.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
 
@@ -19,7 +19,7 @@ describe('sessions at an address that shows tokens of nobody', () => {
     const realm = await on.newRealm();
     const [worker, newcomer] = [1, 2].map(() => openVisitor(on, realm.userDomainId));
     assert.ok(worker !== undefined && newcomer !== undefined);
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     await worker.signIn(person);
     const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
     const statusOf = async (headers: Record<string, string>) =>
@@ -37,9 +37,9 @@ describe('sessions at an address that shows tokens of nobody', () => {
     assert.ok(cookie !== undefined);
     assert.equal((await newcomer.ask(path)).status, 200);
     assert.equal((await newcomer.ask('/portal/sign-out', { method: 'POST' })).status, 200);
-    newcomer.browser.plant(cookie);
+    newcomer.browser.setCookie(cookie);
     assert.equal((await newcomer.ask(path)).status, 429, 'it is nobody’s any more');
-    worker.browser.plant({ ...cookie, value: 'a'.repeat(64) });
+    worker.browser.setCookie({ ...cookie, value: 'a'.repeat(64) });
     assert.equal(await statusOf({}), 429);
   });
 });
@@ -64,7 +64,7 @@ describe('a session of the portal', () => {
   };
 
   test('is begun by the realm’s pages, holds no token, and opens the API to its person', async () => {
-    const person = await createPerson(realm, { hasOneTimePassword: true, locale: 'fr-FR' });
+    const person = await createTestUser(realm, { hasOneTimePassword: true, locale: 'fr-FR' });
     const { ask, signIn, session } = visitor();
     assert.equal((await ask('/portal/session')).status, 401);
     const to = await signIn(person, { to: '/portal/payments?state=Captured' });
@@ -98,10 +98,10 @@ describe('a session of the portal', () => {
 
   test('counts in no request but those of the portal’s own pages', async () => {
     const { browser, signIn } = visitor();
-    await signIn(await createPerson(realm));
+    await signIn(await createTestUser(realm));
     const origin = on.settings.baseUrl;
     const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
-    const status = async (headers: Record<string, string>, visit: Visit = {}) =>
+    const status = async (headers: Record<string, string>, visit: VisitOptions = {}) =>
       (await browser.visit(path, { ...visit, headers: { accept: '*/*', ...headers } })).status;
     assert.equal(await status(asPage), 200);
     assert.equal(await status({ ...asPage, 'x-switchyard-portal': 'background' }), 200);
@@ -161,7 +161,7 @@ describe('a session of the portal', () => {
 
   test('a cookie that is none of ours, or changed, opens nothing', async () => {
     const { browser, ask, signIn, session } = visitor();
-    await signIn(await createPerson(realm));
+    await signIn(await createTestUser(realm));
     const cookie = session();
     assert.ok(cookie !== undefined);
     const changed = Buffer.from(cookie.value, 'base64url');
@@ -179,15 +179,15 @@ describe('a session of the portal', () => {
       otherTenant.toString('base64url'),
     ];
     for (const value of values) {
-      browser.plant({ ...cookie, value });
+      browser.setCookie({ ...cookie, value });
       assert.equal((await ask('/portal/session')).status, 401, value.slice(0, 70));
     }
-    browser.plant(cookie);
+    browser.setCookie(cookie);
     assert.equal((await ask('/portal/session')).status, 200);
   });
 
   test('signing out ends it here and at the realm, and is written down', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const [here, elsewhere] = [visitor(), visitor()];
     await here.signIn(person);
     await elsewhere.signIn(person);
@@ -204,17 +204,17 @@ describe('a session of the portal', () => {
     assert.equal(location, `${on.settings.authUrl}/auth/realms/${realm.userDomainId}/signed-out`);
     assert.equal((await here.browser.visit(String(location))).status, 200);
     assert.equal(here.session(), undefined, 'the cookie is gone');
-    here.browser.plant(cookie);
+    here.browser.setCookie(cookie);
     assert.equal((await here.ask('/portal/session')).status, 401, 'who kept it is out as well');
     assert.equal((await here.ask('/portal/sign-out', { method: 'POST' })).status, 401);
     const next = await here.toSignIn();
-    assert.equal(formsIn(next).length > 0, true, 'the password is asked for again');
+    assert.equal(readForms(next).length > 0, true, 'the password is asked for again');
     assert.equal((await elsewhere.ask('/portal/session')).status, 200, 'another browser stays in');
     assert.match((await audited()).at(-1) ?? '', /^portalSession\.signedOut /);
   });
 
   test('a new sign-in is a new session, and the one before is gone', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const { browser, ask, signIn, session } = visitor();
     await signIn(person);
     const first = session();
@@ -225,7 +225,7 @@ describe('a session of the portal', () => {
     assert.notEqual(second?.value, first?.value);
     assert.equal((await ask('/portal/session')).status, 200);
     assert.ok(first !== undefined);
-    browser.plant(first);
+    browser.setCookie(first);
     assert.equal((await ask('/portal/session')).status, 401);
   });
 
@@ -238,7 +238,7 @@ describe('a session of the portal', () => {
       (userId: string) => on.house.identity.sessions.endAll(organizationId, userId),
     ];
     for (const end of ways) {
-      const person = await createPerson(realm);
+      const person = await createTestUser(realm);
       const { ask, signIn } = visitor();
       await signIn(person);
       assert.equal((await ask('/portal/session')).status, 200);
@@ -249,7 +249,7 @@ describe('a session of the portal', () => {
   });
 
   test('a right that is taken away while the page is open is gone with the next request', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const { ask, signIn } = visitor();
     await signIn(person);
     const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
@@ -279,7 +279,7 @@ describe('a session of the portal', () => {
     };
     const [own, other] = [await shop('Own'), await shop('Other')];
     const { ask, signIn } = visitor();
-    await signIn(await createPerson(realm, { merchantId: own.merchantId }));
+    await signIn(await createTestUser(realm, { merchantId: own.merchantId }));
     const rightsAt = async (device: string) => {
       const seen = await ask('/portal/session', { headers: { 'x-switchyard-device': device } });
       return [seen.status, seen.json()['permissions'] ?? seen.json()['code']];
@@ -290,17 +290,21 @@ describe('a session of the portal', () => {
     assert.deepEqual(await rightsAt(other.deviceId), [404, 'device_not_found']);
     assert.deepEqual(await rightsAt(randomUUID()), [404, 'device_not_found']);
     const office = visitor();
-    await office.signIn(await createPerson(realm));
+    await office.signIn(await createTestUser(realm));
     const asked = { headers: { 'x-switchyard-device': own.deviceId } };
     assert.equal((await office.ask('/portal/session', asked)).status, 403);
   });
 
   test('the realm’s code opens nothing in another browser, twice, or without the request', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const [mine, other] = [visitor(), visitor()];
     const page = await mine.toSignIn();
     const { password, user } = person;
-    const sent = await submit(mine.browser, page, { username: user.username, password, code: '' });
+    const sent = await submitForm(mine.browser, page, {
+      username: user.username,
+      password,
+      code: '',
+    });
     const isCallback = ({ pathname }: URL) => pathname === '/portal/callback';
     const { location } = await follow(mine.browser, sent, isCallback);
     assert.ok(location !== undefined);
@@ -327,7 +331,7 @@ describe('a session of the portal', () => {
   test('who cancels is told so, and led back to the sign-in', async () => {
     const { browser, toSignIn, session } = visitor();
     const page = await toSignIn({ to: '/portal/payments' });
-    const cancelled = await submit(browser, page, {}, { to: '/cancel' });
+    const cancelled = await submitForm(browser, page, {}, { to: '/cancel' });
     const back = await follow(browser, cancelled);
     assert.equal(back.status, 403, back.text);
     assert.match(back.text, /You are not signed in/);
@@ -365,7 +369,7 @@ describe('a session of the portal', () => {
   });
 
   test('what the database keeps holds no token in clear', async () => {
-    await visitor().signIn(await createPerson(realm));
+    await visitor().signIn(await createTestUser(realm));
     const rows = await (await testDatabase()).query<{ sealed: Buffer }>(
       'SELECT tokens_sealed AS sealed FROM portal_sessions WHERE organization_id = $1',
       [realm.organizationId],

@@ -8,8 +8,8 @@ import { WebSocket } from 'ws';
 import { byPlatform } from '../../src/catalog/index.ts';
 import { type Json, type Line, lineOf } from '../connector/test-connector.ts';
 import { heardBy, paidOf, paymentOf, requestOf } from '../connector/test-retail-api.ts';
-import type { Seen } from '../support/browser/cookie-browser.ts';
-import { createPerson, type PersonFacts } from '../support/test-users.ts';
+import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
+import { createTestUser, type TestUserOptions } from '../support/test-users.ts';
 import { asPage, openVisitor, type Visitor } from './portal-client.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
 
@@ -96,16 +96,16 @@ describe('a page of the demo as a terminal', () => {
     await on.close();
   });
 
-  async function signedIn(facts: PersonFacts): Promise<Visitor> {
+  async function signedIn(facts: TestUserOptions): Promise<Visitor> {
     const visitor = openVisitor(on, realm.userDomainId);
-    await visitor.signIn(await createPerson(realm, facts));
+    await visitor.signIn(await createTestUser(realm, facts));
     return visitor;
   }
 
   const at = (deviceId: string) => ({ 'x-switchyard-device': deviceId });
-  const ticketFor = ({ ask }: Visitor, deviceId: string): Promise<Seen> =>
+  const ticketFor = ({ ask }: Visitor, deviceId: string): Promise<BrowserResponse> =>
     ask(connectionsPath, { method: 'POST', headers: at(deviceId) });
-  const codeOf = (seen: Seen) => [seen.status, seen.json()['code']];
+  const codeOf = (seen: BrowserResponse) => [seen.status, seen.json()['code']];
 
   /** Opens a WebSocket as a browser does: with its cookies and the origin of the page. */
   async function open(
@@ -397,7 +397,7 @@ test('a page whose session is known connects as a terminal, whatever else its ad
   const realm = await on.newRealm();
   const place = await (await shops(on, realm)).shop();
   const visitor = openVisitor(on, realm.userDomainId);
-  await visitor.signIn(await createPerson(realm, { merchantId: place.merchantId }));
+  await visitor.signIn(await createTestUser(realm, { merchantId: place.merchantId }));
   const headers = { authorization: 'Bearer forged' };
   for (const status of [401, 401, 429]) {
     assert.equal((await visitor.ask('/retail/v1/devices/any/status', { headers })).status, status);
@@ -436,7 +436,7 @@ describe('outside of the demo', () => {
   test('none of it is there: no page is a terminal or a till', async () => {
     const place = await (await shops(on, realm)).shop();
     const visitor = openVisitor(on, realm.userDomainId);
-    await visitor.signIn(await createPerson(realm, { merchantId: place.merchantId }));
+    await visitor.signIn(await createTestUser(realm, { merchantId: place.merchantId }));
     const headers = { 'x-switchyard-device': place.deviceId, 'x-switchyard-till': place.deviceId };
     const asked = await visitor.ask(connectionsPath, { method: 'POST', headers });
     const none = await visitor.ask('/portal/none-of-ours', { method: 'POST', headers });

@@ -25,7 +25,7 @@ import {
 import type { Transport } from '../support/browser/cookie-browser.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { patientLimits } from '../support/high-load-limits.ts';
+import { highLoadLimits } from '../support/high-load-limits.ts';
 import { type MovableClock, movableClock } from '../support/movable-clock.ts';
 import { makeRealmKey } from '../support/processes/realm-key-pool.ts';
 
@@ -134,7 +134,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     portalFolder,
     makeRealmKey,
     log: createLog(settings),
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
     ...defined({ rateLimits: facts.rateLimits }),
   });
   await house.http.listen();

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { linkIsUp } from '../faults/load-during-faults.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
-import { withoutChromium } from '../support/browser/chromium.ts';
+import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { assertFits, complaintsOf, openStage, type Stage, wide } from './portal-in-chromium.ts';
@@ -15,7 +15,7 @@ const address = '/portal/virtual-terminal?method=Nexo';
 
 type Walk = { readonly page: Page; readonly sales: () => number };
 
-describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
+describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let client: Client;
   let context: BrowserContext;

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { random } from '../faults/load-during-faults.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
-import { type ServerProcess, serverProcess } from '../support/processes/server-process.ts';
+import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
 import {
   hardwareLine,
   type Imported,
@@ -35,7 +35,7 @@ let server: ServerProcess;
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'switchyard-bulk-'));
   const ports = await freePorts(4);
-  server = serverProcess({
+  server = createServerProcess({
     SWITCHYARD_DATA_DIR: join(directory, 'data'),
     SWITCHYARD_PORT: String(ports[0]),
     SWITCHYARD_DEVICE_PORT: String(ports[1]),
@@ -57,7 +57,7 @@ let token: string | undefined;
 /** Reuses the token, which stays valid after a restart, with a client of the running server. */
 async function entrance(): Promise<{ client: Client; token: string }> {
   const client = await server.client();
-  const { userDomainId, applications } = await server.facts();
+  const { userDomainId, applications } = await server.demoFacts();
   const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
   token ??= await client.token(userDomainId, clientId, clientSecret);
   return { client, token };

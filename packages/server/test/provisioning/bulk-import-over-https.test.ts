@@ -13,12 +13,12 @@ import {
   merchantLine,
   storeLine,
 } from '../support/provisioning/bulk-import-client.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
 describe('a bulk import in the house', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   async function send(lines: readonly Line[], key: string, query = ''): Promise<Imported> {
@@ -33,12 +33,12 @@ describe('a bulk import in the house', () => {
 
   const till = (externalId: string, data: Record<string, unknown> = {}): Line => ({
     type: 'pointOfSale',
-    data: { storeId: on.shop.storeId, externalId, name: externalId, ...data },
+    data: { storeId: on.merchant.storeId, externalId, name: externalId, ...data },
   });
   const withoutSecret = ({ clientSecret: _secret, ...result }: BulkResult) => result;
 
   test('points of sale get credentials, which are told once and sell in their store', async () => {
-    const lines = [till('a-1'), till('a-2', { storeId: on.otherShop.storeId })];
+    const lines = [till('a-1'), till('a-2', { storeId: on.otherMerchant.storeId })];
     const made = await send(lines, 'a');
     assert.deepEqual(
       made.results.map(({ status }) => status),
@@ -47,8 +47,8 @@ describe('a bulk import in the house', () => {
     );
     const [first, second] = made.results as [BulkResult, BulkResult];
     const token = await tokenOf(first);
-    const [deviceId] = on.shop.deviceIds;
-    const { storeId } = on.shop;
+    const [deviceId] = on.merchant.deviceIds;
+    const { storeId } = on.merchant;
     const sold = await on.client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: keyedSale({ storeId, deviceId }),
@@ -63,7 +63,7 @@ describe('a bulk import in the house', () => {
       token: on.acquirerToken,
     });
     assert.deepEqual(kept.body.items, made.results.map(withoutSecret));
-    const rows = await on.house.provisioning.search(
+    const rows = await on.platform.provisioning.search(
       { organizationId: on.organizationId },
       { externalId: 'a-1' },
       { limit: 10 },

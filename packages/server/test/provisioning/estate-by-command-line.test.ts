@@ -7,9 +7,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type EmptyPlatform, openEmptyPlatform } from '../support/processes/production-platform.ts';
+import {
+  type ProductionPlatform,
+  startProductionPlatform,
+} from '../support/processes/production-platform.ts';
 import { type CommandLine, openCommandLine } from '../support/processes/switchyard-command.ts';
-import { codeAt } from '../support/test-users.ts';
+import { otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const password = 'nine tills under one long roof';
@@ -59,11 +62,11 @@ activations:
 `;
 
 describe('an estate from one file', { timeout: 300_000 }, () => {
-  let on: EmptyPlatform;
+  let on: ProductionPlatform;
   let line: CommandLine;
   let userDomainId: string;
   before(async () => {
-    on = await openEmptyPlatform();
+    on = await startProductionPlatform();
     line = openCommandLine();
   });
   after(async () => {
@@ -111,7 +114,7 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     const activated = await post(activation, { password }, 'operator');
     const { secret } = activated.oneTimePassword;
     userDomainId = activated.userDomainId;
-    const code = (later = 0) => codeAt(secret, Date.now() + later);
+    const code = (later = 0) => otpCodeAt(secret, Date.now() + later);
     await post(`${activation}/otp`, { code: code() }, 'operator');
     const asPerson = ['--username', email, '--as', 'bea'];
     const stdin = `${password}\n${code(stepMs)}\n`;

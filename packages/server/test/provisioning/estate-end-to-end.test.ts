@@ -5,11 +5,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import type { Answer, Call } from '../support/https-client.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type EmptyPlatform, openEmptyPlatform } from '../support/processes/production-platform.ts';
+import {
+  type ProductionPlatform,
+  startProductionPlatform,
+} from '../support/processes/production-platform.ts';
 import { makeRequest } from '../support/provisioning/test-devices.ts';
-import { codeAt } from '../support/test-users.ts';
+import { otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const password = 'nine tills under one long roof';
@@ -17,18 +20,21 @@ const email = 'ann@banque.example';
 const stepMs = 30_000;
 
 describe('an estate from nothing', { timeout: 300_000 }, () => {
-  let on: EmptyPlatform;
+  let on: ProductionPlatform;
   let token: string;
   before(async () => {
-    on = await openEmptyPlatform();
+    on = await startProductionPlatform();
   });
   after(() => on.close());
 
-  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, path, { token, ...options });
+  const call = (
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<HttpResponse> => on.client.call(method, path, { token, ...options });
 
   /** Sends a request and asserts success. */
-  async function done(method: string, path: string, body?: unknown): Promise<Answer['body']> {
+  async function done(method: string, path: string, body?: unknown): Promise<HttpResponse['body']> {
     const answer = await call(method, path, defined({ body }));
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
     return answer.body;
@@ -71,7 +77,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     const link = /\/links\/([\w-]{43})/.exec(invitation)?.[1];
     const activation = `/onboarding/v1/activations/${link}`;
     const { oneTimePassword, userDomainId, username } = await made(activation, { password });
-    const code = (later = 0) => codeAt(oneTimePassword.secret, Date.now() + later);
+    const code = (later = 0) => otpCodeAt(oneTimePassword.secret, Date.now() + later);
     const { recoveryCodes } = await made(`${activation}/otp`, { code: code() });
     assert.equal(recoveryCodes.length, 10);
     // The current code is already used; the server also accepts the code of the next time step.
@@ -300,12 +306,12 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     for (const action of ['merchant.created', 'service.published', 'pointOfSale.created']) {
       assert.ok(actions.has(action), `${action} in ${[...actions]}`);
     }
-    assert.equal((await on.command(['destroy'])).status, 2);
-    const again = await on.command(['create']);
+    assert.equal((await on.runOperatorCommand(['destroy'])).status, 2);
+    const again = await on.runOperatorCommand(['create']);
     assert.equal(again.status, 1);
     assert.match(again.stderr, /has an operator/);
     const { client, operator } = on;
-    const renewed = await on.command(['rotate-secret', '--json']);
+    const renewed = await on.runOperatorCommand(['rotate-secret', '--json']);
     assert.equal(renewed.status, 0, renewed.stderr);
     const { clientSecret } = JSON.parse(renewed.stdout) as { clientSecret: string };
     assert.notEqual(clientSecret, operator.clientSecret);

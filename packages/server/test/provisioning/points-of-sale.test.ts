@@ -6,10 +6,14 @@ import { defined } from '@switchyard/contract';
 import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createProvisioning } from '../../src/provisioning/index.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer, Call } from '../support/https-client.ts';
+import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { testAudit } from '../support/test-audit.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
 
 const base = '/provisioning/v2/points-of-sale';
 const sales = '/payment/v1/transactions/process';
@@ -17,21 +21,29 @@ const sales = '/payment/v1/transactions/process';
 type Made = { pointOfSaleId: string; clientId: string; clientSecret: string };
 
 describe('points of sale', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
-  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, path, { token: on.acquirerToken, ...options });
+  const call = (
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<HttpResponse> => on.client.call(method, path, { token: on.acquirerToken, ...options });
 
-  function assertRefused(answer: Answer, status: number, code: string, pointer?: string): void {
+  function assertRefused(
+    answer: HttpResponse,
+    status: number,
+    code: string,
+    pointer?: string,
+  ): void {
     assert.deepEqual([answer.status, answer.body?.code], [status, code], answer.text);
     if (pointer !== undefined) assert.equal(answer.body.errors[0].pointer, pointer);
   }
 
   async function made(members: Record<string, unknown> = {}, token = on.acquirerToken) {
-    const body = { storeId: on.shop.storeId, name: 'Till', ...members };
+    const body = { storeId: on.merchant.storeId, name: 'Till', ...members };
     const answer = await call('POST', base, { body, token });
     assert.equal(answer.status, 201, answer.text);
     return { ...(answer.body as Made), answer };
@@ -44,7 +56,7 @@ describe('points of sale', () => {
     on.client.call('POST', sales, { token, body: keyedSale(members) });
 
   /** A token of a caller that provisions for one merchant, as a merchant manager does. */
-  const managerOf = ({ merchantId }: Shop, more: { storeId?: string } = {}) =>
+  const managerOf = ({ merchantId }: TestMerchant, more: { storeId?: string } = {}) =>
     on.tokenFor({
       name: 'manager',
       entityType: 'merchant',
@@ -54,9 +66,9 @@ describe('points of sale', () => {
       ...more,
     });
 
-  async function otherStoreOf({ merchantId }: Shop) {
+  async function otherStoreOf({ merchantId }: TestMerchant) {
     const scope = { organizationId: on.organizationId };
-    const { stores, logicalDevices } = on.house.provisioning;
+    const { stores, logicalDevices } = on.platform.provisioning;
     const { view } = await stores.create(scope, { merchantId, name: 'Other' });
     const till = { storeId: view.storeId, name: 'Till' };
     const { view: device } = await logicalDevices.create(scope, till);
@@ -64,7 +76,7 @@ describe('points of sale', () => {
   }
 
   test('tell their credentials once, and are read, listed, replaced and deleted', async () => {
-    const { shop } = on;
+    const { merchant } = on;
     const { pointOfSaleId, clientId, clientSecret, answer } = await made({ externalId: 'till-1' });
     assert.equal(answer.headers['etag'], '"1"');
     assert.equal(answer.headers['cache-control'], 'no-store');
@@ -73,12 +85,12 @@ describe('points of sale', () => {
     const read = await call('GET', `${base}/${pointOfSaleId}`);
     const { clientSecret: _secret, ...told } = answer.body;
     assert.deepEqual(read.body, told);
-    assert.equal(read.body.merchantId, shop.merchantId);
+    assert.equal(read.body.merchantId, merchant.merchantId);
 
-    await made({ name: 'Another', storeId: on.otherShop.storeId });
+    await made({ name: 'Another', storeId: on.otherMerchant.storeId });
     for (const query of [
-      `storeId=${shop.storeId}&name=TIL`,
-      `merchantId=${shop.merchantId}&externalId=till-1`,
+      `storeId=${merchant.storeId}&name=TIL`,
+      `merchantId=${merchant.merchantId}&externalId=till-1`,
       'status=Enabled&name=till&externalId=till-1',
     ]) {
       const { body, status, text } = await call('GET', `${base}?${query}`);
@@ -100,8 +112,8 @@ describe('points of sale', () => {
     const stale = await call('PUT', path, { body: again, ...ifMatch(1) });
     assertRefused(stale, 412, 'precondition_failed');
     for (const [member, value] of [
-      ['storeId', on.otherShop.storeId],
-      ['merchantId', on.otherShop.merchantId],
+      ['storeId', on.otherMerchant.storeId],
+      ['merchantId', on.otherMerchant.merchantId],
       ['clientId', `pos-${systemIds.uuid()}`],
     ]) {
       const body = { ...again, [String(member)]: value };
@@ -119,24 +131,24 @@ describe('points of sale', () => {
   });
 
   test('sell at the devices of their own store, and at no others', async () => {
-    const { shop, otherShop } = on;
-    const elsewhere = await otherStoreOf(shop);
+    const { merchant, otherMerchant } = on;
+    const elsewhere = await otherStoreOf(merchant);
     const token = await tokenOf(await made());
-    const [deviceId] = shop.deviceIds;
+    const [deviceId] = merchant.deviceIds;
     const sold = await sell(token, { deviceId });
     assert.deepEqual([sold.status, sold.body.approved], [200, true], sold.text);
-    assert.equal(sold.body.storeId ?? shop.storeId, shop.storeId);
+    assert.equal(sold.body.storeId ?? merchant.storeId, merchant.storeId);
     const bare = await sell(token, {});
     assert.equal(bare.body.approved, true, 'the store is the token’s');
 
     const beside = await sell(token, { deviceId: elsewhere.deviceId });
     assertRefused(beside, 422, 'entity_mismatch', '/deviceId');
-    const foreign = await sell(token, { deviceId: otherShop.deviceIds[0] });
+    const foreign = await sell(token, { deviceId: otherMerchant.deviceIds[0] });
     assertRefused(foreign, 404, 'device_not_found');
-    for (const { storeId } of [elsewhere, otherShop]) {
+    for (const { storeId } of [elsewhere, otherMerchant]) {
       assertRefused(await sell(token, { storeId }), 403, 'entity_out_of_scope');
     }
-    const theirs = await sell(shop.token, { deviceId: elsewhere.deviceId });
+    const theirs = await sell(merchant.token, { deviceId: elsewhere.deviceId });
     assert.equal(theirs.body.approved, true, theirs.text);
     const path = `/payment/v1/transactions/${theirs.body.transactionId}`;
     const seen = await on.client.call('GET', path, { token });
@@ -183,11 +195,11 @@ describe('points of sale', () => {
   });
 
   test('are made by a merchant for its own stores, and by a store for itself', async () => {
-    const { shop, otherShop } = on;
-    const manager = await managerOf(shop);
+    const { merchant, otherMerchant } = on;
+    const manager = await managerOf(merchant);
     const own = await made({ name: 'Made by the merchant' }, manager);
-    const theirs = await made({ storeId: otherShop.storeId, name: 'Theirs' });
-    const body = { storeId: otherShop.storeId, name: 'Intruder' };
+    const theirs = await made({ storeId: otherMerchant.storeId, name: 'Theirs' });
+    const body = { storeId: otherMerchant.storeId, name: 'Intruder' };
     assertRefused(await call('POST', base, { body, token: manager }), 404, 'store_not_found');
     const there = `${base}/${theirs.pointOfSaleId}`;
     for (const [method, path, sent] of [
@@ -206,9 +218,9 @@ describe('points of sale', () => {
     assert.ok(listed.items.some((one: Made) => one.clientId === own.clientId));
     assert.ok(!listed.items.some((one: Made) => one.clientId === theirs.clientId));
 
-    const elsewhere = await otherStoreOf(shop);
-    const ofStore = await managerOf(shop, { storeId: elsewhere.storeId });
-    const beside = { storeId: shop.storeId, name: 'Beside' };
+    const elsewhere = await otherStoreOf(merchant);
+    const ofStore = await managerOf(merchant, { storeId: elsewhere.storeId });
+    const beside = { storeId: merchant.storeId, name: 'Beside' };
     const refused = await call('POST', base, { body: beside, token: ofStore });
     assertRefused(refused, 404, 'store_not_found');
     const seen = await call('GET', `${base}/${own.pointOfSaleId}`, { token: ofStore });
@@ -216,14 +228,14 @@ describe('points of sale', () => {
     await made({ storeId: elsewhere.storeId }, ofStore);
     const { body: few } = await call('GET', base, { token: ofStore });
     assert.equal(few.items.length, 1);
-    for (const storeId of [systemIds.uuid(), shop.merchantId]) {
+    for (const storeId of [systemIds.uuid(), merchant.merchantId]) {
       const unknown = await call('POST', base, { body: { storeId, name: 'Nowhere' } });
       assertRefused(unknown, 404, 'store_not_found');
     }
   });
 
   test('keep store and merchant from being deleted, by name', async () => {
-    const shop = await on.newShop();
+    const shop = await on.createMerchant();
     const { storeId } = await otherStoreOf(shop);
     const { pointOfSaleId } = await made({ storeId, name: 'Still there' });
     for (const path of [`/stores/${storeId}`, `/merchants/${shop.merchantId}`]) {
@@ -240,11 +252,11 @@ describe('points of sale', () => {
   });
 
   test('one that is made while its store is deleted is never left alone', async () => {
-    const { organizationId, shop, house } = on;
-    const { merchantId } = shop;
+    const { organizationId, merchant, platform } = on;
+    const { merchantId } = merchant;
     for (let round = 0; round < 5; round += 1) {
       const wanted = { merchantId, name: `Race ${round}` };
-      const { view } = await house.provisioning.stores.create({ organizationId }, wanted);
+      const { view } = await platform.provisioning.stores.create({ organizationId }, wanted);
       const { storeId } = view;
       const [created, deleted] = await Promise.all([
         call('POST', base, { body: { storeId, name: 'Late' } }),
@@ -262,7 +274,7 @@ describe('points of sale', () => {
     const shown = await call('GET', path);
     assert.equal(shown.status, 200, shown.text);
     assert.deepEqual(shown.body.roles, ['PointOfSaleTerminal']);
-    assert.equal(shown.body.storeId, on.shop.storeId);
+    assert.equal(shown.body.storeId, on.merchant.storeId);
     const { createdAt: _at, updatedAt: _last, secretChangedAt: _changed, ...body } = shown.body;
     for (const [method, at, sent] of [
       ['PUT', path, { ...body, roles: ['Merchant'] }],
@@ -289,12 +301,12 @@ describe('points of sale', () => {
 
   test('a fault leaves neither a till without its application nor the other way round', async () => {
     const database = await testDatabase();
-    const { organizationId, shop, house } = on;
+    const { organizationId, merchant, platform } = on;
     const scope = { organizationId };
     const parts = { database, clock: systemClock, ids: systemIds };
     const planted = new Error('planted');
     const fail = async () => Promise.reject(planted);
-    const { posClients: tills } = house.identity;
+    const { posClients: tills } = platform.identity;
     const faulty = {
       'the last statement of the transaction': createProvisioning({
         ...parts,
@@ -313,7 +325,7 @@ describe('points of sale', () => {
         }),
       }),
     };
-    const { storeId } = await otherStoreOf(shop);
+    const { storeId } = await otherStoreOf(merchant);
     const till = await made({ storeId });
     const token = await tokenOf(till);
     const rows = () =>

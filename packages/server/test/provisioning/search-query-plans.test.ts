@@ -12,7 +12,11 @@ import {
   systemIds,
 } from '../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../src/provisioning/index.ts';
-import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabase,
+  testSchemaUrl,
+} from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 
 /**
@@ -37,7 +41,7 @@ describe('the plans of search and lists', () => {
     schemaUrl = await testSchemaUrl();
     const log = createLog({ logLevel: 'warn', instanceName: 'search-plans' });
     scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     const noting: Database = {
       ...scratch,
       query(text, values = []) {

@@ -8,8 +8,8 @@ import { defined } from '@switchyard/contract';
 import { type FaultPlatform, faultPlatform } from '../faults/fault-platform.ts';
 import { faultSize, seed, tell } from '../faults/fault-size.ts';
 import { random } from '../faults/load-during-faults.ts';
-import { testCopyUrl } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';
 
@@ -31,10 +31,10 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
   const paid = new Map<string, number>();
   const refunded = new Map<string, number>();
 
-  type Entrance = { call(method: string, path: string, body?: unknown): Promise<Answer> };
+  type Entrance = { call(method: string, path: string, body?: unknown): Promise<HttpResponse> };
 
   async function machine(name: string): Promise<string> {
-    const facts = await platform.server.facts();
+    const facts = await platform.server.demoFacts();
     const { clientId = '', clientSecret = '' } = facts.applications[name] ?? {};
     return (await platform.server.client()).token(facts.userDomainId, clientId, clientSecret);
   }
@@ -46,7 +46,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
 
   /** Signs in as a terminal of the demo. */
   async function entrance(): Promise<Entrance> {
-    const facts = (await platform.server.facts()) as Json;
+    const facts = (await platform.server.demoFacts()) as Json;
     const client = await platform.server.client();
     const user = facts['users'].find((each: Json) => each['otpSecret'] === undefined);
     const { clientId } = facts['applications'].device;
@@ -90,7 +90,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
       }
       return undefined;
     };
-    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
+    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
     const acquirer = await machine('acquirer');
     const owner = await machine('provider');
@@ -105,7 +105,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     await make(owner, `/services/${serviceId}/publish`, {});
     const { packageId } = await make(acquirer, '/packages', { name: 'K', serviceIds: [serviceId] });
     await make(acquirer, '/subscriptions', { packageId });
-    const { organizationId: entityId } = await platform.server.facts();
+    const { organizationId: entityId } = await platform.server.demoFacts();
     const level = 'Organization';
     const active = await make(acquirer, '/activations', { serviceId, level, entityId });
     await until(async () => {
@@ -142,7 +142,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     await server.start({ SWITCHYARD_FAIL_POINT: failPoint });
     const terminal = await entrance();
     await assert.rejects(act(terminal));
-    await server.ended();
+    await server.waitForEnd();
     await server.start();
     return entrance();
   }

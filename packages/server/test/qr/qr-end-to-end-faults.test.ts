@@ -3,7 +3,7 @@
 // or doubled.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { HeardStream } from '../support/event-stream-client.ts';
+import type { EventStream } from '../support/event-stream-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { type Json, openRig, qrBase, type Rig } from './qr-end-to-end-platform.ts';
 
@@ -32,7 +32,7 @@ describe('a QR payment while things fall', () => {
     const endMs = performance.now() + patienceMs;
     while (terminal.ending === undefined && performance.now() < endMs) {
       const last = terminal.heard.at(-1)?.id ?? 0;
-      let stream: HeardStream;
+      let stream: EventStream;
       try {
         stream = await rig.follow(id, { token, lastEventId: last });
       } catch {
@@ -44,7 +44,7 @@ describe('a QR payment while things fall', () => {
         terminal.ending = 'completed';
         break;
       }
-      const reason = await stream.ended();
+      const reason = await stream.waitForEnd();
       terminal.heard.push(...stream.events);
       if (reason === 'completed') terminal.ending = reason;
     }

@@ -9,14 +9,14 @@ import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { qrLedgerDifferences, readQrLedger } from '@switchyard/simulators';
 import { scanFolder, scanText } from '../support/card-data/leak-scan.ts';
-import { testCopyUrl } from '../support/database/test-database.ts';
-import { type HeardStream, listenTo } from '../support/event-stream-client.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
+import { type EventStream, openEventStream } from '../support/event-stream-client.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { type Answer, createClient } from '../support/https-client.ts';
+import { createClient, type HttpResponse } from '../support/https-client.ts';
 import {
-  fromOutside,
+  createServerProcess,
+  inheritedEnvironment,
   type ServerProcess,
-  serverProcess,
 } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
@@ -44,11 +44,11 @@ export type Rig = {
   customToken(): Promise<string>;
   /** A token by the device certificate, which every call must then use. */
   certifiedDevice(): Promise<{ token: string; shown: Shown }>;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  call(method: string, path: string, options?: CallOptions): Promise<HttpResponse>;
   /** Starts another process of the same platform without jobs, and returns its address. */
   startBeside(): Promise<string>;
   request(members?: Json): Json;
-  follow(id: string, options: FollowOptions): Promise<HeardStream>;
+  follow(id: string, options: FollowOptions): Promise<EventStream>;
   /** All payments of this rig, read by the merchant's own application. */
   payments(): Promise<Json[]>;
   /** The differences between the ledgers of platform and provider. */
@@ -65,7 +65,7 @@ export type FollowOptions = {
   baseUrl?: string;
 };
 
-type Facts = Awaited<ReturnType<ServerProcess['facts']>> & {
+type Facts = Awaited<ReturnType<ServerProcess['demoFacts']>> & {
   deviceAuthUrl: string;
   users: { username: string; password: string; otpSecret?: string; groups: string[] }[];
   devices: { tsn: string; logicalDeviceId: string; certFile: string; keyFile: string }[];
@@ -97,7 +97,7 @@ async function joinProvider(
       await done(rig, `${catalogue}/subscriptions`, { packageId }, acquirerToken);
       const organizationId = (await rig.call('GET', '/provisioning/v2/organizations', {
         token: acquirerToken,
-      })) as Answer;
+      })) as HttpResponse;
       const entityId = organizationId.body.items[0].organizationId as string;
       const wanted = { serviceId, level: 'Organization', entityId };
       const made = await done(rig, `${catalogue}/activations`, wanted, acquirerToken);
@@ -114,7 +114,7 @@ async function joinProvider(
 export async function openRig(stepMs = 0): Promise<Rig> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-qr-'));
   const dataDir = join(folder, 'platform');
-  const databaseUrl = await testCopyUrl();
+  const databaseUrl = await testDatabaseCopyUrl();
   const [port, devicePort, metricsPort, acquirerPort, providerPort] = await freePorts(5);
   const shared = {
     SWITCHYARD_DATA_DIR: dataDir,
@@ -123,7 +123,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     SWITCHYARD_LOG_LEVEL: 'warn',
     SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
   };
-  const platform = serverProcess({
+  const platform = createServerProcess({
     ...shared,
     SWITCHYARD_PORT: String(port),
     SWITCHYARD_DEVICE_PORT: String(devicePort),
@@ -134,7 +134,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
   const beside: ChildProcess[] = [];
   const clients = new Map<string, ReturnType<typeof createClient>>();
   await platform.start();
-  const facts = (await platform.facts()) as Facts;
+  const facts = (await platform.demoFacts()) as Facts;
   const ca = await readFile(facts.caFile, 'utf8');
   const paymentType = `pay${randomUUID().slice(0, 8)}`;
   const clientIds: string[] = [];
@@ -148,7 +148,11 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     return made;
   }
 
-  async function call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  async function call(
+    method: string,
+    path: string,
+    options: CallOptions = {},
+  ): Promise<HttpResponse> {
     const { token, body, shown, form } = options;
     const isDevice = path.startsWith('/oauth2-mtls/');
     const client = clientOf(isDevice ? facts.deviceAuthUrl : facts.baseUrl, shown);
@@ -262,7 +266,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       const [otherPort, otherMetrics] = await freePorts(2);
       const child = spawn(process.execPath, [serverMain], {
         env: {
-          ...fromOutside(),
+          ...inheritedEnvironment(),
           ...shared,
           SWITCHYARD_PORT: String(otherPort),
           SWITCHYARD_METRICS_PORT: String(otherMetrics),
@@ -292,7 +296,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       };
     },
     follow(id, { token, lastEventId, shown, baseUrl = facts.baseUrl }) {
-      return listenTo(`${baseUrl}${qrBase}/${id}/events`, {
+      return openEventStream(`${baseUrl}${qrBase}/${id}/events`, {
         token,
         ca,
         ...shown,

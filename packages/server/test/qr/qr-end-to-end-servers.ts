@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
-import { fromOutside } from '../support/processes/server-process.ts';
+import { inheritedEnvironment } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
@@ -88,7 +88,7 @@ export function providerProcess(folder: string, port: number, stepMs: number): P
         process.execPath,
         [providerMain, 'serve', ...options, '--port', String(port), ...times],
         // Its output is ignored, because it reports every event that waits for a killed platform.
-        { env: fromOutside(), stdio: ['ignore', 'pipe', 'ignore'] },
+        { env: inheritedEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] },
       );
       child = started;
       let told = '';

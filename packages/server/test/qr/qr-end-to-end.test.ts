@@ -59,7 +59,7 @@ describe('a QR payment between processes', () => {
     assert.equal(Buffer.from(display.data, 'base64').subarray(1, 4).toString(), 'PNG');
     const heard = await rig.follow(id, { token });
     assert.equal(heard.status, 200, heard.status === 200 ? '' : await heard.body());
-    assert.equal(await heard.ended(), 'completed');
+    assert.equal(await heard.waitForEnd(), 'completed');
     assert.deepEqual(typesOf(heard.events), completed);
     assert.deepEqual(
       heard.events.map(({ id: sequence }) => sequence),
@@ -105,7 +105,7 @@ describe('a QR payment between processes', () => {
     assert.equal(answer.status, 202);
     assert.equal(answer.body.display, undefined);
     const heard = await rig.follow(answer.body.transactionId, { token });
-    assert.equal(await heard.ended(), 'completed');
+    assert.equal(await heard.waitForEnd(), 'completed');
     const shown = heard.events.find(({ data }) => (data as Json)['display'] !== undefined);
     assert.ok(shown, JSON.stringify(heard.events).slice(0, 500));
     assert.equal(heard.events.at(-1)?.type, 'qr.completed');
@@ -118,7 +118,7 @@ describe('a QR payment between processes', () => {
     const heard = await rig.follow(id, { token });
     await eventually('it is scanned', () => typesOf(heard.events).includes('qr.scanned'));
     const last = heard.lastEventId();
-    heard.leave();
+    heard.destroy();
     const cancelled = await rig.call('POST', `${qrBase}/${id}/cancel`, { token, body: {} });
     assert.ok(cancelled.status < 300, cancelled.text);
     await eventually(
@@ -129,7 +129,7 @@ describe('a QR payment between processes', () => {
       token,
       ...defined({ lastEventId: last }),
     });
-    assert.equal(await again.ended(), 'completed');
+    assert.equal(await again.waitForEnd(), 'completed');
     const ids = [...heard.events, ...again.events].map(({ id: sequence }) => sequence);
     assert.deepEqual(
       ids,
@@ -146,10 +146,10 @@ describe('a QR payment between processes', () => {
     while (took.length < 3 && !took.some((ms) => ms < 2000)) {
       const { body } = await create(token, { paymentAmount: { amount: 19009, currency: 'EUR' } });
       const heard = await rig.follow(body.transactionId, { token, baseUrl: other });
-      await heard.has(2);
+      await heard.waitForEvents(2);
       const beganMs = performance.now();
       await rig.call('POST', `${qrBase}/${body.transactionId}/cancel`, { token, body: {} });
-      assert.equal(await heard.ended(), 'completed');
+      assert.equal(await heard.waitForEnd(), 'completed');
       assert.equal(heard.events.at(-1)?.type, 'qr.cancelled');
       took.push(performance.now() - beganMs);
     }
@@ -166,7 +166,7 @@ describe('a QR payment between processes', () => {
   /** The command line in a folder with the facts of this demo. */
   async function signedIn(members: Json): Promise<CommandLine> {
     const line = openCommandLine();
-    line.file('demo.json', JSON.stringify({ ...(await rig.platform.facts()), ...members }));
+    line.file('demo.json', JSON.stringify({ ...(await rig.platform.demoFacts()), ...members }));
     const ended = await line.run(['login', '--demo', line.folder]);
     assert.equal(ended.code, 0, ended.stderr);
     return line;

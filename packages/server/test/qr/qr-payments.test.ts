@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { ErrorCode } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, sampleCode } from './test-qr-provider.ts';
@@ -94,7 +94,7 @@ describe('a QR payment', () => {
     );
     assert.equal(rows.length, 1);
     assert.ok(!JSON.stringify(rows).includes(scannedPaymentId));
-    assert.ok(!qr.on.logged.join('').includes(scannedPaymentId));
+    assert.ok(!qr.on.logLines.join('').includes(scannedPaymentId));
   });
 
   test('a decline is no error, and a provider that answers later sends the code as an event', async () => {
@@ -191,7 +191,7 @@ describe('a QR payment', () => {
     const { clientTransactionId } = await qr.get(id);
     const refused = async (path: string, body: Json, code: ErrorCode, state: string) => {
       const answer = await qr.call('POST', `${qrBase}/${id}/${path}`, body, qr.shop.token);
-      assertRefused(answer, { code });
+      assertProblem(answer, { code });
       assert.deepEqual(answer.body.transaction, { transactionId: id, clientTransactionId, state });
       return answer.body.allowedOperations.map((each: Json) => {
         assert.equal(each['currency'], 'EUR');

@@ -11,7 +11,11 @@ import {
   systemIds,
 } from '../../src/platform/index.ts';
 import * as statements from '../../src/qr/statements.ts';
-import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabase,
+  testSchemaUrl,
+} from '../support/database/test-database.ts';
 
 const tables = ['qr_transactions', 'qr_events', 'qr_operations'];
 const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;
@@ -36,7 +40,7 @@ describe('the plans of QR payments', () => {
     schemaUrl = await testSchemaUrl();
     const log = createLog({ logLevel: 'warn', instanceName: 'qr-plans' });
     scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   });
 
   after(async () => {

@@ -189,7 +189,9 @@ describe('races of a QR payment', () => {
     }
     const list = await qr.call('GET', `${qrBase}?held=true`, undefined, token);
     assert.ok(list.body.items.some(({ transactionId }: Json) => transactionId === id));
-    const alarm = qr.on.logged.find((line) => line.includes(id) && line.includes('amount_differs'));
+    const alarm = qr.on.logLines.find(
+      (line) => line.includes(id) && line.includes('amount_differs'),
+    );
     assert.match(String(alarm), /needs somebody/);
     const forbidden = await qr.call('POST', `${qrBase}/${id}/resolve`, { resolution: 'Accept' });
     assert.equal(forbidden.status, 403);

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply } from './test-qr-provider.ts';
 
 const completed = (sequence = 1) => ({ type: 'payment.completed', sequence });
 const failing: Reply = { status: 500, body: {} };
 
-function assertReplayed(answer: Answer, status: number): void {
+function assertReplayed(answer: HttpResponse, status: number): void {
   assert.equal(answer.headers['idempotent-replayed'], 'true', answer.text);
   assert.equal(answer.status, status, answer.text);
 }
@@ -195,7 +195,7 @@ describe('a QR payment that is asked for again', () => {
   test('at a place that is closed is told all the same', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);
-    const { stores } = qr.on.house.provisioning;
+    const { stores } = qr.on.platform.provisioning;
     const { organizationId } = qr.on;
     const { storeId } = qr.shop;
     const become = async (status: 'Enabled' | 'Disabled') => {

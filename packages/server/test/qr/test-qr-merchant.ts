@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { defined, rolePermissions } from '@switchyard/contract';
-import type { Answer } from '../support/https-client.ts';
-import { forgedToken } from '../support/signed-access-tokens.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import type { HttpResponse } from '../support/https-client.ts';
+import { signAccessToken } from '../support/signed-access-tokens.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';
 
@@ -17,8 +21,8 @@ export type Told = {
 };
 
 export type QrScene = {
-  readonly on: Scene;
-  readonly shop: Shop;
+  readonly on: TestOrganization;
+  readonly shop: TestMerchant;
   readonly provider: QrProvider;
   readonly providerId: string;
   readonly providerToken: string;
@@ -36,33 +40,40 @@ export type QrScene = {
     body?: unknown,
     token?: string,
     headers?: Record<string, string>,
-  ): Promise<Answer>;
-  create(members?: Json): Promise<Answer>;
+  ): Promise<HttpResponse>;
+  create(members?: Json): Promise<HttpResponse>;
   /** Starts a payment and returns its identifier. */
   begun(members?: Json): Promise<string>;
   /** Sends an event as the provider. */
-  tell(transactionId: string, event: Told, token?: string): Promise<Answer>;
+  tell(transactionId: string, event: Told, token?: string): Promise<HttpResponse>;
   get(transactionId: string): Promise<Json>;
   /** Waits until the payment meets the condition. */
   becomes(transactionId: string, fits: (payment: Json) => boolean, what: string): Promise<Json>;
   close(): Promise<void>;
 };
 
-async function done(on: Scene, path: string, body: unknown, token: string): Promise<Json> {
+async function done(
+  on: TestOrganization,
+  path: string,
+  body: unknown,
+  token: string,
+): Promise<Json> {
   const answer = await on.client.call('POST', path, { token, body });
   assert.ok(answer.status < 300, `${path}: ${answer.status} ${answer.text}`);
   return answer.body;
 }
 
 /** Creates an organisation of a provider with its own application. */
-async function providerOf(on: Scene): Promise<{ providerId: string; providerToken: string }> {
-  const { house, client } = on;
+async function providerOf(
+  on: TestOrganization,
+): Promise<{ providerId: string; providerToken: string }> {
+  const { platform, client } = on;
   const providerId = randomUUID();
   const userDomainId = `p${randomUUID().slice(0, 13)}`;
-  const { organizations } = house.provisioning;
+  const { organizations } = platform.provisioning;
   await organizations.create({ organizationId: providerId }, { name: userDomainId }, providerId);
-  await house.identity.createUserDomain({ userDomainId, organizationId: providerId });
-  const { clientId, clientSecret } = await house.identity.createApplication({
+  await platform.identity.createUserDomain({ userDomainId, organizationId: providerId });
+  const { clientId, clientSecret } = await platform.identity.createApplication({
     organizationId: providerId,
     userDomainId,
     name: 'Provider',
@@ -75,7 +86,7 @@ async function providerOf(on: Scene): Promise<{ providerId: string; providerToke
 }
 
 /** Activates the service at the organisation and everything that exists below it now. */
-async function activate(on: Scene, serviceId: string): Promise<void> {
+async function activate(on: TestOrganization, serviceId: string): Promise<void> {
   const catalogue = '/service-catalog/v1';
   const { acquirerToken: token, organizationId } = on;
   const offer = { name: 'QR', serviceIds: [serviceId] };
@@ -90,9 +101,13 @@ async function activate(on: Scene, serviceId: string): Promise<void> {
   }, 'the service to be active');
 }
 
-export function deviceTokenOf(on: Scene, shop: Shop, deviceId = shop.deviceIds[0]) {
+export function deviceTokenOf(
+  on: TestOrganization,
+  shop: TestMerchant,
+  deviceId = shop.deviceIds[0],
+) {
   const { merchantId, storeId } = shop;
-  return forgedToken(on, {
+  return signAccessToken(on, {
     permissions: [...rolePermissions.Device],
     entityId: merchantId,
     storeId,
@@ -104,7 +119,7 @@ export function deviceTokenOf(on: Scene, shop: Shop, deviceId = shop.deviceIds[0
  * A separate scene: an organisation with two shops, and a provider whose service is active there.
  */
 export async function openQr(declaration: Json = {}): Promise<QrScene> {
-  const on = await scene();
+  const on = await createTestOrganization();
   const provider = await openQrProvider();
   const { providerId, providerToken } = await providerOf(on);
   const paymentType = `pay${randomUUID().slice(0, 8)}`;
@@ -114,8 +129,8 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
   const { serviceId } = await done(on, services, service, providerToken);
   await done(on, `${services}/${serviceId}/publish`, {}, providerToken);
   await activate(on, serviceId);
-  const { shop } = on;
-  const deviceToken = await deviceTokenOf(on, shop);
+  const { merchant } = on;
+  const deviceToken = await deviceTokenOf(on, merchant);
   const tellAs = (id: string, { eventId = randomUUID(), ...event }: Told, token: string) =>
     on.client.call('POST', `${qrBase}/${id}/events`, {
       token,
@@ -128,14 +143,14 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
     });
   const qr: QrScene = {
     on,
-    shop,
+    shop: merchant,
     provider,
     providerId,
     providerToken,
     serviceId,
     paymentType,
     deviceToken,
-    otherDeviceToken: await deviceTokenOf(on, on.otherShop),
+    otherDeviceToken: await deviceTokenOf(on, on.otherMerchant),
     request: (members = {}) => ({
       paymentType,
       paymentScenario: 'consumerscan',

@@ -84,7 +84,7 @@ describe('a refund without an answer', () => {
       return page.items.find(({ data }: Json) => data.transactionId === id);
     }, 'the event in the feed');
     assert.deepEqual([told.data.refundAmount, told.data.paidAmount], [400, undefined]);
-    const alarm = qr.on.logged.find((line) => line.includes(id) && line.includes('unanswered'));
+    const alarm = qr.on.logLines.find((line) => line.includes(id) && line.includes('unanswered'));
     assert.match(String(alarm), /needs somebody/);
   });
 

@@ -8,8 +8,8 @@ import { settlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, report, reported } from '../support/provisioning/report-client.ts';
-import { forgedToken } from '../support/signed-access-tokens.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
 type Json = any;
@@ -21,11 +21,11 @@ const mastercard = {
 };
 
 describe('the search over payments', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let token: string;
   const made: Record<string, Json> = {};
 
-  async function sell(name: string, members: Json = {}, shop = on.shop): Promise<Json> {
+  async function sell(name: string, members: Json = {}, shop = on.merchant): Promise<Json> {
     const answer = await on.client.call('POST', `${base}/process`, {
       token: shop.token,
       body: keyedSale(members),
@@ -37,7 +37,7 @@ describe('the search over payments', () => {
 
   const act = async (name: string, verb: string, body: Json) => {
     const path = `${base}/${made[name].transactionId}/${verb}`;
-    const answer = await on.client.call('POST', path, { token: on.shop.token, body });
+    const answer = await on.client.call('POST', path, { token: on.merchant.token, body });
     assert.ok(answer.status < 300, answer.text);
   };
 
@@ -49,9 +49,9 @@ describe('the search over payments', () => {
   const orderId = randomUUID();
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     token = on.acquirerToken;
-    const [deviceId] = on.shop.deviceIds;
+    const [deviceId] = on.merchant.deviceIds;
     await sell('plain');
     await sell('till', { deviceId, amount: 5000, order: { orderId } });
     await sell('deferred', { captureMode: 'Deferred', amount: 20_000 });
@@ -60,7 +60,7 @@ describe('the search over payments', () => {
     await sell('master', { instrument: mastercard, amount: 700 });
     await sell('refunded', { amount: 3000 });
     await act('refunded', 'refund', { amount: 1000 });
-    await sell('other', { amount: 1234 }, on.otherShop);
+    await sell('other', { amount: 1234 }, on.otherMerchant);
     await reported(on);
   });
 
@@ -76,7 +76,7 @@ describe('the search over payments', () => {
       transactionId: sale.transactionId,
       kind: 'Card',
       clientTransactionId: sale.clientTransactionId,
-      merchantId: on.shop.merchantId,
+      merchantId: on.merchant.merchantId,
       state: 'PartiallyRefunded',
       amount: 3000,
       currency: 'EUR',
@@ -102,27 +102,27 @@ describe('the search over payments', () => {
 
   const all = ['other', 'refunded', 'master', 'yen', 'declined', 'deferred', 'till', 'plain'];
   const cases: [string, () => Json, string[]][] = [
-    ['a merchant', () => ({ merchantId: on.otherShop.merchantId }), ['other']],
+    ['a merchant', () => ({ merchantId: on.otherMerchant.merchantId }), ['other']],
     [
       'a merchant in capitals',
-      () => ({ merchantId: on.otherShop.merchantId.toUpperCase() }),
+      () => ({ merchantId: on.otherMerchant.merchantId.toUpperCase() }),
       ['other'],
     ],
-    ['a device', () => ({ deviceId: on.shop.deviceIds[0] }), ['till']],
-    ['a store', () => ({ storeId: on.shop.storeId }), ['till']],
+    ['a device', () => ({ deviceId: on.merchant.deviceIds[0] }), ['till']],
+    ['a store', () => ({ storeId: on.merchant.storeId }), ['till']],
     [
       'a store of another merchant',
-      () => ({ storeId: on.shop.storeId, merchantId: on.otherShop.merchantId }),
+      () => ({ storeId: on.merchant.storeId, merchantId: on.otherMerchant.merchantId }),
       [],
     ],
     [
       'a store and its merchant in capitals',
-      () => ({ storeId: on.shop.storeId, merchantId: on.shop.merchantId.toUpperCase() }),
+      () => ({ storeId: on.merchant.storeId, merchantId: on.merchant.merchantId.toUpperCase() }),
       ['till'],
     ],
     [
       'a store without payments and its merchant',
-      () => ({ storeId: on.otherShop.storeId, merchantId: on.otherShop.merchantId }),
+      () => ({ storeId: on.otherMerchant.storeId, merchantId: on.otherMerchant.merchantId }),
       [],
     ],
     ['a state', () => ({ state: 'Authorized' }), ['deferred']],
@@ -138,19 +138,19 @@ describe('the search over payments', () => {
     ['an amount and more', () => ({ amountMin: 9051 }), ['declined', 'deferred']],
     [
       'an amount and a merchant',
-      () => ({ amountMax: 1234, merchantId: on.otherShop.merchantId }),
+      () => ({ amountMax: 1234, merchantId: on.otherMerchant.merchantId }),
       ['other'],
     ],
     [
       'one amount and a merchant',
-      () => ({ amountMin: 1234, amountMax: 1234, merchantId: on.otherShop.merchantId }),
+      () => ({ amountMin: 1234, amountMax: 1234, merchantId: on.otherMerchant.merchantId }),
       ['other'],
     ],
     ['an amount and a state', () => ({ amountMin: 5000, state: 'Captured' }), ['till']],
     ['an amount and words that all match', () => ({ amountMax: 800, currency: 'EUR' }), ['master']],
     [
       'a state and a merchant',
-      () => ({ state: 'Captured', merchantId: on.otherShop.merchantId }),
+      () => ({ state: 'Captured', merchantId: on.otherMerchant.merchantId }),
       ['other'],
     ],
     ['a state and a scheme', () => ({ state: 'Declined', scheme: 'Mastercard' }), []],
@@ -161,7 +161,7 @@ describe('the search over payments', () => {
     ],
     [
       'a time and a device',
-      () => ({ from: made['deferred'].createdAt, deviceId: on.shop.deviceIds[0] }),
+      () => ({ from: made['deferred'].createdAt, deviceId: on.merchant.deviceIds[0] }),
       [],
     ],
     [
@@ -186,7 +186,7 @@ describe('the search over payments', () => {
     ['four digits', () => ({ text: '4444' }), ['master']],
     [
       'four digits and a merchant',
-      () => ({ text: '1111', merchantId: on.otherShop.merchantId }),
+      () => ({ text: '1111', merchantId: on.otherMerchant.merchantId }),
       ['other'],
     ],
     [
@@ -206,7 +206,7 @@ describe('the search over payments', () => {
     const ways: Json[] = [
       {},
       { order: 'OldestFirst' },
-      { merchantId: on.shop.merchantId },
+      { merchantId: on.merchant.merchantId },
       { kind: 'Card' },
       { amountMin: 1 },
       { state: 'Captured,PartiallyRefunded,Declined' },
@@ -233,34 +233,34 @@ describe('the search over payments', () => {
   });
 
   test('a merchant sees its own payments alone, whatever it asks for', async () => {
-    const own = await search({}, on.otherShop.token);
+    const own = await search({}, on.otherMerchant.token);
     assert.deepEqual(names(own), ['other']);
     const text = made['plain'].transactionId;
-    assert.deepEqual(await search({ text }, on.otherShop.token), []);
-    const path = `/reporting/v1/transactions?merchantId=${on.shop.merchantId}`;
-    const refused = await on.client.call('GET', path, { token: on.otherShop.token });
+    assert.deepEqual(await search({ text }, on.otherMerchant.token), []);
+    const path = `/reporting/v1/transactions?merchantId=${on.merchant.merchantId}`;
+    const refused = await on.client.call('GET', path, { token: on.otherMerchant.token });
     assert.equal(refused.status, 403);
     assert.equal(refused.body.code, 'entity_out_of_scope');
-    const till = await forgedToken(on, {
+    const till = await signAccessToken(on, {
       permissions: ['rep.read'],
-      um_scope: { entityType: 'merchant', entityId: on.shop.merchantId },
+      um_scope: { entityType: 'merchant', entityId: on.merchant.merchantId },
     });
-    assert.ok((await search({}, till)).every((each) => each.merchantId === on.shop.merchantId));
+    assert.ok((await search({}, till)).every((each) => each.merchantId === on.merchant.merchantId));
   });
 
   test('another organisation sees nothing of it, by no filter', async () => {
-    const others = await scene();
+    const others = await createTestOrganization();
     await sell('a late one');
     await others.client.call('POST', `${base}/process`, {
-      token: others.shop.token,
+      token: others.merchant.token,
       body: keyedSale(),
     });
     await reported(others);
     const [theirs] = await allOf(others, others.acquirerToken, 'transactions');
     assert.ok(theirs !== undefined);
     for (const of of [
-      { merchantId: on.shop.merchantId },
-      { deviceId: on.shop.deviceIds[0] },
+      { merchantId: on.merchant.merchantId },
+      { deviceId: on.merchant.deviceIds[0] },
       { text: made['plain'].transactionId },
       { text: made['plain'].clientTransactionId },
       { text: made['plain'].card.token },
@@ -289,7 +289,7 @@ describe('the search over payments', () => {
     );
     assert.equal(detail.card.operations[0].kind, 'Refund');
     const path = `/reporting/v1/transactions/${transactionId}`;
-    const other = await on.client.call('GET', path, { token: on.otherShop.token });
+    const other = await on.client.call('GET', path, { token: on.otherMerchant.token });
     assert.equal(other.status, 404);
   });
 
@@ -378,7 +378,7 @@ describe('the search over payments', () => {
   });
 
   test('whose token has no right to reports is refused', async () => {
-    const without = await forgedToken(on, { permissions: ['pay.read'] });
+    const without = await signAccessToken(on, { permissions: ['pay.read'] });
     for (const path of ['transactions', 'summary?from=2026-01-01&to=2026-01-01', 'settlements']) {
       const answer = await on.client.call('GET', `/reporting/v1/${path}`, { token: without });
       assert.equal(answer.status, 403, path);

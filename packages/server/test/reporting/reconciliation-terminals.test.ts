@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { scene } from '../support/test-merchant.ts';
+import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/reporting/v1/reconciliations';
@@ -13,7 +13,13 @@ const reference = '606012000017';
 type Moved = { transactionId: string; merchant: string; terminal: string; date: string };
 
 test('of two sales with one reference and amount each is found by its terminal', async () => {
-  const { client, shop, organizationId, linkId, acquirerToken: token } = await scene();
+  const {
+    client,
+    merchant: shop,
+    organizationId,
+    linkId,
+    acquirerToken: token,
+  } = await createTestOrganization();
   for (const deviceId of shop.deviceIds) {
     const sale = await client.call('POST', '/payment/v1/transactions/process', {
       token: shop.token,

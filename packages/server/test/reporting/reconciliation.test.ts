@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { Answer } from '../support/https-client.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/reporting/v1/reconciliations';
@@ -27,7 +27,7 @@ const lineOf = ({ type, merchant, reference, amount, currency, date }: Movement,
   [type, merchant, reference, amount, currency, date, fee].join(',');
 
 describe('reconciliations', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let movements: Movement[];
   let day: string;
 
@@ -41,7 +41,7 @@ describe('reconciliations', () => {
       headers: { 'content-type': 'text/csv' },
     });
 
-  async function completed(sent: Answer): Promise<Answer['body']> {
+  async function completed(sent: HttpResponse): Promise<HttpResponse['body']> {
     assert.equal(sent.status, 202, sent.text);
     return until(async () => {
       const { body } = await call('GET', `/${sent.body.reconciliationId}`);
@@ -54,8 +54,8 @@ describe('reconciliations', () => {
 
   async function sell(amount: number): Promise<string> {
     const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
-      token: on.shop.token,
-      body: keyedSale({ amount, storeId: on.shop.storeId }),
+      token: on.merchant.token,
+      body: keyedSale({ amount, storeId: on.merchant.storeId }),
     });
     assert.equal(sale.body.state, 'Captured', sale.text);
     return sale.body.transactionId;
@@ -76,10 +76,10 @@ describe('reconciliations', () => {
   }
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     const [, second = ''] = [await sell(1000), await sell(2000), await sell(3000)];
     const refund = await on.client.call('POST', `/payment/v1/transactions/${second}/refund`, {
-      token: on.shop.token,
+      token: on.merchant.token,
       body: { amount: 500 },
     });
     assert.ok([200, 202].includes(refund.status), refund.text);
@@ -145,7 +145,7 @@ describe('reconciliations', () => {
       [resolved.resolution.resolution, resolved.resolution.note],
       ['WriteOff', 'Below the limit of claims'],
     );
-    assertRefused(
+    assertProblem(
       await call('POST', `/${id}/items/${there.number}/resolve`, { resolution: 'AcceptOurs' }),
       {
         code: 'resolution_not_allowed',
@@ -166,7 +166,7 @@ describe('reconciliations', () => {
     const [one] = movements;
     assert.ok(one);
     const before = (await call('GET', '')).body.items.length;
-    const bad: [string, Parameters<typeof assertRefused>[1]][] = [
+    const bad: [string, Parameters<typeof assertProblem>[1]][] = [
       ['', { code: 'malformed_csv' }],
       [head, { code: 'malformed_csv' }],
       ['type,amount\nCapture,1', { code: 'field_required' }],
@@ -190,7 +190,7 @@ describe('reconciliations', () => {
     for (const [text, expected] of bad) {
       const answer = await send(text);
       if (expected.code === 'amount_invalid') assert.equal(answer.status, 422, answer.text);
-      else assertRefused(answer, expected, JSON.stringify(text));
+      else assertProblem(answer, expected, JSON.stringify(text));
     }
     assert.equal((await call('GET', '')).body.items.length, before);
   });
@@ -198,11 +198,11 @@ describe('reconciliations', () => {
   test('days and links are checked before anything is taken in', async () => {
     const long = `${base}?acquirerLinkId=${on.linkId}&from=2026-01-01&to=2026-03-01`;
     const how = { token: on.acquirerToken, raw: head, headers: { 'content-type': 'text/csv' } };
-    assertRefused(await on.client.call('POST', long, how), {
+    assertProblem(await on.client.call('POST', long, how), {
       code: 'field_invalid',
       pointer: '?to',
     });
-    const stranger = await scene();
+    const stranger = await createTestOrganization();
     const foreign = `${base}?acquirerLinkId=${stranger.linkId}&from=${day}&to=${day}`;
     assert.equal((await on.client.call('POST', foreign, how)).status, 404);
     const json = { ...how, headers: { 'content-type': 'application/json' }, raw: '{}' };
@@ -213,11 +213,11 @@ describe('reconciliations', () => {
     const sold = `Capture,M1,606012000017,1250,EUR,${day}`;
     const table = (reference: string) => `${head},acquirerReference\n${sold},,${reference}`;
     for (const text of ['4111111111111111', 'card 5555 5555 5555 4444']) {
-      assertRefused(await send(table(text)), {
+      assertProblem(await send(table(text)), {
         code: 'field_invalid',
         pointer: '/2/acquirerReference',
       });
-      assertRefused(await send(table('ARN-1'), `&name=${encodeURIComponent(text)}`), {
+      assertProblem(await send(table('ARN-1'), `&name=${encodeURIComponent(text)}`), {
         code: 'field_invalid',
         pointer: '?name',
       });
@@ -225,7 +225,7 @@ describe('reconciliations', () => {
     // A usual acquirer reference has 23 digits.
     const { reconciliationId } = await completed(await send(table('74537604221431003881865')));
     const decision = { resolution: 'WriteOff', note: 'of card 4111-1111-1111-1111' };
-    assertRefused(await call('POST', `/${reconciliationId}/items/2/resolve`, decision), {
+    assertProblem(await call('POST', `/${reconciliationId}/items/2/resolve`, decision), {
       code: 'field_invalid',
       pointer: '/note',
     });
@@ -241,7 +241,7 @@ describe('reconciliations', () => {
     const last = await completed(await at('9999-12-30', '9999-12-31'));
     assert.deepEqual([last.missingHere, last.missingThere], [1, 0]);
     for (const day of ['0000-01-01', '1969-12-31']) {
-      assertRefused(await at(day, day), { code: 'field_invalid', pointer: '?from' });
+      assertProblem(await at(day, day), { code: 'field_invalid', pointer: '?from' });
     }
   });
 
@@ -261,16 +261,18 @@ describe('reconciliations', () => {
     const done = await completed(
       await send([head, ...movements.map((each) => lineOf(each))].join('\n')),
     );
-    const stranger = await scene();
-    assertRefused(
+    const stranger = await createTestOrganization();
+    assertProblem(
       await call('GET', `/${done.reconciliationId}`, undefined, stranger.acquirerToken),
       {
         code: 'resource_not_found',
         pointer: null,
       },
     );
-    assertRefused(await call('GET', '', undefined, on.shop.token), { code: 'permission_denied' });
+    assertProblem(await call('GET', '', undefined, on.merchant.token), {
+      code: 'permission_denied',
+    });
     assert.equal((await call('DELETE', `/${done.reconciliationId}`)).status, 204);
-    assertRefused(await call('GET', `/${done.reconciliationId}`), { code: 'resource_not_found' });
+    assertProblem(await call('GET', `/${done.reconciliationId}`), { code: 'resource_not_found' });
   });
 });

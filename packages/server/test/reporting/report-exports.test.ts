@@ -6,10 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { parse } from 'csv-parse/sync';
-import { assertRefused } from '../support/assert-problem-response.ts';
-import type { Answer } from '../support/https-client.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
+import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/reporting/v1/exports';
@@ -22,7 +22,7 @@ const oddOrders = new Map([
 ]);
 
 describe('exports', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let transactionIds: string[];
   let orderIds: string[];
 
@@ -33,8 +33,8 @@ describe('exports', () => {
 
   async function sell(members: Record<string, unknown>): Promise<string> {
     const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
-      token: on.shop.token,
-      body: keyedSale({ storeId: on.shop.storeId, ...members }),
+      token: on.merchant.token,
+      body: keyedSale({ storeId: on.merchant.storeId, ...members }),
     });
     assert.equal(sale.status, 200, sale.text);
     return sale.body.transactionId;
@@ -48,7 +48,7 @@ describe('exports', () => {
       return body.items.length >= count ? true : undefined;
     }, 'the sales in the reports');
 
-  async function completed(ordered: Answer): Promise<Answer['body']> {
+  async function completed(ordered: HttpResponse): Promise<HttpResponse['body']> {
     assert.equal(ordered.status, 202, ordered.text);
     const { exportId } = ordered.body;
     assert.equal(ordered.headers['location'], `${base}/${exportId}`);
@@ -59,7 +59,7 @@ describe('exports', () => {
   }
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     transactionIds = [];
     orderIds = Array.from({ length: salesCount }, (_, at) => oddOrders.get(at) ?? randomUUID());
     for (let count = 0; count < salesCount; count += 1) {
@@ -147,7 +147,7 @@ describe('exports', () => {
     assert.equal(changed.status, 200);
     assert.equal(changed.text, whole.text);
     const beyond = await content(done.exportId, { range: `bytes=${done.bytes}-` });
-    assertRefused(beyond, { code: 'range_not_satisfiable', pointer: null });
+    assertProblem(beyond, { code: 'range_not_satisfiable', pointer: null });
     assert.equal(beyond.headers['content-range'], `bytes */${done.bytes}`);
   });
 
@@ -160,7 +160,7 @@ describe('exports', () => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
     assert.equal(again.body.exportId, first.body.exportId);
     const other = await call('POST', '', { ...order, transactions: { currency: 'USD' } });
-    assertRefused(other, { code: 'client_id_reused', pointer: '/transactions' });
+    assertProblem(other, { code: 'client_id_reused', pointer: '/transactions' });
     const both = await Promise.all(
       Array.from({ length: 4 }, () =>
         call('POST', '', { ...order, clientOperationId: `${clientOperationId}-2` }),
@@ -181,51 +181,51 @@ describe('exports', () => {
   });
 
   test('what an order lacks or has too much of is named', async () => {
-    assertRefused(await call('POST', '', { format: 'Csv' }), {
+    assertProblem(await call('POST', '', { format: 'Csv' }), {
       code: 'field_required',
       pointer: '/transactions',
     });
     const both = { format: 'Csv', transactions: {}, settlements: {} };
-    assertRefused(await call('POST', '', both), { code: 'field_invalid' });
-    assertRefused(await call('POST', '', { format: 'Xlsx', transactions: {} }), {
+    assertProblem(await call('POST', '', both), { code: 'field_invalid' });
+    assertProblem(await call('POST', '', { format: 'Xlsx', transactions: {} }), {
       code: 'field_invalid',
       pointer: '/format',
     });
-    assertRefused(await call('POST', '', { format: 'Csv', transactions: { colour: 'red' } }), {
+    assertProblem(await call('POST', '', { format: 'Csv', transactions: { colour: 'red' } }), {
       code: 'field_unknown',
       pointer: '/transactions/colour',
     });
     const amounts = { amountMin: 10, amountMax: 1 };
-    assertRefused(await call('POST', '', { format: 'Csv', transactions: amounts }), {
+    assertProblem(await call('POST', '', { format: 'Csv', transactions: amounts }), {
       code: 'field_invalid',
       pointer: '/transactions/amountMin',
     });
   });
 
   test('a merchant has exports of its own payments, and nobody else sees them', async () => {
-    const { token } = on.shop;
+    const { token } = on.merchant;
     const role = { name: 'manager', entityType: 'merchant' as const, roles: ['Merchant'] };
     const manager = await on.tokenFor({
       ...role,
-      entityId: on.otherShop.merchantId,
-      merchantId: on.otherShop.merchantId,
+      entityId: on.otherMerchant.merchantId,
+      merchantId: on.otherMerchant.merchantId,
     });
     const ordered = await call('POST', '', { format: 'Csv', transactions: {} }, token);
     assert.equal(ordered.status, 202, ordered.text);
     const { exportId } = ordered.body;
-    assertRefused(await call('GET', `/${exportId}`, undefined, manager), {
+    assertProblem(await call('GET', `/${exportId}`, undefined, manager), {
       code: 'resource_not_found',
       pointer: null,
     });
     assert.equal((await call('GET', `/${exportId}`)).status, 200, 'the organisation above');
-    const { merchantId } = on.otherShop;
+    const { merchantId } = on.otherMerchant;
     const foreign = { format: 'Csv', transactions: { merchantId } };
-    assertRefused(await call('POST', '', foreign, token), { code: 'entity_out_of_scope' });
+    assertProblem(await call('POST', '', foreign, token), { code: 'entity_out_of_scope' });
   });
 
   test('another organisation does not see them, and a deleted one is gone with its content', async () => {
     const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
-    const stranger = await scene();
+    const stranger = await createTestOrganization();
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/content'],
@@ -235,11 +235,11 @@ describe('exports', () => {
       const answer = await on.client.call(method, `${base}/${done.exportId}${path}`, {
         token: stranger.acquirerToken,
       });
-      assertRefused(answer, { code: 'resource_not_found', pointer: null }, `${method} ${path}`);
+      assertProblem(answer, { code: 'resource_not_found', pointer: null }, `${method} ${path}`);
     }
-    assertRefused(await call('POST', `/${done.exportId}/cancel`), { code: 'export_ended' });
+    assertProblem(await call('POST', `/${done.exportId}/cancel`), { code: 'export_ended' });
     assert.equal((await call('DELETE', `/${done.exportId}`)).status, 204);
-    assertRefused(await content(done.exportId), { code: 'resource_not_found' });
+    assertProblem(await content(done.exportId), { code: 'resource_not_found' });
     const { body } = await on.client.call('GET', '/audit/v1/records?limit=50', {
       token: on.acquirerToken,
     });

@@ -19,7 +19,11 @@ import type { Search } from '../../src/reporting/search/filters.ts';
 import * as search from '../../src/reporting/search/statements.ts';
 import * as settlements from '../../src/reporting/settlements/store.ts';
 import * as summary from '../../src/reporting/summary/statements.ts';
-import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabase,
+  testSchemaUrl,
+} from '../support/database/test-database.ts';
 
 const payments = 40_000;
 const scanForm = /(\w[\w ]*Scan(?: Backward)?)(?: using (\w+))? on (report_\w+|feed_\w+)/;
@@ -33,7 +37,7 @@ describe('the plans of the reports', () => {
     schemaUrl = await testSchemaUrl();
     const log = createLog({ logLevel: 'warn', instanceName: 'reporting-plans' });
     scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrations, { log, clock: systemClock, ids: systemIds });
+    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     await fill();
   });
 

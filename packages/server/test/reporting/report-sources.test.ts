@@ -9,7 +9,7 @@ import { openQr } from '../qr/test-qr-merchant.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, dayIn, report, reported } from '../support/provisioning/report-client.ts';
-import { scene } from '../support/test-merchant.ts';
+import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
@@ -136,8 +136,8 @@ describe('what reports are made of', () => {
   });
 
   test('captures by file are pending on their day, and the settlement names the file', async () => {
-    const on = await scene({ captureTransport: 'File' });
-    const { token } = on.shop;
+    const on = await createTestOrganization({ captureTransport: 'File' });
+    const { token } = on.merchant;
     const sale = await on.client.call('POST', `${base}/process`, {
       token,
       body: keyedSale({ amount: 1000, captureMode: 'Deferred' }),
@@ -164,8 +164,8 @@ describe('what reports are made of', () => {
   });
 
   test('an organisation above sees the reports of one below, and nobody else does', async () => {
-    const on = await scene();
-    const others = await scene();
+    const on = await createTestOrganization();
+    const others = await createTestOrganization();
     const below = await on.client.call('POST', '/provisioning/v2/organizations', {
       token: on.acquirerToken,
       body: { name: 'Below', userDomainId: `s${randomUUID().slice(0, 13)}` },
@@ -188,11 +188,11 @@ describe('what reports are made of', () => {
   });
 
   test('events that were forgotten before they were read are made good from the payments', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const database = await testDatabase();
     const { organizationId } = on;
     const sell = () =>
-      on.client.call('POST', `${base}/process`, { token: on.shop.token, body: keyedSale() });
+      on.client.call('POST', `${base}/process`, { token: on.merchant.token, body: keyedSale() });
     await sell();
     await reported(on);
     // The report reader is blocked, and the feed deletes the events before it reads them.

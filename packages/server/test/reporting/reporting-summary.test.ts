@@ -10,7 +10,11 @@ import { booksOf, settled } from '../payments/ledger/ledger-invariants.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, dayIn, report, reported } from '../support/provisioning/report-client.ts';
-import { type Scene, type Shop, scene } from '../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
@@ -32,7 +36,7 @@ function createChance(from: number): (below: number) => number {
 type Sums = Record<'authorized' | 'captured' | 'refunded' | 'cancelled' | 'reversed', bigint>;
 
 /** The sums of all payment events by currency, counted without the reports. */
-async function countedOf(on: Scene) {
+async function countedOf(on: TestOrganization) {
   const amounts = new Map<string, Sums>();
   const counts = { count: 0, approved: 0, declined: 0, failed: 0 };
   for (const { events, currency } of await booksOf(on)) {
@@ -91,24 +95,24 @@ function summedAmounts(lines: Json[]) {
 }
 
 describe('summaries of payments', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let span: { from: string; to: string };
   let branchId: string;
 
-  const post = (shop: Shop, path: string, body: Json) =>
+  const post = (shop: TestMerchant, path: string, body: Json) =>
     on.client.call('POST', `${base}/${path}`, { token: shop.token, body });
 
   /** A random device, or one of two stores without a device. */
-  const placeOf = (shop: Shop, chance: (below: number) => number) => {
+  const placeOf = (shop: TestMerchant, chance: (below: number) => number) => {
     if (chance(3) === 0) return { deviceId: shop.deviceIds[chance(2)] };
-    return shop === on.shop ? { storeId: [on.shop.storeId, branchId][chance(2)] } : {};
+    return shop === on.merchant ? { storeId: [on.merchant.storeId, branchId][chance(2)] } : {};
   };
 
   /** Sends sales with all outcomes and random operations; some operations are refused. */
   async function happen(chance: (below: number) => number, sales: number): Promise<void> {
     const tails = [0, 0, 0, 0, 0, 0, 9051, 9005, 9091, 9010];
     const one = async () => {
-      const shop = chance(2) === 0 ? on.shop : on.otherShop;
+      const shop = chance(2) === 0 ? on.merchant : on.otherMerchant;
       // Captured, and then reversed as a whole before the till confirms it.
       const isTakenBack = chance(6) === 0;
       const sale = await post(
@@ -142,11 +146,14 @@ describe('summaries of payments', () => {
   }
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     console.log(`seed ${seed}`);
-    const { merchantId } = on.shop;
+    const { merchantId } = on.merchant;
     const scope = { organizationId: on.organizationId };
-    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
+    const branch = await on.platform.provisioning.stores.create(scope, {
+      merchantId,
+      name: 'Branch',
+    });
     branchId = branch.view.storeId;
     await happen(createChance(seed), 80);
     await settled(on);
@@ -184,7 +191,7 @@ describe('summaries of payments', () => {
   // Also for one merchant, whose sales without a device belong to two stores.
   for (const [whose, tokenOf] of [
     ['an organisation', () => on.acquirerToken],
-    ['a merchant', () => on.shop.token],
+    ['a merchant', () => on.merchant.token],
   ] as const) {
     test(`of ${whose} come to the same by whatever they are taken apart`, async () => {
       const token = tokenOf();
@@ -212,21 +219,21 @@ describe('summaries of payments', () => {
   }
 
   test('of a merchant are those of its payments alone, for itself and for the organisation', async () => {
-    const of = (shop: Shop) => summary({ merchantId: shop.merchantId });
-    const [one, other] = [await of(on.shop), await of(on.otherShop)];
+    const of = (shop: TestMerchant) => summary({ merchantId: shop.merchantId });
+    const [one, other] = [await of(on.merchant), await of(on.otherMerchant)];
     const { total } = await summary();
     assert.equal(one.total.count + other.total.count, total.count);
-    const own = await summary({}, on.shop.token);
+    const own = await summary({}, on.merchant.token);
     assert.deepEqual(own.total, one.total);
-    assert.deepEqual((await summary({ groupBy: 'merchant' }, on.shop.token)).items.length, 1);
-    const path = `/reporting/v1/summary?from=${span.from}&to=${span.to}&merchantId=${on.otherShop.merchantId}`;
-    const refused = await on.client.call('GET', path, { token: on.shop.token });
+    assert.deepEqual((await summary({ groupBy: 'merchant' }, on.merchant.token)).items.length, 1);
+    const path = `/reporting/v1/summary?from=${span.from}&to=${span.to}&merchantId=${on.otherMerchant.merchantId}`;
+    const refused = await on.client.call('GET', path, { token: on.merchant.token });
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
 
   test('filters of every kind fit each other: parts are never more than the whole', async () => {
     const { total } = await summary();
-    const [deviceId] = on.shop.deviceIds;
+    const [deviceId] = on.merchant.deviceIds;
     const filters: Json[] = [
       { currency: 'EUR' },
       { scheme: 'Visa' },
@@ -234,8 +241,8 @@ describe('summaries of payments', () => {
       { entryMode: 'Keyed' },
       { kind: 'Card' },
       { deviceId },
-      { storeId: on.shop.storeId, currency: 'EUR' },
-      { merchantId: on.shop.merchantId, responseCategory: 'SoftDecline' },
+      { storeId: on.merchant.storeId, currency: 'EUR' },
+      { merchantId: on.merchant.merchantId, responseCategory: 'SoftDecline' },
     ];
     for (const filter of filters) {
       const found = await allOf(on, on.acquirerToken, 'transactions', filter);
@@ -249,10 +256,10 @@ describe('summaries of payments', () => {
   });
 
   test('another organisation has none of it, and days without payments have no lines', async () => {
-    const others = await scene();
+    const others = await createTestOrganization();
     const theirs = await report(others, others.acquirerToken, 'summary', span);
     assert.deepEqual([theirs.total.count, theirs.items], [0, []]);
-    const merchantId = on.shop.merchantId;
+    const merchantId = on.merchant.merchantId;
     const foreign = await report(others, others.acquirerToken, 'summary', { ...span, merchantId });
     assert.equal(foreign.total.count, 0);
     const past = await report(on, on.acquirerToken, 'summary', {
@@ -307,12 +314,12 @@ describe('summaries of payments', () => {
     const [first] = items;
     const detail = await report(on, on.acquirerToken, `settlements/${first.settlementId}`);
     assert.deepEqual(detail, { ...first, files: [] });
-    const own = await allOf(on, on.shop.token, 'settlements');
-    assert.ok(own.length > 0 && own.every((each) => each.merchantId === on.shop.merchantId));
-    const foreign = items.find(({ merchantId }) => merchantId !== on.shop.merchantId);
+    const own = await allOf(on, on.merchant.token, 'settlements');
+    assert.ok(own.length > 0 && own.every((each) => each.merchantId === on.merchant.merchantId));
+    const foreign = items.find(({ merchantId }) => merchantId !== on.merchant.merchantId);
     for (const id of [foreign.settlementId, 'x', 'A'.repeat(51)]) {
       const path = `/reporting/v1/settlements/${id}`;
-      const answer = await on.client.call('GET', path, { token: on.shop.token });
+      const answer = await on.client.call('GET', path, { token: on.merchant.token });
       assert.equal(answer.status, 404, answer.text);
       assert.equal(answer.body.code, 'settlement_not_found');
     }
@@ -333,7 +340,7 @@ describe('summaries of payments', () => {
     const spoilt = await compareReports(database, organizationId);
     assert.ok(spoilt.differences.length > 0);
     assert.notDeepEqual((await summary({ groupBy: 'day' })).total, before.total);
-    await on.house.reporting.rebuild(organizationId);
+    await on.platform.reporting.rebuild(organizationId);
     await reported(on);
     const checked = await compareReports(database, organizationId);
     assert.deepEqual(checked.differences, []);
@@ -359,7 +366,7 @@ describe('summaries of payments', () => {
       [organizationId],
     );
     await eventually('the sums are there again', async () => {
-      on.house.reporting.poke();
+      on.platform.reporting.poke();
       const { differences } = await compareReports(database, organizationId);
       return differences.length === 0;
     });
@@ -373,7 +380,7 @@ describe('summaries of payments', () => {
     const chance = createChance(seed + 1);
     await Promise.all([
       happen(chance, 20),
-      on.house.reporting.rebuild(organizationId),
+      on.platform.reporting.rebuild(organizationId),
       happen(createChance(seed + 2), 20),
     ]);
     await settled(on);

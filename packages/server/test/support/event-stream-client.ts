@@ -4,15 +4,15 @@ import { request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
 import { eventually } from './wait-for-condition.ts';
 
-export type HeardEvent = { id?: number; type: string; data: unknown };
+export type ReceivedEvent = { id?: number; type: string; data: unknown };
 
-export type HeardStream = {
+export type EventStream = {
   status: number;
   headers: IncomingMessage['headers'];
   /** The whole body of a response that is not an event stream. */
   body(): Promise<string>;
   /** All events except the end event, in the order of arrival. */
-  readonly events: HeardEvent[];
+  readonly events: ReceivedEvent[];
   heartbeats(): number;
   /** The last `retry` value that the server sent. */
   retryMs(): number | undefined;
@@ -21,18 +21,18 @@ export type HeardStream = {
   /**
    * The reason in the end event, 'cut' after a lost connection, undefined while the stream is open.
    */
-  ending(): string | undefined;
+  endReason(): string | undefined;
   /** Waits for the end of the stream. */
-  ended(): Promise<string>;
+  waitForEnd(): Promise<string>;
   /** Waits until this number of events has arrived. */
-  has(count: number, withinMs?: number): Promise<HeardEvent[]>;
+  waitForEvents(count: number, withinMs?: number): Promise<ReceivedEvent[]>;
   pause(): void;
   resume(): void;
   /** Destroys the connection without a close, as when a terminal loses power. */
-  leave(): void;
+  destroy(): void;
 };
 
-export type ListenOptions = {
+export type EventStreamOptions = {
   headers?: Record<string, string>;
   token?: string;
   lastEventId?: number | string;
@@ -41,7 +41,11 @@ export type ListenOptions = {
   key?: string;
 };
 
-function headersOf({ headers = {}, token, lastEventId }: ListenOptions): Record<string, string> {
+function headersOf({
+  headers = {},
+  token,
+  lastEventId,
+}: EventStreamOptions): Record<string, string> {
   return {
     accept: 'text/event-stream',
     ...defined({
@@ -53,11 +57,11 @@ function headersOf({ headers = {}, token, lastEventId }: ListenOptions): Record<
 }
 
 /** Splits the received text into blocks and parses them by the rules of WHATWG HTML, 9.2.6. */
-function createReader(hear: (block: Record<string, string>) => void) {
-  let rest = '';
+function createBlockParser(onBlock: (block: Record<string, string>) => void) {
+  let unparsed = '';
   return (chunk: string) => {
-    const blocks = (rest + chunk).split('\n\n');
-    rest = blocks.pop() ?? '';
+    const blocks = (unparsed + chunk).split('\n\n');
+    unparsed = blocks.pop() ?? '';
     for (const block of blocks) {
       const fields: Record<string, string> = {};
       for (const line of block.split('\n')) {
@@ -66,15 +70,18 @@ function createReader(hear: (block: Record<string, string>) => void) {
         const value = line.slice(colon + 1).replace(/^ /, '');
         fields[name] = fields[name] === undefined ? value : `${fields[name]}\n${value}`;
       }
-      hear(fields);
+      onBlock(fields);
     }
   };
 }
 
 /** Resolves when the headers of the response arrive. */
-export async function listenTo(url: string, options: ListenOptions = {}): Promise<HeardStream> {
+export async function openEventStream(
+  url: string,
+  options: EventStreamOptions = {},
+): Promise<EventStream> {
   const send = url.startsWith('https:') ? tlsRequest : plainRequest;
-  const asked = send(url, {
+  const request = send(url, {
     headers: headersOf(options),
     agent: false,
     ...defined({
@@ -83,37 +90,37 @@ export async function listenTo(url: string, options: ListenOptions = {}): Promis
       key: options.cert === undefined ? undefined : options.key,
     }),
   });
-  asked.end();
+  request.end();
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    asked.once('response', resolve);
-    asked.once('error', reject);
+    request.once('response', resolve);
+    request.once('error', reject);
   });
-  const events: HeardEvent[] = [];
+  const events: ReceivedEvent[] = [];
   const isStream = response.headers['content-type'] === 'text/event-stream';
   let heartbeats = 0;
   let retryMs: number | undefined;
   let lastEventId: number | undefined;
-  let ending: string | undefined;
+  let endReason: string | undefined;
   let text = '';
-  const read = createReader(({ id, event, data, retry, '': comment }) => {
+  const parseChunk = createBlockParser(({ id, event, data, retry, '': comment }) => {
     if (comment !== undefined) heartbeats += 1;
     if (retry !== undefined) retryMs = Number(retry);
     if (id !== undefined) lastEventId = Number(id);
     if (data === undefined) return;
     const parsed: unknown = JSON.parse(data);
-    if (event === 'end') ending = (parsed as { reason: string }).reason;
+    if (event === 'end') endReason = (parsed as { reason: string }).reason;
     else events.push({ ...(id && { id: Number(id) }), type: event ?? 'message', data: parsed });
   });
   response.setEncoding('utf8');
   response.on('data', (chunk: string) => {
     text += isStream ? '' : chunk;
-    if (isStream) read(chunk);
+    if (isStream) parseChunk(chunk);
   });
-  const isOver = new Promise<void>((resolve) => {
-    asked.on('error', () => {});
+  const closed = new Promise<void>((resolve) => {
+    request.on('error', () => {});
     response.on('error', () => {});
     response.once('close', () => {
-      ending ??= response.complete ? 'nothing said' : 'cut';
+      endReason ??= response.complete ? 'nothing said' : 'cut';
       resolve();
     });
   });
@@ -123,23 +130,23 @@ export async function listenTo(url: string, options: ListenOptions = {}): Promis
     headers: response.headers,
     events,
     body: async () => {
-      await isOver;
+      await closed;
       return text;
     },
     heartbeats: () => heartbeats,
     retryMs: () => retryMs,
     lastEventId: () => lastEventId,
-    ending: () => ending,
-    ended: async () => {
-      await isOver;
-      return ending ?? '';
+    endReason: () => endReason,
+    waitForEnd: async () => {
+      await closed;
+      return endReason ?? '';
     },
-    async has(count, withinMs) {
+    async waitForEvents(count, withinMs) {
       await eventually(`${count} events`, () => events.length >= count, withinMs);
       return events;
     },
     pause: () => void response.pause(),
     resume: () => void response.resume(),
-    leave: () => response.socket.destroy(),
+    destroy: () => response.socket.destroy(),
   };
 }

@@ -9,7 +9,7 @@ const portsInShare = 400;
 const shares = 50;
 
 /** @returns undefined if another process listens at the port */
-function listenAt(port: number): Promise<Server | undefined> {
+function tryListen(port: number): Promise<Server | undefined> {
   const server = createServer();
   return new Promise((resolve) => {
     server.once('error', () => resolve(undefined));
@@ -25,7 +25,7 @@ function listenAt(port: number): Promise<Server | undefined> {
 async function claimShare(): Promise<number> {
   for (let at = 0; at < shares; at += 1) {
     const first = portsFrom + ((process.pid + at) % shares) * portsInShare;
-    const claim = await listenAt(first);
+    const claim = await tryListen(first);
     if (claim === undefined) continue;
     claim.unref();
     return first;
@@ -33,24 +33,24 @@ async function claimShare(): Promise<number> {
   throw new Error(`${shares} processes have all the ports that tests may use`);
 }
 
-let share: Promise<number> | undefined;
-let given = 0;
+let firstPortOfShare: Promise<number> | undefined;
+let portsTaken = 0;
 
 /** Takes ports in turn, so two callers never get the same port before one of them listens. */
-async function heldPort(): Promise<Server> {
-  share ??= claimShare();
-  const first = await share;
+async function listenAtNextPort(): Promise<Server> {
+  firstPortOfShare ??= claimShare();
+  const first = await firstPortOfShare;
   for (let tries = 1; tries < portsInShare; tries += 1) {
-    const port = first + 1 + (given % (portsInShare - 1));
-    given += 1;
-    const server = await listenAt(port);
+    const port = first + 1 + (portsTaken % (portsInShare - 1));
+    portsTaken += 1;
+    const server = await tryListen(port);
     if (server !== undefined) return server;
   }
   throw new Error('all ports of this process are in use');
 }
 
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, heldPort));
+  const servers = await Promise.all(Array.from({ length: count }, listenAtNextPort));
   const ports = servers.map((server) => (server.address() as { port: number }).port);
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   return ports;

@@ -4,4 +4,4 @@ import type { LoadLimits } from '../../src/http/index.ts';
 /**
  * Tests share a machine and often a process, so a slow moment must not cause an overload response.
  */
-export const patientLimits: LoadLimits = { loopDelayMs: 60_000, running: 10_000 };
+export const highLoadLimits: LoadLimits = { loopDelayMs: 60_000, running: 10_000 };

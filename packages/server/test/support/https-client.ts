@@ -2,9 +2,9 @@
 import type { ClientRequest } from 'node:http';
 import { Agent, request as send } from 'node:https';
 import { defined } from '@switchyard/contract';
-import { noteSent } from './card-data/sent-card-data.ts';
+import { recordSentCardData } from './card-data/sent-card-data.ts';
 
-export type Answer = {
+export type HttpResponse = {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
@@ -12,7 +12,7 @@ export type Answer = {
   text: string;
 };
 
-export type Call = {
+export type RequestOptions = {
   token?: string;
   body?: unknown;
   /** Sent unchanged in place of `body`. */
@@ -23,7 +23,7 @@ export type Call = {
 };
 
 export type Client = {
-  call(method: string, path: string, call?: Call): Promise<Answer>;
+  call(method: string, path: string, call?: RequestOptions): Promise<HttpResponse>;
   token(realm: string, clientId: string, clientSecret: string): Promise<string>;
   close(): void;
 };
@@ -32,11 +32,11 @@ export type Client = {
 const idleMs = 5_000;
 
 /** Adds facts about the connection to the error of a failed request. */
-function told(error: Error, request: ClientRequest, beganMs: number): Error {
+function withConnectionFacts(error: Error, request: ClientRequest, startedAt: number): Error {
   const { reusedSocket, socket } = request;
   const facts = {
     reusedSocket,
-    afterMs: Math.round(performance.now() - beganMs),
+    afterMs: Math.round(performance.now() - startedAt),
     read: socket?.bytesRead,
     written: socket?.bytesWritten,
     port: socket?.localPort,
@@ -56,11 +56,15 @@ type ClientConnection = {
 /**
  * A client of one server that trusts one certificate authority; a device also sends a certificate.
  */
-export function createClient(baseUrl: string, ca: string, shown: ClientConnection = {}): Client {
-  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, timeout: idleMs, ...shown });
+export function createClient(
+  baseUrl: string,
+  ca: string,
+  connection: ClientConnection = {},
+): Client {
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, timeout: idleMs, ...connection });
 
-  function call(method: string, path: string, options: Call = {}): Promise<Answer> {
-    noteSent(options.body);
+  function call(method: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> {
+    recordSentCardData(options.body);
     const body =
       options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const headers: Record<string, string> = {
@@ -73,8 +77,8 @@ export function createClient(baseUrl: string, ca: string, shown: ClientConnectio
     if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
     return new Promise((resolve, reject) => {
       const { signal } = options;
-      const how = { method, headers, agent, ...defined({ signal }) };
-      const request = send(new URL(path, baseUrl), how, (response) => {
+      const requestOptions = { method, headers, agent, ...defined({ signal }) };
+      const request = send(new URL(path, baseUrl), requestOptions, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
@@ -89,8 +93,8 @@ export function createClient(baseUrl: string, ca: string, shown: ClientConnectio
           });
         });
       });
-      const beganMs = performance.now();
-      request.on('error', (error) => reject(told(error, request, beganMs)));
+      const startedAt = performance.now();
+      request.on('error', (error) => reject(withConnectionFacts(error, request, startedAt)));
       request.end(body);
     });
   }
@@ -103,12 +107,12 @@ export function createClient(baseUrl: string, ca: string, shown: ClientConnectio
         client_id: clientId,
         client_secret: clientSecret,
       });
-      const answer = await call('POST', `/oauth2/v1/${realm}/token`, {
+      const response = await call('POST', `/oauth2/v1/${realm}/token`, {
         raw: form.toString(),
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       });
-      if (answer.status !== 200) throw new Error(`no token: ${answer.status} ${answer.text}`);
-      return answer.body.access_token as string;
+      if (response.status !== 200) throw new Error(`no token: ${response.status} ${response.text}`);
+      return response.body.access_token as string;
     },
     close: () => agent.destroy(),
   };

@@ -2,30 +2,30 @@
 import type { Database } from '../../src/platform/index.ts';
 
 type Statement = { readonly text: string; readonly values: readonly unknown[] };
-export type Wanted = (statement: Statement) => boolean;
+export type StatementFilter = (statement: Statement) => boolean;
 
 /** Matches the statement that stores an entity of this model. */
-export const writes =
-  (model: string): Wanted =>
+export const storesEntity =
+  (model: string): StatementFilter =>
   ({ text, values }) =>
     text.includes('INSERT INTO oidc_entities') && values.includes(model);
 
-export type Interrupted = ReturnType<typeof interrupted>;
+export type InterruptibleDatabase = ReturnType<typeof createInterruptibleDatabase>;
 
 /** A database that runs an action before the first statement that matches. */
-export function interrupted(database: Database) {
-  let next: { readonly wanted: Wanted; act(): Promise<void> } | undefined;
+export function createInterruptibleDatabase(database: Database) {
+  let pending: { readonly wanted: StatementFilter; act(): Promise<void> } | undefined;
   return {
-    before(wanted: Wanted, act: () => Promise<void>): void {
-      next = { wanted, act };
+    before(filter: StatementFilter, action: () => Promise<void>): void {
+      pending = { wanted: filter, act: action };
     },
-    isDone: () => next === undefined,
+    isDone: () => pending === undefined,
     database: {
       ...database,
       async query<Of extends object>(text: string, values: readonly unknown[] = []) {
-        if (next?.wanted({ text, values }) === true) {
-          const { act } = next;
-          next = undefined;
+        if (pending?.wanted({ text, values }) === true) {
+          const { act } = pending;
+          pending = undefined;
           await act();
         }
         return database.query<Of>(text, values);

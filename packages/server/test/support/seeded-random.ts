@@ -1,13 +1,13 @@
 // Random numbers for tests; the same seed gives the same numbers.
 
-export type Chance = {
+export type SeededRandom = {
   /** A number from 0 to `limit` - 1. */
   below(limit: number): number;
   pick<Of>(list: readonly Of[]): Of;
 };
 
 /** The mulberry32 generator, which is small and good enough for tests. */
-export function randomFrom(seed: number): Chance {
+export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
   function below(limit: number): number {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -13,12 +13,12 @@ import {
 } from '../../src/identity/accounts/index.ts';
 import { createChangeCounter } from '../../src/identity/infrastructure/change-counter.ts';
 import { createLog, type Database, systemIds } from '../../src/platform/index.ts';
+import { createMailRecorder, type MailRecorder } from './mail/mail-recorder.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
-import { openPostOffice, type PostOffice } from './recorded-mail.ts';
 
-export const password = 'seven tills under one roof';
+export const testPassword = 'seven tills under one roof';
 
-export const origin = {
+export const testOrigin = {
   address: '192.0.2.7',
   userAgent: 'a browser',
   requestId: 'request-1',
@@ -27,11 +27,11 @@ export const origin = {
 
 /** A base32 secret, and the code that an authenticator application shows for it. */
 export const newOtpSecret = (): string => new Secret({ size: 20 }).base32;
-export const codeOf = (secret: string, at: number): string =>
+export const otpCode = (secret: string, at: number): string =>
   TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: at });
 
 /** Accepts every password, because the word lists take seconds to load. */
-export const anyStrength = { isCommon: async () => false, close: async () => {} };
+export const anyPasswordStrength = { isCommon: async () => false, close: async () => {} };
 
 export type TestAccounts = {
   readonly accounts: Accounts;
@@ -39,11 +39,11 @@ export type TestAccounts = {
   readonly organizationId: string;
   readonly userDomainId: string;
   /** The users whose sessions were ended, in order. */
-  readonly ended: string[];
-  readonly office: PostOffice;
+  readonly endedUserIds: string[];
+  readonly mailRecorder: MailRecorder;
   createUser(facts?: Partial<NewUser>): Promise<User>;
   /** Signs in on a page with the right password, unless `facts` says otherwise. */
-  attempt(user: User, facts?: Partial<SignInAttempt>): Promise<SignedIn | NotSignedIn>;
+  signIn(user: User, facts?: Partial<SignInAttempt>): Promise<SignedIn | NotSignedIn>;
 };
 
 export async function openTestAccounts(
@@ -53,8 +53,8 @@ export async function openTestAccounts(
   const clock = movableClock();
   const organizationId = randomUUID();
   const userDomainId = `realm-${organizationId}`;
-  const ended: string[] = [];
-  const office = openPostOffice();
+  const endedUserIds: string[] = [];
+  const mailRecorder = createMailRecorder();
   await database.query(
     `INSERT INTO user_domains (user_domain_id, organization_id, status, created_at)
      VALUES ($1, $2, 'Enabled', now())`,
@@ -68,11 +68,11 @@ export async function openTestAccounts(
     masterKey: randomBytes(32),
     environment: 'test',
     authUrl: 'https://localhost:8443',
-    passwordStrength: anyStrength,
-    jobs: office.jobs,
-    mail: office.mail,
+    passwordStrength: anyPasswordStrength,
+    jobs: mailRecorder.jobs,
+    mail: mailRecorder.mail,
     revision: createChangeCounter(),
-    endSessions: async (_organizationId, userId) => void ended.push(userId),
+    endSessions: async (_organizationId, userId) => void endedUserIds.push(userId),
     ...deps,
   });
   return {
@@ -80,10 +80,17 @@ export async function openTestAccounts(
     clock,
     organizationId,
     userDomainId,
-    ended,
-    office,
-    attempt: ({ username }, facts) =>
-      accounts.authenticate({ organizationId, username, password, origin, kind: 'page', ...facts }),
+    endedUserIds,
+    mailRecorder,
+    signIn: ({ username }, facts) =>
+      accounts.authenticate({
+        organizationId,
+        username,
+        password: testPassword,
+        origin: testOrigin,
+        kind: 'page',
+        ...facts,
+      }),
     createUser: (facts) =>
       accounts.create({
         organizationId,
@@ -94,7 +101,7 @@ export async function openTestAccounts(
         email: 'ann@shop.example',
         groups: [`${organizationId}_org_admin`],
         secondFactor: 'Off',
-        password,
+        password: testPassword,
         ...facts,
       }),
   };

@@ -16,19 +16,19 @@ import {
 import { scanFolder, scanText } from './card-data/leak-scan.ts';
 import { testDatabase } from './database/test-database.ts';
 import { freePorts } from './free-ports.ts';
-import { patientLimits } from './high-load-limits.ts';
+import { highLoadLimits } from './high-load-limits.ts';
 import { type Client, createClient } from './https-client.ts';
 import { makeRealmKey } from './processes/realm-key-pool.ts';
 
-export type TestHouse = {
-  house: Application;
+export type TestPlatform = {
+  platform: Application;
   host: AcquirerHost;
   settings: Settings;
   client: Client;
   ca: string;
-  logged: string[];
+  logLines: string[];
   /** The hot SQL statements that the platform has executed, by name. */
-  hot: ReadonlyMap<string, string>;
+  hotStatements: ReadonlyMap<string, string>;
 };
 
 /** The acquirer timeout of the test platform in ms: more than twice the time of a slow response. */
@@ -39,7 +39,7 @@ export const testTimeoutMs = 3000;
  */
 export const testLateMs = testTimeoutMs + 2500;
 
-async function open(): Promise<TestHouse> {
+async function startTestPlatform(): Promise<TestPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-house-'));
   const host = await startAcquirerHost({
     host: '127.0.0.1',
@@ -57,54 +57,54 @@ async function open(): Promise<TestHouse> {
     SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(testTimeoutMs),
     SWITCHYARD_LOG_LEVEL: 'debug',
   });
-  const logged: string[] = [];
-  const log = createLog(settings, { write: (line: string) => void logged.push(line) });
+  const logLines: string[] = [];
+  const log = createLog(settings, { write: (line: string) => void logLines.push(line) });
   const tls = await ensureListenerCertificate({ settings, clock: { now: () => Date.now() } });
-  const hot = new Map<string, string>();
-  const database = noting(await testDatabase(), hot);
-  const house = await createApplication({
+  const hotStatements = new Map<string, string>();
+  const database = recordHotStatements(await testDatabase(), hotStatements);
+  const platform = await createApplication({
     settings,
     database,
     log,
     tls,
     validatesResponses: true,
     makeRealmKey,
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
   });
-  await house.start();
-  await house.http.listen();
+  await platform.start();
+  await platform.http.listen();
   const ca = await readFile(tls.caFile, 'utf8');
   const client = createClient(settings.baseUrl, ca);
-  return { house, host, settings, client, ca, logged, hot };
+  return { platform, host, settings, client, ca, logLines, hotStatements };
 }
 
 /** Records the hot statements that the platform executes, so tests need no list of them. */
-function noting(database: Database, hot: Map<string, string>): Database {
+function recordHotStatements(database: Database, hotStatements: Map<string, string>): Database {
   return {
     ...database,
     hot(statement, values) {
-      hot.set(statement.name, statement.text);
+      hotStatements.set(statement.name, statement.text);
       return database.hot(statement, values);
     },
   };
 }
 
-let opened: Promise<TestHouse> | undefined;
+let shared: Promise<TestPlatform> | undefined;
 
 // At the top level the hook belongs to the whole run, not to the first test.
 after(async () => {
-  if (opened === undefined) return;
-  const { client, house, host, settings, logged } = await opened;
+  if (shared === undefined) return;
+  const { client, platform, host, settings, logLines } = await shared;
   client.close();
-  await house.stop();
+  await platform.stop();
   await host.stop();
-  scanText('the log', logged.join(''));
+  scanText('the log', logLines.join(''));
   scanFolder(settings.dataDir);
   await rm(settings.dataDir, { recursive: true, force: true });
 });
 
 /** The shared platform; the first call starts it. */
-export function testHouse(): Promise<TestHouse> {
-  opened ??= open();
-  return opened;
+export function testPlatform(): Promise<TestPlatform> {
+  shared ??= startTestPlatform();
+  return shared;
 }

@@ -32,7 +32,7 @@ export type TestRealm = {
     path: string,
     form: Record<string, string>,
     headers?: Record<string, string>,
-  ): Promise<Answer>;
+  ): Promise<RealmResponse>;
   /** Creates a public application with the password grant and returns its client id. */
   createPasswordClient(facts?: Partial<NewApplication>): Promise<string>;
   /** Gets an access token by the client credentials grant. */
@@ -40,13 +40,13 @@ export type TestRealm = {
   close(): Promise<void>;
 };
 
-export type Answer = {
+export type RealmResponse = {
   readonly status: number;
   readonly headers: Record<string, unknown>;
   readonly body: Record<string, unknown>;
 };
 
-export type TestRealmDeps = {
+export type TestRealmOptions = {
   readonly database: Database;
   readonly clock: Clock;
   readonly masterKey?: Buffer;
@@ -69,14 +69,14 @@ export type TestRealmDeps = {
   openApp?(identity: Identity): Promise<FastifyInstance>;
 };
 
-const strength = createPasswordStrength();
+const passwordStrength = createPasswordStrength();
 /**
  * All realms of the process share it, because loading the word lists takes a second of CPU time.
  */
-export const sharedStrength = { ...strength, close: async () => {} };
+export const sharedPasswordStrength = { ...passwordStrength, close: async () => {} };
 
 /** The default limits are those of production, which are well above the calls of a test. */
-export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
+export async function openTestRealm(deps: TestRealmOptions): Promise<TestRealm> {
   const { database, clock, masterKey = randomBytes(32), tokenLimits } = deps;
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const identity = createIdentity({
@@ -92,7 +92,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     masterKey,
     generatePrivateKey: makeRealmKey,
     findDevice: deps.findDevice ?? (async () => undefined),
-    passwordStrength: sharedStrength,
+    passwordStrength: sharedPasswordStrength,
     ...defined({
       tokenLimits,
       attemptLimits: deps.attemptLimits,

@@ -7,20 +7,20 @@ import type { Identity } from '../../src/identity/index.ts';
 type NewUser = Parameters<Identity['accounts']['create']>[0];
 type User = Awaited<ReturnType<Identity['accounts']['create']>>;
 
-export type Person = {
+export type TestUser = {
   readonly user: User;
   readonly password: string;
   readonly otpSecret?: string;
 };
 
-export type PersonFacts = Partial<NewUser> & {
+export type TestUserOptions = Partial<NewUser> & {
   /** The merchant of the user; default: the user belongs to the organisation. */
   readonly merchantId?: string;
   readonly group?: GroupName;
   readonly hasOneTimePassword?: boolean;
 };
 
-type Where = {
+type TestUserRealm = {
   readonly identity: Pick<Identity, 'accounts'>;
   readonly organizationId: string;
   readonly userDomainId: string;
@@ -29,12 +29,15 @@ type Where = {
 export const newOtpSecret = (): string =>
   new Secret({ buffer: new Uint8Array(randomBytes(20)).buffer }).base32;
 
-export const codeAt = (otpSecret: string, timestamp: number): string =>
+export const otpCodeAt = (otpSecret: string, timestamp: number): string =>
   new TOTP({ secret: Secret.fromBase32(otpSecret) }).generate({ timestamp });
 
-export async function createPerson(where: Where, facts: PersonFacts = {}): Promise<Person> {
+export async function createTestUser(
+  realm: TestUserRealm,
+  facts: TestUserOptions = {},
+): Promise<TestUser> {
   const { merchantId, group, hasOneTimePassword = false, ...members } = facts;
-  const { identity, organizationId, userDomainId } = where;
+  const { identity, organizationId, userDomainId } = realm;
   const entityId = merchantId ?? organizationId;
   const name = group ?? (merchantId === undefined ? 'org_admin' : 'merchant_manager');
   const password = `of ${randomUUID()}`;
@@ -60,6 +63,6 @@ export async function createPerson(where: Where, facts: PersonFacts = {}): Promi
 }
 
 /** The form fields of the password grant for this user, without a one-time code. */
-export function passwordForm({ user, password }: Person, clientId: string) {
+export function passwordForm({ user, password }: TestUser, clientId: string) {
   return { grant_type: 'password', client_id: clientId, username: user.username, password };
 }

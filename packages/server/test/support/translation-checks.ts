@@ -12,7 +12,7 @@ export function textsByPath(value: unknown, path = ''): [path: string, text: str
 const placeholdersIn = (text: string): string[] => (text.match(/\{\{\w+\}\}/g) ?? []).sort();
 
 /** `equalToEnglish` lists the paths of texts that are the same in that language and in English. */
-export function assertSameTexts(
+export function assertTranslationsMatch(
   languages: Readonly<Record<'en' | 'fr' | 'de', unknown>>,
   equalToEnglish: Readonly<Record<'fr' | 'de', readonly string[]>> = { fr: [], de: [] },
 ): void {

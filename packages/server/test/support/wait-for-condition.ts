@@ -5,9 +5,9 @@ import { pause, systemClock } from '../../src/platform/index.ts';
 const pollMs = 5;
 const limitMs = 60_000;
 
-/** @param what the beginning of the message "… : not within …" */
+/** @param description the beginning of the message "… : not within …" */
 export async function eventually(
-  what: string,
+  description: string,
   condition: () => Promise<boolean> | boolean,
   withinMs = limitMs,
 ): Promise<void> {
@@ -15,5 +15,5 @@ export async function eventually(
     if (await condition()) return;
     await pause(pollMs);
   }
-  assert.fail(`${what}: not within ${withinMs} ms`);
+  assert.fail(`${description}: not within ${withinMs} ms`);
 }

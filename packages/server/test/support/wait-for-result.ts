@@ -2,17 +2,19 @@
 
 /** Polls until the result is there, or throws after the limit. */
 export async function until<T>(
-  look: () => Promise<T | undefined> | T | undefined,
+  readResult: () => Promise<T | undefined> | T | undefined,
   /** The text of the timeout error; a function is called only after the timeout. */
-  what: string | (() => Promise<string> | string),
+  description: string | (() => Promise<string> | string),
   limitMs = 60_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
+    const result = await readResult();
+    if (result !== undefined && result !== false) return result;
     if (Date.now() > end) {
-      throw new Error(`waited too long for ${typeof what === 'string' ? what : await what()}`);
+      throw new Error(
+        `waited too long for ${typeof description === 'string' ? description : await description()}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

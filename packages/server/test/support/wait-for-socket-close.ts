@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 
 /** Accepts an orderly close and a reset; `once` of Node would throw on the reset. */
-export function closed(socket: Socket): Promise<void> {
+export function waitForSocketClose(socket: Socket): Promise<void> {
   socket.on('error', () => {});
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }

@@ -6,17 +6,17 @@ import { before, describe, test } from 'node:test';
 import { type EventList, eventDefinitions, type FeedItem } from '@switchyard/contract';
 import { Check, Errors } from 'typebox/value';
 import { testDatabase } from '../support/database/test-database.ts';
-import { listenTo } from '../support/event-stream-client.ts';
+import { openEventStream } from '../support/event-stream-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const path = '/events/v1';
 
 describe('the feed of events', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   async function ask(query: string, token = on.acquirerToken) {
@@ -42,7 +42,7 @@ describe('the feed of events', () => {
     }
   }
 
-  async function sale(shop = on.shop, amount = 1050): Promise<string> {
+  async function sale(shop = on.merchant, amount = 1050): Promise<string> {
     const { body, text } = await on.client.call('POST', '/payment/v1/transactions/process', {
       token: shop.token,
       body: keyedSale({ amount }),
@@ -71,7 +71,7 @@ describe('the feed of events', () => {
     const from = await settled();
     const transactionId = await sale();
     await on.client.call('POST', `/payment/v1/transactions/${transactionId}/refund`, {
-      token: on.shop.token,
+      token: on.merchant.token,
       body: { amount: 50 },
     });
     let items: FeedItem[] = [];
@@ -87,7 +87,7 @@ describe('the feed of events', () => {
       assert.ok(definition, type);
       assert.ok(Check(definition.data, data), JSON.stringify([...Errors(definition.data, data)]));
       assert.equal(data['organizationId'], on.organizationId);
-      assert.equal(data['merchantId'], on.shop.merchantId);
+      assert.equal(data['merchantId'], on.merchant.merchantId);
     }
     assert.equal(items[0]?.data['amount'], 1050);
     assert.ok(!/\d{13,19}/.test(JSON.stringify(items.map(({ data }) => data))));
@@ -97,7 +97,7 @@ describe('the feed of events', () => {
   test('tells what was done to the estate, and which members changed, without their values', async () => {
     const from = await settled();
     const secretName = `Quiet ${randomUUID()}`;
-    const { merchantId } = on.otherShop;
+    const { merchantId } = on.otherMerchant;
     const url = `/provisioning/v2/merchants/${merchantId}`;
     const standing = await on.client.call('GET', url, { token: on.acquirerToken });
     const { name: _name, country, mcc, timeZone } = standing.body;
@@ -120,7 +120,7 @@ describe('the feed of events', () => {
 
   test('tells once that a batch is through, also one of nothing', async () => {
     const from = await settled();
-    const token = on.shop.token;
+    const token = on.merchant.token;
     const authorized = await Promise.all(
       Array.from({ length: 12 }, () =>
         on.client.call('POST', '/payment/v1/transactions/process', {
@@ -146,10 +146,10 @@ describe('the feed of events', () => {
     const told = items.find(({ data }) => data['batchId'] === batch.batchId);
     assert.equal(items.length, 2);
     assert.ok(Check(eventDefinitions.get('batch.completed')?.data as never, told?.data));
-    const { organizationId, shop } = on;
+    const { organizationId, merchant } = on;
     assert.deepEqual(told?.data, {
       organizationId,
-      merchantId: shop.merchantId,
+      merchantId: merchant.merchantId,
       batchId: batch.batchId,
       clientOperationId,
       total: 12,
@@ -166,12 +166,12 @@ describe('the feed of events', () => {
   test('filters by type, family and merchant, and goes on behind what was not wanted', async () => {
     const from = await settled();
     const mine = await sale();
-    const theirs = await sale(on.otherShop);
+    const theirs = await sale(on.otherMerchant);
     await settled();
     const families = await all('types=transaction.*', from);
     assert.equal(ofTransaction(families, mine).length, 1);
     assert.ok(families.every(({ type }) => type.startsWith('transaction.')));
-    const others = await all(`merchantId=${on.otherShop.merchantId.toUpperCase()}`, from);
+    const others = await all(`merchantId=${on.otherMerchant.merchantId.toUpperCase()}`, from);
     assert.equal(ofTransaction(others, theirs).length, 1);
     assert.equal(ofTransaction(others, mine).length, 0);
     const none = await page(`after=${from}&types=qr.completed`);
@@ -188,19 +188,19 @@ describe('the feed of events', () => {
     const token = await on.tokenFor({
       name: 'merchant hooks',
       entityType: 'merchant',
-      entityId: on.shop.merchantId,
-      merchantId: on.shop.merchantId,
+      entityId: on.merchant.merchantId,
+      merchantId: on.merchant.merchantId,
       roles: ['ServiceProvider'],
     });
     const from = await settled();
     const mine = await sale();
-    const theirs = await sale(on.otherShop);
+    const theirs = await sale(on.otherMerchant);
     await settled();
     const items = await all('', from, token);
     assert.equal(ofTransaction(items, mine).length, 1);
     assert.equal(ofTransaction(items, theirs).length, 0);
-    assert.ok(items.every(({ data }) => data['merchantId'] === on.shop.merchantId));
-    const refused = await ask(`merchantId=${on.otherShop.merchantId}`, token);
+    assert.ok(items.every(({ data }) => data['merchantId'] === on.merchant.merchantId));
+    const refused = await ask(`merchantId=${on.otherMerchant.merchantId}`, token);
     assert.equal(refused.status, 403);
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
@@ -252,25 +252,25 @@ describe('the feed of events', () => {
   test('a stream goes on where it broke, and misses nothing', async () => {
     const from = await settled();
     const url = `${on.settings.baseUrl}${path}?types=transaction.*`;
-    const first = await listenTo(url, { token: on.acquirerToken, ca: on.ca });
+    const first = await openEventStream(url, { token: on.acquirerToken, ca: on.ca });
     assert.equal(first.status, 200);
     const one = await sale();
-    const [heard] = await first.has(1);
-    first.leave();
+    const [heard] = await first.waitForEvents(1);
+    first.destroy();
     const item = heard?.data as FeedItem;
     assert.equal(item.data['transactionId'], one);
     assert.equal(heard?.id, item.position);
     assert.ok((heard?.id ?? 0) > from, 'a stream without a position tells what is new');
     const two = await sale();
     await settled();
-    const again = await listenTo(url, {
+    const again = await openEventStream(url, {
       token: on.acquirerToken,
       ca: on.ca,
       lastEventId: heard?.id ?? 0,
     });
     const three = await sale();
-    const rest = await again.has(2);
-    again.leave();
+    const rest = await again.waitForEvents(2);
+    again.destroy();
     assert.deepEqual(
       rest.map(({ data }) => (data as FeedItem).data['transactionId']),
       [two, three],
@@ -305,9 +305,9 @@ describe('the feed of events', () => {
       assert.equal(body.code, code, query);
       assert.equal(body.errors?.[0]?.pointer, pointer, query);
     }
-    const till = await ask('', on.shop.token);
+    const till = await ask('', on.merchant.token);
     assert.equal(till.status, 403);
-    const stream = await listenTo(`${on.settings.baseUrl}${path}`, {
+    const stream = await openEventStream(`${on.settings.baseUrl}${path}`, {
       token: on.acquirerToken,
       ca: on.ca,
       lastEventId: 'yesterday',
@@ -316,10 +316,10 @@ describe('the feed of events', () => {
   });
 
   test('tells what becomes of a clearing file, for the organisation alone', async () => {
-    const own = await scene({ captureTransport: 'File' });
+    const own = await createTestOrganization({ captureTransport: 'File' });
     const ask = (method: string, url: string, call: object) =>
       own.client.call(method, `/payment/v1/${url}`, call);
-    const till = { token: own.shop.token };
+    const till = { token: own.merchant.token };
     const office = { token: own.acquirerToken };
     const sold = await ask('POST', 'transactions/process', {
       ...till,
@@ -357,14 +357,14 @@ describe('the feed of events', () => {
   });
 
   test('another organisation has a feed of its own', async () => {
-    const other = await scene();
+    const other = await createTestOrganization();
     const mine = await sale();
     await settled();
     const theirs = await all('', 0, other.acquirerToken);
     assert.equal(ofTransaction(theirs, mine).length, 0);
     assert.ok(theirs.length > 0, 'the making of its merchants');
     assert.ok(theirs.every(({ data }) => data['organizationId'] === other.organizationId));
-    const named = await page(`merchantId=${on.shop.merchantId}`, other.acquirerToken);
+    const named = await page(`merchantId=${on.merchant.merchantId}`, other.acquirerToken);
     assert.deepEqual(named.items, []);
   });
 
@@ -383,7 +383,7 @@ describe('the feed of events', () => {
     assert.match(late.body.detail, new RegExp(String(swept)));
     assert.equal((await page(`after=${swept}`)).items[0]?.position, swept + 1);
     assert.equal((await page()).items[0]?.position, swept + 1);
-    const stream = await listenTo(`${on.settings.baseUrl}${path}?after=1`, {
+    const stream = await openEventStream(`${on.settings.baseUrl}${path}?after=1`, {
       token: on.acquirerToken,
       ca: on.ca,
     });

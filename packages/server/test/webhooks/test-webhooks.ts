@@ -22,7 +22,7 @@ import type { AddressLookup } from '../../src/platform/net/dns-lookup.ts';
 import { waitingText } from '../../src/webhooks/delivery/store.ts';
 import { createPublisher, createSetAside } from '../../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/index.ts';
-import { migrations, testCopyUrl } from '../support/database/test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const masterKey = Buffer.alloc(32, 9);
@@ -68,7 +68,7 @@ export async function webhookRoom(
   const { clock = systemClock, allowsLoopback = true } = options;
   // Keeps the process alive, because connections to the test database do not.
   const awake = setInterval(() => {}, 1_000);
-  const url = options.on ?? (await testCopyUrl());
+  const url = options.on ?? (await testDatabaseCopyUrl());
   const opened = openDatabase({ url, log });
   const database: Database = {
     ...opened,
@@ -78,7 +78,7 @@ export async function webhookRoom(
       return rows as never;
     },
   };
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const metrics = createMetrics();
   const calls = createOutgoingCalls({
     allowsLoopback,

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
-import { assertRefused } from '../support/assert-problem-response.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { reported } from '../support/provisioning/report-client.ts';
-import { type Scene, scene } from '../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   accept,
@@ -21,10 +21,10 @@ import {
 const base = '/webhooks/v1';
 
 describe('webhooks', () => {
-  let on: Scene;
+  let on: TestOrganization;
   const opened: Receiver[] = [];
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
   after(async () => {
     for (const each of opened) await each.stop();
@@ -47,7 +47,7 @@ describe('webhooks', () => {
     return body;
   }
 
-  async function sale(shop = on.shop): Promise<string> {
+  async function sale(shop = on.merchant): Promise<string> {
     const { body, text } = await on.client.call('POST', '/payment/v1/transactions/process', {
       token: shop.token,
       body: keyedSale(),
@@ -86,10 +86,10 @@ describe('webhooks', () => {
   test('an endpoint gets the types and the merchant that it asked for, and nothing else', async () => {
     const [byType, byMerchant, all] = [await open(), await open(), await open()];
     await create({ url: byType.url, eventTypes: ['transaction.refunded', 'batch.completed'] });
-    const { merchantId } = on.otherShop;
+    const { merchantId } = on.otherMerchant;
     await create({ url: byMerchant.url, eventTypes: ['*'], merchantId });
     await create({ url: all.url, eventTypes: ['*'] });
-    const [ours, theirs] = [await sale(), await sale(on.otherShop)];
+    const [ours, theirs] = [await sale(), await sale(on.otherMerchant)];
     await eventually(
       'both are told',
       async () => of(all, ours).length > 0 && of(all, theirs).length > 0,
@@ -123,7 +123,7 @@ describe('webhooks', () => {
       assert.ok(isGenuineByKey(told, key));
     }
     assert.equal((await ask('POST', `${path}/secret`)).status, 200);
-    assertRefused(await ask('POST', `${path}/secret`), { code: 'keys_renewed_often' });
+    assertProblem(await ask('POST', `${path}/secret`), { code: 'keys_renewed_often' });
     const database = await testDatabase();
     await database.query(
       'UPDATE webhook_endpoints SET previous_until = now() WHERE endpoint_id = $1',
@@ -195,8 +195,8 @@ describe('webhooks', () => {
       body: { ...view, status: 'Enabled' },
       headers: { 'if-match': String(read.headers['etag']) },
     });
-    assertRefused(stale, { code: 'precondition_failed' });
-    assertRefused(await ask('POST', `${path}/test`), { code: 'endpoint_state' });
+    assertProblem(stale, { code: 'precondition_failed' });
+    assertProblem(await ask('POST', `${path}/test`), { code: 'endpoint_state' });
     const missed = await sale();
     const { organizationId } = on;
     const database = await testDatabase();
@@ -220,7 +220,7 @@ describe('webhooks', () => {
     assert.equal(of(to, seen).length, 1);
     assert.equal((await ask('GET', path)).body.missedEvents, undefined);
     assert.equal((await ask('DELETE', path)).status, 204);
-    assertRefused(await ask('GET', path), { code: 'endpoint_not_found' });
+    assertProblem(await ask('GET', path), { code: 'endpoint_not_found' });
     await eventually('its deliveries are deleted', async () => {
       const [row] = await database.query<{ n: number }>(
         'SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1',
@@ -260,8 +260,8 @@ describe('webhooks', () => {
       const [one, other] = of(to, transactionId);
       assert.deepEqual([other?.id, other?.body], [one?.id, one?.body]);
     }
-    assertRefused(await ask('POST', path, { to: from }), { code: 'field_invalid' });
-    assertRefused(await ask('POST', path, { from, to: from }), { code: 'field_invalid' });
+    assertProblem(await ask('POST', path, { to: from }), { code: 'field_invalid' });
+    assertProblem(await ask('POST', path, { from, to: from }), { code: 'field_invalid' });
   });
 
   test('after a jump of the feed a replay of a time finds the events before and behind it, and reports are current', async () => {
@@ -291,8 +291,8 @@ describe('webhooks', () => {
     assert.deepEqual([made.status, made.disabledReason], ['Disabled', 'Unverified']);
     const path = `/endpoints/${made.endpointId}`;
     const input = { url: to.url, eventTypes: ['*'] };
-    assertRefused(await ask('PUT', path, input), { code: 'endpoint_state' });
-    assertRefused(await ask('POST', `${path}/verify`), { code: 'endpoint_unverified' });
+    assertProblem(await ask('PUT', path, input), { code: 'endpoint_state' });
+    assertProblem(await ask('POST', `${path}/verify`), { code: 'endpoint_unverified' });
     to.answer(({ body }, reply) => void reply.end(JSON.parse(body).data.challenge));
     const verified = await ask('POST', `${path}/verify`);
     assert.equal(verified.status, 200, verified.text);
@@ -323,31 +323,31 @@ describe('webhooks', () => {
     ];
     for (const [input, pointer, code = 'field_invalid'] of refusals) {
       const answer = await ask('POST', '/endpoints', input);
-      assertRefused(answer, { code: code as 'field_invalid', pointer }, JSON.stringify(input));
+      assertProblem(answer, { code: code as 'field_invalid', pointer }, JSON.stringify(input));
     }
     const merchantId = '0198ffff-ffff-7fff-bfff-ffffffffffff';
     const stranger = await ask('POST', '/endpoints', { ...good, merchantId });
-    assertRefused(stranger, { code: 'merchant_not_found' });
+    assertProblem(stranger, { code: 'merchant_not_found' });
     for (const id of ['nonsense', merchantId]) {
-      assertRefused(await ask('GET', `/endpoints/${id}`), { code: 'endpoint_not_found' });
-      assertRefused(await ask('POST', `/endpoints/${id}/test`), { code: 'endpoint_not_found' });
-      assertRefused(await ask('POST', `/endpoints/${id}/replay`), { code: 'endpoint_not_found' });
-      assertRefused(await ask('GET', `/deliveries/${id}`), { code: 'delivery_not_found' });
-      assertRefused(await ask('POST', `/deliveries/${id}/resend`), { code: 'delivery_not_found' });
+      assertProblem(await ask('GET', `/endpoints/${id}`), { code: 'endpoint_not_found' });
+      assertProblem(await ask('POST', `/endpoints/${id}/test`), { code: 'endpoint_not_found' });
+      assertProblem(await ask('POST', `/endpoints/${id}/replay`), { code: 'endpoint_not_found' });
+      assertProblem(await ask('GET', `/deliveries/${id}`), { code: 'delivery_not_found' });
+      assertProblem(await ask('POST', `/deliveries/${id}/resend`), { code: 'delivery_not_found' });
     }
-    const other = await scene();
+    const other = await createTestOrganization();
     const { endpointId } = await create(good);
     const theirs = await on.client.call('GET', `${base}/endpoints/${endpointId}`, {
       token: other.acquirerToken,
     });
-    assertRefused(theirs, { code: 'endpoint_not_found' });
+    assertProblem(theirs, { code: 'endpoint_not_found' });
     const changed = { ...good, endpointId: merchantId };
-    assertRefused(await ask('PUT', `/endpoints/${endpointId}`, changed), {
+    assertProblem(await ask('PUT', `/endpoints/${endpointId}`, changed), {
       code: 'field_read_only',
       pointer: '/endpointId',
     });
     const bad = await ask('POST', `/endpoints/${endpointId}/test`, { type: 'weather.changed' });
-    assertRefused(bad, { code: 'field_invalid', pointer: '/type' });
+    assertProblem(bad, { code: 'field_invalid', pointer: '/type' });
   });
 
   test('nobody has the platform call servers without measure', async () => {
@@ -362,7 +362,7 @@ describe('webhooks', () => {
   });
 
   test('an organisation has so many endpoints and no more, also where they are made at once', async () => {
-    const other = await scene();
+    const other = await createTestOrganization();
     const made = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
         other.client.call('POST', `${base}/endpoints`, {
@@ -373,7 +373,7 @@ describe('webhooks', () => {
     );
     const full = made.filter(({ status }) => status !== 201);
     assert.equal(full.length, 10);
-    for (const answer of full) assertRefused(answer, { code: 'endpoint_limit_reached' });
+    for (const answer of full) assertProblem(answer, { code: 'endpoint_limit_reached' });
     const page = await other.client.call('GET', `${base}/endpoints?limit=30`, {
       token: other.acquirerToken,
     });

@@ -10,10 +10,10 @@ import {
   type Message,
 } from '@switchyard/iso8583';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
+  encodeMessageFrame,
+  type ReceivedMessage,
   startScriptedHost,
 } from '../../../test/support/acquirers/scripted-host.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
@@ -82,10 +82,12 @@ const late = { organizationId, transactionId, kind: 'Sale', responseCode: '00' }
 test('a correct response after an invalid one is reported as a late response', async () => {
   const { host, connection, lateResponses, close } = await attached();
   try {
-    let sale: Asked | undefined;
+    let sale: ReceivedMessage | undefined;
     host.script((received) => {
       sale = received;
-      received.socket.write(frameOf(answerTo(received.message, { 42: 'M00000000000002' })));
+      received.socket.write(
+        encodeMessageFrame(approvalResponse(received.message, { 42: 'M00000000000002' })),
+      );
     });
     const outcome = await connection.send(request);
     assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'InvalidResponse' });
@@ -101,12 +103,12 @@ test('a correct response after an invalid one is reported as a late response', a
 
 test('a response after an ambiguous one is late; a response after a definite one is ignored', async () => {
   const { host, connection, lateResponses, close } = await attached();
-  const sales: Asked[] = [];
+  const sales: ReceivedMessage[] = [];
   try {
     for (const [index, code] of ['05', '09', '68', '26', '94'].entries()) {
       host.script((received) => {
         sales.push(received);
-        received.socket.write(frameOf(answerTo(received.message, { 39: code })));
+        received.socket.write(encodeMessageFrame(approvalResponse(received.message, { 39: code })));
       });
       const reference = { ...request.reference, stan: `00000${index}` };
       const outcome = await connection.send({ ...request, reference });
@@ -130,8 +132,8 @@ async function host1993(t: TestContext) {
   const sockets = new Set<Socket>();
   let amount: string | undefined;
   const answerOf = (message: Message): Message => {
-    if (message.mti.startsWith('08')) return answerTo(message, { 39: '800' });
-    return answerTo(message, { 39: '400', ...defined({ 4: amount }) });
+    if (message.mti.startsWith('08')) return approvalResponse(message, { 39: '800' });
+    return approvalResponse(message, { 39: '400', ...defined({ 4: amount }) });
   };
   const server = createServer((socket) => {
     sockets.add(socket);

@@ -3,11 +3,11 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
-  networkOnly,
+  approveNetworkMessages,
+  encodeMessageFrame,
+  type ReceivedMessage,
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/support/acquirers/scripted-host.ts';
@@ -58,12 +58,12 @@ function sale(stan: string): Message {
 const heardSale = (host: ScriptedHost, count = 1) =>
   eventually(
     `${count} sales arrived`,
-    () => host.heard().filter((mti) => mti === '0200').length === count,
+    () => host.receivedTypes().filter((mti) => mti === '0200').length === count,
   );
 
 describe('ISO 8583 host link', () => {
   test('sends no financial message before the sign-on is approved', async () => {
-    const heldRequests: Asked[] = [];
+    const heldRequests: ReceivedMessage[] = [];
     const { host, link } = await setUp({}, (received) => heldRequests.push(received));
     await eventually('the sign-on arrived', () => heldRequests.length === 1);
     const notSent = { result: 'NotSent', reason: 'not signed on' };
@@ -73,14 +73,15 @@ describe('ISO 8583 host link', () => {
     for (const received of heldRequests) approve(received);
     await signedOn(link);
     assert.equal((await link.sendRequest(sale('000002'), longMs)).result, 'Responded');
-    assert.deepEqual(host.heard(), ['0800001', '0200']);
+    assert.deepEqual(host.receivedTypes(), ['0800001', '0200']);
   });
 
   test('retries a declined sign-on after a delay', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp(
       { onAvailabilityChange: (available) => states.push(available) },
-      ({ message, socket }) => socket.end(frameOf(answerTo(message, { 39: '58' }))),
+      ({ message, socket }) =>
+        socket.end(encodeMessageFrame(approvalResponse(message, { 39: '58' }))),
     );
     await eventually('three tries', () => host.connections() === 3);
     assert.equal(link.isAvailable(), false);
@@ -91,7 +92,7 @@ describe('ISO 8583 host link', () => {
 
   test('sends echoes while idle, and reconnects after two missed echoes', async () => {
     const { host, link } = await setUp({ echoIntervalMs: 25 });
-    const echoes = () => host.heard().filter((each) => each === '0800301').length;
+    const echoes = () => host.receivedTypes().filter((each) => each === '0800301').length;
     await eventually('two echoes', () => echoes() >= 2);
     assert.equal(host.connections(), 1);
     host.script(() => {});
@@ -103,8 +104,11 @@ describe('ISO 8583 host link', () => {
 
   test('keeps the connection if the host misses echoes but sends other messages', async () => {
     const { host, link } = await setUp({ echoIntervalMs: 25 });
-    const echoes = () => host.heard().filter((each) => each === '0800301').length;
-    const echo = frameOf({ mti: '0800', fields: { 7: '0101120000', 11: '000007', 70: '301' } });
+    const echoes = () => host.receivedTypes().filter((each) => each === '0800301').length;
+    const echo = encodeMessageFrame({
+      mti: '0800',
+      fields: { 7: '0101120000', 11: '000007', 70: '301' },
+    });
     host.script((received) => {
       if (received.message.fields[70] !== '301') approve(received);
       else if (received.message.mti === '0800') received.socket.write(echo);
@@ -117,14 +121,14 @@ describe('ISO 8583 host link', () => {
   test('correlates responses in any order and segmentation', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    const heldRequests: Asked[] = [];
+    const heldRequests: ReceivedMessage[] = [];
     host.script((received) => heldRequests.push(received));
     const exchanges = ['000001', '000002', '000003'].map((stan) =>
       link.sendRequest(sale(stan), longMs),
     );
-    await eventually('all asked', () => heldRequests.length === 3);
+    await eventually('all requests arrived', () => heldRequests.length === 3);
     const bytes = Buffer.concat(
-      heldRequests.reverse().map(({ message }) => frameOf(answerTo(message))),
+      heldRequests.reverse().map(({ message }) => encodeMessageFrame(approvalResponse(message))),
     );
     for (let at = 0; at < bytes.length; at += 7)
       heldRequests[0]?.socket.write(bytes.subarray(at, at + 7));
@@ -136,18 +140,18 @@ describe('ISO 8583 host link', () => {
   });
 
   test('reconnects if the host exceeds the request rate limit', async () => {
-    const { host, link } = await setUp({}, networkOnly);
+    const { host, link } = await setUp({}, approveNetworkMessages);
     await signedOn(link);
-    const { socket } = host.asked.at(-1) ?? assert.fail('no sign-on arrived');
+    const { socket } = host.received.at(-1) ?? assert.fail('no sign-on arrived');
     const fields = { 7: '0101120000', 11: '000007', 70: '301' };
-    socket.write(Buffer.concat(Array(5000).fill(frameOf({ mti: '0800', fields }))));
+    socket.write(Buffer.concat(Array(5000).fill(encodeMessageFrame({ mti: '0800', fields }))));
     await eventually('taken again', () => host.connections() > 1 && link.isAvailable());
-    assert.ok(host.heard().filter((each) => each.startsWith('0810')).length < 1000);
+    assert.ok(host.receivedTypes().filter((each) => each.startsWith('0810')).length < 1000);
   });
 
   test('disconnects a host that sends requests and never reads responses', async () => {
     const states: boolean[] = [];
-    const received: Asked[] = [];
+    const received: ReceivedMessage[] = [];
     const { link } = await setUp({ onAvailabilityChange: (up) => states.push(up) }, (each) => {
       received.push(each);
       approve(each);
@@ -157,7 +161,9 @@ describe('ISO 8583 host link', () => {
     assert.ok(socket);
     socket.pause();
     const echo = { 7: '0101120000', 11: '000007', 70: '301' };
-    const burst = Buffer.concat(Array(2000).fill(frameOf({ mti: '0800', fields: echo })));
+    const burst = Buffer.concat(
+      Array(2000).fill(encodeMessageFrame({ mti: '0800', fields: echo })),
+    );
     for (let sent = 0; sent < 200 && !states.includes(false); sent += 1) {
       await new Promise<void>((resolve) => socket.write(burst, () => resolve()));
     }
@@ -168,7 +174,7 @@ describe('ISO 8583 host link', () => {
   test('never sends a queued message after its time-out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    const { socket } = host.asked[0] ?? assert.fail('no sign-on arrived');
+    const { socket } = host.received[0] ?? assert.fail('no sign-on arrived');
     socket.pause();
     const filler = 'x'.repeat(999);
     const fillers: Promise<ExchangeResult<Message>>[] = [];
@@ -194,28 +200,28 @@ describe('ISO 8583 host link', () => {
     socket.resume();
     for (const each of await Promise.all(fillers)) assert.equal(each.result, 'Responded');
     assert.equal((await link.sendRequest(next(), longMs)).result, 'Responded');
-    assert.ok(!host.asked.some(({ message }) => message.fields[11] === traceNumber));
+    assert.ok(!host.received.some(({ message }) => message.fields[11] === traceNumber));
   });
 
   test('rejects a duplicate trace number while the first message is pending', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     const first = link.sendRequest(sale('000001'), longMs);
     const second = await link.sendRequest(sale('000001'), longMs);
     assert.deepEqual(second, { result: 'NotSent', reason: 'duplicate trace' });
     await heardSale(host);
-    for (const received of host.asked) if (received.message.mti === '0200') approve(received);
+    for (const received of host.received) if (received.message.mti === '0200') approve(received);
     assert.equal((await first).result, 'Responded');
   });
 
   test('reconnects after a framing error', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     const waiting = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
-    host.asked.at(-1)?.socket.write(Buffer.alloc(64, 0xff));
+    host.received.at(-1)?.socket.write(Buffer.alloc(64, 0xff));
     assert.deepEqual(await waiting, { result: 'ConnectionLost' });
     await eventually('a second connection', () => host.connections() === 2);
     await signedOn(link);
@@ -226,7 +232,9 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp(
       { onAvailabilityChange: (available) => states.push(available) },
       ({ message, socket }) =>
-        socket.write(Buffer.concat([frameOf(answerTo(message)), Buffer.alloc(64, 0xff)])),
+        socket.write(
+          Buffer.concat([encodeMessageFrame(approvalResponse(message)), Buffer.alloc(64, 0xff)]),
+        ),
     );
     await eventually('tried again', () => host.connections() >= 3);
     host.script(approve);
@@ -260,10 +268,10 @@ describe('ISO 8583 host link', () => {
   test('reports a response after the time-out as unmatched', async () => {
     const { host, link, late } = await setUp();
     await signedOn(link);
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     assert.deepEqual(await link.sendRequest(sale('000001'), 20), { result: 'Timeout' });
     await heardSale(host);
-    for (const received of host.asked) if (received.message.mti === '0200') approve(received);
+    for (const received of host.received) if (received.message.mti === '0200') approve(received);
     await eventually('the late response', () => late.length === 1);
     assert.equal(late[0]?.fields[11], '000001');
   });
@@ -282,29 +290,29 @@ describe('ISO 8583 host link', () => {
   test('close drains pending requests, rejects new ones and signs off', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     const waiting = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     const closed = link.close(longMs);
     assert.equal(link.isAvailable(), false);
     const refused = { result: 'NotSent', reason: 'not signed on' };
     assert.deepEqual(await link.sendRequest(sale('000002'), longMs), refused);
-    for (const received of host.asked) if (received.message.mti === '0200') approve(received);
+    for (const received of host.received) if (received.message.mti === '0200') approve(received);
     assert.equal((await waiting).result, 'Responded');
     await closed;
-    assert.deepEqual(host.heard(), ['0800001', '0200', '0800002']);
+    assert.deepEqual(host.receivedTypes(), ['0800001', '0200', '0800002']);
     assert.equal(host.connections(), 1);
   });
 
   test('close stops waiting after its time-out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     const waiting = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     await link.close(30);
     assert.deepEqual(await waiting, { result: 'ConnectionLost' });
-    assert.equal(host.heard().at(-1), '0800002');
+    assert.equal(host.receivedTypes().at(-1), '0800002');
   });
 
   test('closes gracefully without pending payments, and resets the TCP connection otherwise', async () => {
@@ -322,7 +330,7 @@ describe('ISO 8583 host link', () => {
       host.script(script);
       const received = link.sendRequest(sale('000001'), longMs);
       await heardSale(host);
-      const ended = endOf(host.asked[0]?.socket);
+      const ended = endOf(host.received[0]?.socket);
       await link.close(0);
       await received;
       assert.equal(await ended, end);
@@ -335,21 +343,21 @@ describe('ISO 8583 host link', () => {
       onAvailabilityChange: (available) => states.push(available),
     });
     await signedOn(link);
-    const heldRequests: Asked[] = [];
+    const heldRequests: ReceivedMessage[] = [];
     const heldSignOns = () => heldRequests.filter(({ message }) => message.fields[70] === '001');
     host.script((received) => heldRequests.push(received));
     const inFlight = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     const fields = { 7: '0101120000', 11: '000778', 70: '002' };
-    host.asked[0]?.socket.write(frameOf({ mti: '0800', fields }));
-    await eventually('acknowledged', () => host.heard().includes('0810002'));
+    host.received[0]?.socket.write(encodeMessageFrame({ mti: '0800', fields }));
+    await eventually('acknowledged', () => host.receivedTypes().includes('0810002'));
     assert.equal(link.isAvailable(), false);
     const notSent = { result: 'NotSent', reason: 'not signed on' };
     assert.deepEqual(await link.sendRequest(sale('000002'), longMs), notSent);
     // A declined sign-on is retried on the same connection, which still has a pending response.
     await eventually('a sign-on', () => heldSignOns().length === 1);
     const refused = heldSignOns()[0] ?? assert.fail('no sign-on');
-    refused.socket.write(frameOf(answerTo(refused.message, { 39: '91' })));
+    refused.socket.write(encodeMessageFrame(approvalResponse(refused.message, { 39: '91' })));
     await eventually('another sign-on', () => heldSignOns().length === 2);
     assert.deepEqual(await link.sendRequest(sale('000003'), longMs), notSent);
     for (const received of heldRequests) if (received.message.mti === '0200') approve(received);
@@ -359,7 +367,7 @@ describe('ISO 8583 host link', () => {
     await signedOn(link);
     assert.equal((await link.sendRequest(sale('000004'), longMs)).result, 'Responded');
     const expectedMessages = ['0800001', '0200', '0810002', '0800001', '0800001', '0200'];
-    assert.deepEqual(host.heard(), expectedMessages);
+    assert.deepEqual(host.receivedTypes(), expectedMessages);
     assert.equal(host.connections(), 1);
     assert.deepEqual(states, [true, false, true]);
   });
@@ -375,23 +383,25 @@ describe('ISO 8583 host link', () => {
       await signedOn(link);
       host.script(() => {});
       const fields = { 7: '0101120000', 11: '000778', 70: '002' };
-      host.asked[0]?.socket.write(frameOf({ mti, fields }));
-      await eventually('acknowledged', () => host.heard().includes(response));
+      host.received[0]?.socket.write(encodeMessageFrame({ mti, fields }));
+      await eventually('acknowledged', () => host.receivedTypes().includes(response));
       assert.equal(link.isAvailable(), false, mti);
-      await eventually('a sign-on', () => host.heard().length === 3);
-      assert.deepEqual(host.heard(), ['0800001', response, '0800001']);
+      await eventually('a sign-on', () => host.receivedTypes().length === 3);
+      assert.deepEqual(host.receivedTypes(), ['0800001', response, '0800001']);
     }
   });
 
   test('responds to echo requests of the host and ignores financial requests', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
-    const socket = host.asked[0]?.socket;
-    socket?.write(frameOf(sale('000777')));
+    const socket = host.received[0]?.socket;
+    socket?.write(encodeMessageFrame(sale('000777')));
     const fields = { 7: '0101120000', 11: '000778', 70: '301' };
-    socket?.write(frameOf({ mti: '0800', fields }));
-    await eventually('the answer', () => host.asked.some(({ message }) => message.mti === '0810'));
-    const answers = host.asked.filter(({ message }) => message.mti !== '0800');
+    socket?.write(encodeMessageFrame({ mti: '0800', fields }));
+    await eventually('the answer', () =>
+      host.received.some(({ message }) => message.mti === '0810'),
+    );
+    const answers = host.received.filter(({ message }) => message.mti !== '0800');
     assert.deepEqual(
       answers.map(({ message }) => ({ ...message, fields: { ...message.fields } })),
       [{ mti: '0810', fields: { ...fields, 39: '00' } }],

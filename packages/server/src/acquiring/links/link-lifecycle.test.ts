@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
-  networkOnly,
+  approveNetworkMessages,
+  encodeMessageFrame,
+  type ReceivedMessage,
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/support/acquirers/scripted-host.ts';
@@ -148,7 +148,7 @@ describe('acquirer links', () => {
     host.script((received) => {
       const { message, socket } = received;
       if (message.mti !== '0200') return approve(received);
-      socket.write(frameOf(answerTo(message, { 39: codes.shift() ?? '00' })));
+      socket.write(encodeMessageFrame(approvalResponse(message, { 39: codes.shift() ?? '00' })));
       return undefined;
     });
     const link = linkTo({ port: host.port });
@@ -179,16 +179,16 @@ describe('acquirer links', () => {
   /** Opens a link with one pending sale. */
   async function withSaleInFlight() {
     const host = await startHost();
-    host.script(networkOnly);
+    host.script(approveNetworkMessages);
     const links = [linkTo({ port: host.port })];
     const linkId = links[0]?.linkId ?? '';
     const { acquiring, shown: shownMetrics } = await setUp(links);
     await acquiring.start();
     await eventually('up', () => acquiring.isLinkAvailable(linkId));
     const outcome = acquiring.send(saleOn(linkId));
-    await eventually('the sale arrived', () => host.heard().includes('0200'));
+    await eventually('the sale arrived', () => host.receivedTypes().includes('0200'));
     const answer = () => {
-      const received = host.asked.find(({ message }) => message.mti === '0200');
+      const received = host.received.find(({ message }) => message.mti === '0200');
       if (received !== undefined) approve(received);
     };
     const change = async (changed: Partial<Iso8583HostLink>) => {
@@ -228,7 +228,7 @@ describe('acquirer links', () => {
     } = await withSaleInFlight();
     host.script(approve);
     const other = await startHost();
-    const heldRequests: Asked[] = [];
+    const heldRequests: ReceivedMessage[] = [];
     other.script((received) => heldRequests.push(received));
     await change({ settings: linkTo({ port: other.port }).settings });
     await eventually('the new host has the sale', () => heldRequests.length === 1);
@@ -240,11 +240,11 @@ describe('acquirer links', () => {
     for (const received of heldRequests) approve(received);
     await eventually('the new one serves', async () => {
       const { outcome: said } = await acquiring.send(saleOn(linkId));
-      return said === 'Approved' && other.heard().includes('0200');
+      return said === 'Approved' && other.receivedTypes().includes('0200');
     });
     answer();
     assert.equal((await outcome).outcome, 'Approved');
-    await eventually('the old one is signed off', () => host.heard().includes('0800002'));
+    await eventually('the old one is signed off', () => host.receivedTypes().includes('0800002'));
     assert.deepEqual(await shownMetrics(), ['north 1']);
   });
 
@@ -276,7 +276,7 @@ describe('acquirer links', () => {
     unfinished.push(...remaining);
     await acquiring.refreshLinks();
     await eventually('opened again for what came late', () => acquiring.isLinkAvailable(linkId));
-    await eventually('signed off once', () => host.heard().includes('0800002'));
+    await eventually('signed off once', () => host.receivedTypes().includes('0800002'));
   });
 
   test('start opens a disabled link with pending messages', async () => {
@@ -307,6 +307,6 @@ describe('acquirer links', () => {
     answer();
     assert.equal((await outcome).outcome, 'Approved');
     await closed;
-    assert.equal(host.heard().at(-1), '0800002');
+    assert.equal(host.receivedTypes().at(-1), '0800002');
   });
 });

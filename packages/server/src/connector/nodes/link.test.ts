@@ -4,9 +4,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { freePorts } from '../../../test/support/free-ports.ts';
 import {
+  createNatsServer,
   type NatsServer,
   natsPassword,
-  natsServer,
   natsUser,
 } from '../../../test/support/processes/nats-server.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
@@ -66,7 +66,7 @@ describe('the connection to NATS', () => {
   let natsPort: number;
   before(async () => {
     [natsPort = 0] = await freePorts(1);
-    nats = natsServer(natsPort);
+    nats = createNatsServer(natsPort);
     await nats.start();
   });
   after(() => nats?.kill());

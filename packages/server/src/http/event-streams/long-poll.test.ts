@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { listenTo } from '../../../test/support/event-stream-client.ts';
+import { openEventStream } from '../../../test/support/event-stream-client.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createStreamSample, type StreamSample } from '../server/event-stream.fixture.ts';
 
@@ -91,9 +91,9 @@ describe('a long poll', () => {
   it('returns at once when too many clients wait', async (t) => {
     const limits = { perClient: 1, perDevice: 1, perOrganization: 10, total: 10 };
     const sample = await createStreamSample(t, { streams: { limits } });
-    const stream = await listenTo(sample.url, { token });
+    const stream = await openEventStream(sample.url, { token });
     assert.deepEqual((await poll(sample, 'wait=60')).body, { ids: [], next: 0 });
-    stream.leave();
+    stream.destroy();
     await eventually('the place is free', async () => (await waiting(sample)) === 0);
     const polled = poll(sample, 'wait=60');
     await eventually('it waits', async () => (await waiting(sample)) === 1);

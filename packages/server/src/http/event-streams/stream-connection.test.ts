@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { defined } from '@switchyard/contract';
-import { listenTo } from '../../../test/support/event-stream-client.ts';
+import { openEventStream } from '../../../test/support/event-stream-client.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { makeCertificate } from '../authentication/certificate.fixture.ts';
 import {
@@ -137,9 +137,9 @@ describe('a stream on a connection that was taken over', () => {
       'none is open',
       async () => (await sample.metric('switchyard_streams_open')) === 0,
     );
-    const other = await listenTo(sample.url, { token });
+    const other = await openEventStream(sample.url, { token });
     sample.happen({ n: 1 });
-    await other.has(1);
+    await other.waitForEvents(1);
   });
 
   it('serves clients that send Connection: close, and clients of HTTP/1.0', async (t) => {

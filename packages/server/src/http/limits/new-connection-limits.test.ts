@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { closed } from '../../../test/support/wait-for-socket-close.ts';
+import { waitForSocketClose } from '../../../test/support/wait-for-socket-close.ts';
 import { createMetrics } from '../../platform/index.ts';
 import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
 import { createListener } from '../server/listener.ts';
@@ -44,7 +44,7 @@ async function drip(socket: Socket, first: string, then: string): Promise<string
   socket.on('data', (part: Buffer) => received.push(part));
   socket.write(first);
   const dripping = setInterval(() => socket.write(then), dripMs);
-  await closed(socket);
+  await waitForSocketClose(socket);
   clearInterval(dripping);
   return Buffer.concat(received).toString();
 }
@@ -84,7 +84,7 @@ describe('slow clients', () => {
     const slow = await silence(port);
     // The head of a ClientHello, and of what it announces a byte at a time.
     const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
-    await Promise.all([closed(silent), hello]);
+    await Promise.all([waitForSocketClose(silent), hello]);
     assert.equal(await closedBy('handshake_timeout'), before + 2);
     await noNewConnections();
   });
@@ -93,7 +93,11 @@ describe('slow clients', () => {
     const before = await closedBy('request_timeout');
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
-    const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
+    const ends = [
+      waitForSocketClose(silent.resume()),
+      drip(page, head, 'a'),
+      drip(socket, upgrade, 'a'),
+    ];
     for (const response of (await Promise.all(ends)).slice(1)) {
       assert.match(String(response), /^HTTP\/1\.1 408 /);
       assert.match(String(response), /request_timeout/);
@@ -111,7 +115,7 @@ describe('slow clients', () => {
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     await noNewConnections();
     // Longer than the patience with the others, by the time that they are given.
-    await closed(await silence(port));
+    await waitForSocketClose(await silence(port));
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     socket.destroy();
   });
@@ -137,7 +141,7 @@ it('a half-sent request closes after 15 seconds where no other time is set', asy
   await once(server, 'listening');
   t.after(() => server.close());
   const socket = await silence((server.address() as AddressInfo).port);
-  const end = closed(socket);
+  const end = waitForSocketClose(socket);
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
   await once(server, 'request');
   t.mock.timers.tick(14_999);
@@ -193,7 +197,7 @@ describe('more silent connections than the limit', () => {
       for (const socket of silent) socket.destroy();
       return close();
     });
-    const first = closed(silent[0] as Socket);
+    const first = waitForSocketClose(silent[0] as Socket);
     assert.match(await sendRequest(port), /served/);
     await first;
     assert.deepEqual(
@@ -211,7 +215,7 @@ describe('more silent connections than the limit', () => {
       for (const socket of silent) socket.destroy();
       return close();
     });
-    await closed(await silence(port));
+    await waitForSocketClose(await silence(port));
     assert.ok(silent.every(({ destroyed }) => !destroyed));
     silent[0]?.destroy();
     for (;;) {

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Problem } from '@switchyard/contract';
 import { Type } from 'typebox';
-import { closed } from '../../../test/support/wait-for-socket-close.ts';
+import { waitForSocketClose } from '../../../test/support/wait-for-socket-close.ts';
 import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
 import { connectionLimit, createNewConnectionLimits } from '../limits/new-connection-limits.ts';
 import { route } from '../routes/declare-route.ts';
@@ -82,7 +82,7 @@ describe('http over TLS', () => {
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.write(bytes);
-    await closed(socket);
+    await waitForSocketClose(socket);
     return Buffer.concat(chunks).toString();
   }
 
@@ -239,7 +239,7 @@ describe('stopping', () => {
     socket.on('error', () => {});
     socket.write(slow);
     await begins;
-    const cut = closed(socket);
+    const cut = waitForSocketClose(socket);
     await sample.close(50);
     await cut;
     assert.ok(sample.lines.some(({ left }) => left === 1));

@@ -3,7 +3,7 @@
 import { Amount, type Permission, ProblemError, permissions } from '@switchyard/contract';
 import { pino } from 'pino';
 import { Type } from 'typebox';
-import { patientLimits } from '../../../test/support/high-load-limits.ts';
+import { highLoadLimits } from '../../../test/support/high-load-limits.ts';
 import { type Log, systemIds } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
 import { pageQuery, pageResponse, readPageRequest } from '../requests/pagination.ts';
@@ -204,7 +204,7 @@ export async function createSample(more: Partial<HttpDeps> = {}): Promise<Sample
     eagerSchemas: true,
     validatesResponses: true,
     // Tests share a machine: a busy moment of it is no answer of ours.
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
     ...more,
   });
   let handled = 0;

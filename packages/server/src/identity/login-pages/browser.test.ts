@@ -6,18 +6,18 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { assertAccessible } from '../../../test/support/browser/accessibility-check.ts';
 import {
+  chromiumSkipReason,
   openChromium,
   reasonToSkip,
-  withoutChromium,
 } from '../../../test/support/browser/chromium.ts';
 import {
   openSignInPages,
   redirectUri,
   type SignInPages,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
-import { linkIn } from '../../../test/support/recorded-mail.ts';
+import { linkTokenIn } from '../../../test/support/mail/mail-recorder.ts';
 import { movableClock } from '../../../test/support/test-realm.ts';
-import { codeAt, createPerson, type Person } from '../../../test/support/test-users.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../../../test/support/test-users.ts';
 
 const callback = `${redirectUri}?**`;
 /** Long enough for a busy machine. */
@@ -30,7 +30,7 @@ test('without a browser the tests are skipped, unless a browser is required', ()
   assert.equal(reasonToSkip('/usr/bin/chromium', undefined), false);
 });
 
-describe('in a real browser', { skip: withoutChromium }, () => {
+describe('in a real browser', { skip: chromiumSkipReason }, () => {
   let pages: SignInPages;
   let chromium: Browser | undefined;
 
@@ -81,7 +81,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
 
   function codeOf(secret: string): string {
     pages.clock.advance(30_000);
-    return codeAt(secret, pages.clock.now());
+    return otpCodeAt(secret, pages.clock.now());
   }
 
   const keyOn = async (page: Page): Promise<string> =>
@@ -99,8 +99,8 @@ describe('in a real browser', { skip: withoutChromium }, () => {
     await page.click('main button.primary');
   }
 
-  const personWith = (facts: Parameters<typeof createPerson>[1]): Promise<Person> =>
-    createPerson(pages.realm, facts);
+  const personWith = (facts: Parameters<typeof createTestUser>[1]): Promise<TestUser> =>
+    createTestUser(pages.realm, facts);
 
   for (const locale of ['en-GB', 'fr-FR']) {
     test(`every page of a sign-in is accessible, in ${locale}`, async () => {
@@ -176,7 +176,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
         await colorScheme('the forgotten password');
         await send(page, { identifier: username });
         await colorScheme('the mail on its way');
-        await page.goto(`${pages.base}/links/${linkIn(await pages.post.deliver())}`);
+        await page.goto(`${pages.base}/links/${linkTokenIn(await pages.mailRecorder.deliver())}`);
         await colorScheme('the link');
       });
     });
@@ -189,7 +189,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
       const person = await personWith({ secondFactor: 'Required', password: undefined });
       const { username } = person.user;
       await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
-      const invitation = linkIn(await pages.post.deliver());
+      const invitation = linkTokenIn(await pages.mailRecorder.deliver());
       const first = `fresh words for ${randomUUID()}`;
       const second = `other words for ${randomUUID()}`;
       await walk({ javaScriptEnabled, locale: 'en-GB' }, async (page) => {
@@ -207,7 +207,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
         await page.goto(pages.linkWith({ prompt: 'login' }));
         await page.getByRole('link', { name: 'Forgotten your password?' }).click();
         await send(page, { identifier: username });
-        const reset = linkIn(await pages.post.deliver());
+        const reset = linkTokenIn(await pages.mailRecorder.deliver());
         await page.goto(`${pages.base}/links/${reset}`);
         await send(page, { password: second, repeated: second });
         await page.getByRole('link', { name: 'Sign in' }).click();

@@ -5,7 +5,7 @@ import {
   openSignInPages,
   redirectUri,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
 import { userDomainOfHost } from '../clients/portal-urls.ts';
 import { stripUserDomain } from './handlers/sign-in.ts';
@@ -76,7 +76,7 @@ describe('error pages', () => {
     t.mock.method(pages.realm.identity.accounts, 'authenticate', broken);
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
-    const response = await submit(browser, page, { username: 'jane', password: 'any' });
+    const response = await submitForm(browser, page, { username: 'jane', password: 'any' });
     assert.equal(response.status, 500);
     assert.match(response.text, /The error is on our side/);
     assert.equal(response.text.includes('secret-of-the-house'), false);

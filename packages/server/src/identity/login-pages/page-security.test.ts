@@ -1,34 +1,34 @@
 // Attacks on the sign-in pages: each one is tried and must fail.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../test/support/browser/cookie-browser.ts';
+import type { Browser, BrowserResponse } from '../../../test/support/browser/cookie-browser.ts';
 import {
-  followed,
-  formsIn,
+  followRedirects,
   openSignInPages,
+  readForms,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
-import { createPerson, type Person } from '../../../test/support/test-users.ts';
+import { createTestUser, type TestUser } from '../../../test/support/test-users.ts';
 import { browserCookie, flowLanguageCookie, languageCookie } from './http/cookies.ts';
 
 const evil = `"><script>alert(1)</script>`;
 
 describe('the protection of the sign-in pages', () => {
   let pages: SignInPages;
-  let person: Person;
+  let person: TestUser;
 
   before(async () => {
     pages = await openSignInPages({ clientName: `Shop ${evil}` });
-    person = await createPerson(pages.realm);
+    person = await createTestUser(pages.realm);
   });
   after(() => pages.close());
 
   const credentials = () => ({ username: person.user.username, password: person.password });
 
-  async function signedIn(browser: Browser): Promise<Seen> {
+  async function signedIn(browser: Browser): Promise<BrowserResponse> {
     const page = await browser.browse(`${pages.base}/sign-in/account`);
-    return followed(browser, await submit(browser, page, credentials()));
+    return followRedirects(browser, await submitForm(browser, page, credentials()));
   }
 
   const sessionOf = (browser: Browser) =>
@@ -39,19 +39,19 @@ describe('the protection of the sign-in pages', () => {
     const page = await browser.browse(pages.link);
     const other = await browser.browse(pages.link);
     const strange = await pages.openBrowser().browse(pages.link);
-    const tokenOf = (page: Seen) => formsIn(page)[0]?.hidden['token'] ?? '';
+    const tokenOf = (page: BrowserResponse) => readForms(page)[0]?.hidden['token'] ?? '';
     for (const [what, token] of [
       ['none', ''],
       ['nonsense', 'x'.repeat(43)],
       ['of another flow', tokenOf(other)],
       ['of another browser', tokenOf(strange)],
     ] as const) {
-      const response = await submit(browser, page, { ...credentials(), token });
+      const response = await submitForm(browser, page, { ...credentials(), token });
       assert.equal(response.status, 403, what);
       assert.match(response.text, /Please try again/, what);
       assert.equal(sessionOf(browser), undefined);
     }
-    const sent = await submit(browser, page, credentials());
+    const sent = await submitForm(browser, page, credentials());
     assert.equal(sent.status, 303, 'it works with its own token');
   });
 
@@ -65,9 +65,9 @@ describe('the protection of the sign-in pages', () => {
       { 'sec-fetch-site': 'cross-site', origin: pages.authUrl },
     ];
     for (const headers of foreign) {
-      assert.equal((await submit(browser, page, credentials(), { headers })).status, 403);
+      assert.equal((await submitForm(browser, page, credentials(), { headers })).status, 403);
     }
-    const form = formsIn(page)[0];
+    const form = readForms(page)[0];
     const old = (headers: Record<string, string>) =>
       browser.visit(String(form?.action), { form: { ...form?.hidden, ...credentials() }, headers });
     assert.equal((await old({ origin: 'https://evil.example' })).status, 403, 'an old browser');
@@ -77,7 +77,7 @@ describe('the protection of the sign-in pages', () => {
   test('a form without the browser cookie is rejected', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/auth/sign-in');
-    const form = formsIn(page)[0];
+    const form = readForms(page)[0];
     const response = await browser.visit('/auth/sign-in', {
       form: { ...form?.hidden, identifier: `a@${pages.realm.userDomainId}` },
       isCrossSite: true,
@@ -137,8 +137,8 @@ describe('the protection of the sign-in pages', () => {
     const browser = pages.openBrowser();
     const request = pages.linkWith({ login_hint: evil, state: evil, ui_locales: `fr ${evil}` });
     const page = await browser.browse(request);
-    const wrong = await submit(browser, page, { username: evil, password: 'x', with: evil });
-    const entry = await submit(browser, await browser.browse('/auth/sign-in'), {
+    const wrong = await submitForm(browser, page, { username: evil, password: 'x', with: evil });
+    const entry = await submitForm(browser, await browser.browse('/auth/sign-in'), {
       identifier: evil,
     });
     const base = `${pages.base}/account`;
@@ -183,12 +183,12 @@ describe('the protection of the sign-in pages', () => {
     const account = await signedIn(browser);
     const guarded = await browser.browse(`${pages.base}/account/password`);
     for (const next of ['https://evil.example', '//evil.example', 'passwordx', '']) {
-      const sent = await submit(browser, guarded, { password: person.password, next });
+      const sent = await submitForm(browser, guarded, { password: person.password, next });
       assert.equal(sent.location?.pathname, account.url.pathname, next);
       assert.equal(sent.location?.host, account.url.host, next);
     }
     for (const identifier of ['a@evil.example', 'a@//evil.example', 'a@realm\\evil']) {
-      const sent = await submit(browser, await browser.browse('/auth/sign-in'), { identifier });
+      const sent = await submitForm(browser, await browser.browse('/auth/sign-in'), { identifier });
       assert.equal(sent.location, undefined, identifier);
     }
   });
@@ -199,13 +199,13 @@ describe('the protection of the sign-in pages', () => {
     const planted = sessionOf(attacker);
     assert.ok(planted);
     const victim = pages.openBrowser();
-    for (const cookie of attacker.cookies) victim.plant(cookie);
+    for (const cookie of attacker.cookies) victim.setCookie(cookie);
     await signedIn(victim);
     assert.notEqual(sessionOf(victim), planted, 'by the account page');
 
     const page = await victim.browse(pages.linkWith({ prompt: 'login' }));
     const before = sessionOf(victim);
-    await followed(victim, await submit(victim, page, credentials()));
+    await followRedirects(victim, await submitForm(victim, page, credentials()));
     assert.notEqual(sessionOf(victim), before, 'by an application');
     const response = await attacker.visit(`${pages.base}/account`);
     assert.equal(response.status, 303, 'the old session has ended');
@@ -220,9 +220,9 @@ describe('the protection of the sign-in pages', () => {
     assert.match(opened.text, /began in another browser/);
     // Even with the browser ID of the attacker, so that the form token matches.
     for (const cookie of attacker.cookies.filter(({ name }) => name === browserCookie)) {
-      victim.plant(cookie);
+      victim.setCookie(cookie);
     }
-    const sent = await submit(victim, page, credentials());
+    const sent = await submitForm(victim, page, credentials());
     assert.equal(sent.status, 410);
     assert.equal(sessionOf(victim), undefined);
   });
@@ -230,15 +230,15 @@ describe('the protection of the sign-in pages', () => {
   test('a second sign-in in the same flow fails', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
-    await followed(browser, await submit(browser, page, credentials()));
-    const again = await submit(browser, page, credentials());
+    await followRedirects(browser, await submitForm(browser, page, credentials()));
+    const again = await submitForm(browser, page, credentials());
     assert.equal(again.status, 410);
   });
 
   test('a form that is too long, has duplicate fields or another media type is rejected', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/auth/sign-in');
-    const { token = '' } = formsIn(page)[0]?.hidden ?? {};
+    const { token = '' } = readForms(page)[0]?.hidden ?? {};
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     for (const [body, type, status] of [
       [`token=${token}&identifier=a%40b&identifier=c%40d`, headers['content-type'], 400],

@@ -2,46 +2,46 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../test/support/browser/cookie-browser.ts';
+import type { Browser, BrowserResponse } from '../../../test/support/browser/cookie-browser.ts';
 import {
-  followed,
+  followRedirects,
   openSignInPages,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
-  type Interrupted,
-  interrupted,
-  type Wanted,
-  writes,
+  createInterruptibleDatabase,
+  type InterruptibleDatabase,
+  type StatementFilter,
+  storesEntity,
 } from '../../../test/support/interrupt-before-statement.ts';
-import { codeAt, createPerson, type Person } from '../../../test/support/test-users.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../../../test/support/test-users.ts';
 
 const stepMs = 30_000;
 
-const deletesStep: Wanted = ({ text, values }) =>
+const deletesStep: StatementFilter = ({ text, values }) =>
   text.startsWith('DELETE FROM oidc_entities') && values.includes('PageStep');
-const readsPending: Wanted = ({ text }) => text.startsWith('SELECT pending_sealed');
+const readsPending: StatementFilter = ({ text }) => text.startsWith('SELECT pending_sealed');
 
-function secretIn({ text }: Seen): string {
+function secretIn({ text }: BrowserResponse): string {
   const [, key = ''] = /<code class="key">([A-Z2-7 ]+)<\/code>/.exec(text) ?? [];
   return key.replaceAll(' ', '');
 }
 
 describe('a sign-in ends if the password is replaced', () => {
   let pages: SignInPages;
-  let hook: Interrupted;
-  let person: Person;
+  let hook: InterruptibleDatabase;
+  let person: TestUser;
   let browser: Browser;
 
   before(async () => {
-    hook = interrupted(await testDatabase());
+    hook = createInterruptibleDatabase(await testDatabase());
     pages = await openSignInPages({ database: hook.database });
   });
   after(() => pages.close());
   beforeEach(async () => {
-    person = await createPerson(pages.realm, { secondFactor: 'Required' });
+    person = await createTestUser(pages.realm, { secondFactor: 'Required' });
     browser = pages.openBrowser();
   });
 
@@ -55,17 +55,17 @@ describe('a sign-in ends if the password is replaced', () => {
       await pages.realm.identity.accounts.setPassword(organizationId, userId, password);
     };
 
-  async function typePassword(): Promise<Seen> {
+  async function typePassword(): Promise<BrowserResponse> {
     const { username } = person.user;
-    return submit(browser, await browser.browse(pages.link), {
+    return submitForm(browser, await browser.browse(pages.link), {
       username,
       password: person.password,
     });
   }
 
-  const sendCode = (page: Seen) => {
+  const sendCode = (page: BrowserResponse) => {
     pages.clock.advance(stepMs);
-    return submit(browser, page, { code: codeAt(secretIn(page), pages.clock.now()) });
+    return submitForm(browser, page, { code: otpCodeAt(secretIn(page), pages.clock.now()) });
   };
 
   async function assertNoSession(): Promise<void> {
@@ -81,13 +81,13 @@ describe('a sign-in ends if the password is replaced', () => {
   }
 
   test('after the right password', async () => {
-    hook.before(writes('PageStep'), replacePassword());
+    hook.before(storesEntity('PageStep'), replacePassword());
     assert.equal((await typePassword()).status, 410);
     await assertNoSession();
   });
 
   test('while the code is checked', async () => {
-    const page = await followed(browser, await typePassword());
+    const page = await followRedirects(browser, await typePassword());
     hook.before(readsPending, replacePassword(2000));
     assert.equal((await sendCode(page)).status, 410);
     await assertNoSession();
@@ -96,7 +96,7 @@ describe('a sign-in ends if the password is replaced', () => {
 
   test('while the code is checked, in the same second as the reset', async () => {
     pages.clock.advance(1000 - (pages.clock.now() % 1000));
-    const page = await followed(browser, await typePassword());
+    const page = await followRedirects(browser, await typePassword());
     hook.before(readsPending, replacePassword());
     pages.clock.advance(-stepMs);
     assert.equal((await sendCode(page)).status, 410);
@@ -105,25 +105,25 @@ describe('a sign-in ends if the password is replaced', () => {
   });
 
   test('after the right code', async () => {
-    const page = await followed(browser, await typePassword());
-    hook.before(writes('PageStep'), replacePassword());
+    const page = await followRedirects(browser, await typePassword());
+    hook.before(storesEntity('PageStep'), replacePassword());
     assert.equal((await sendCode(page)).status, 410);
     await assertNoSession();
   });
 
   test('while the recovery codes are saved', async () => {
-    const codesPage = await sendCode(await followed(browser, await typePassword()));
+    const codesPage = await sendCode(await followRedirects(browser, await typePassword()));
     hook.before(deletesStep, replacePassword());
-    assert.equal((await submit(browser, codesPage, { saved: 'yes' })).status, 410);
+    assert.equal((await submitForm(browser, codesPage, { saved: 'yes' })).status, 410);
     await assertNoSession();
   });
 
   test('while the session of the account page starts', async () => {
-    person = await createPerson(pages.realm, { secondFactor: 'Off' });
+    person = await createTestUser(pages.realm, { secondFactor: 'Off' });
     const formPage = await browser.browse(`${pages.base}/account`);
-    hook.before(writes('Session'), replacePassword());
+    hook.before(storesEntity('Session'), replacePassword());
     const { username } = person.user;
-    const sent = await submit(browser, formPage, { username, password: person.password });
+    const sent = await submitForm(browser, formPage, { username, password: person.password });
     assert.equal(sent.status, 410);
     await assertNoSession();
   });

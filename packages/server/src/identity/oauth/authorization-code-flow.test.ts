@@ -4,24 +4,24 @@ import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import {
-  type Flow,
-  openFlow,
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
   redirectUri,
-  type Tokens,
+  type TokenResponse,
 } from '../../../test/support/browser/authorization-code-flow.ts';
 import {
-  answerPage,
-  authorizationAddress,
-  denyPage,
-  pkce,
+  authorizationUrl,
+  completeSignIn,
+  createPkce,
+  denySignIn,
   signIn,
 } from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('the authorization code flow', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
@@ -31,7 +31,7 @@ describe('the authorization code flow', () => {
   test('a browser returns with a code that is redeemed for tokens, at both paths', async () => {
     const { realm, client, user } = flow;
     for (const path of paths()) {
-      const address = authorizationAddress(path, {
+      const address = authorizationUrl(path, {
         client_id: client.clientId,
         redirect_uri: redirectUri,
         nonce: 'once',
@@ -40,12 +40,12 @@ describe('the authorization code flow', () => {
       assert.equal(callback.origin + callback.pathname, redirectUri);
       assert.equal(callback.searchParams.get('state'), 'a-state');
       assert.equal(callback.searchParams.get('error'), null, callback.href);
-      const { status, body, headers } = await flow.redeem(
+      const { status, body, headers } = await flow.redeemCode(
         String(callback.searchParams.get('code')),
       );
       assert.equal(status, 200, JSON.stringify(body));
       assert.equal(headers['cache-control'], 'no-store');
-      const tokens = body as Tokens;
+      const tokens = body as TokenResponse;
       assert.equal(tokens.scope, 'openid profile email');
       assert.equal(tokens['expires_in'], 300);
       assert.equal(tokens['refresh_expires_in'], 900);
@@ -78,7 +78,7 @@ describe('the authorization code flow', () => {
         const response = await browser.visit(address, { form, isCrossSite: true });
         assert.equal(response.status, 303, response.text);
         const page = response.location as URL;
-        const returnTo = await answerPage(realm.identity, browser, page, proof());
+        const returnTo = await completeSignIn(realm.identity, browser, page, proof());
         const { location } = await browser.visit(String(returnTo));
         assert.ok(location?.searchParams.get('code'), location?.href);
         const state = 'state' in form ? 'in the form' : null;
@@ -89,16 +89,18 @@ describe('the authorization code flow', () => {
 
   test('a secret may be in the URL, only here, and is checked', async () => {
     const { client } = flow;
-    const right = await flow.openBrowser().visit(flow.link({ client_secret: client.clientSecret }));
+    const right = await flow
+      .openBrowser()
+      .visit(flow.authorizationUrl({ client_secret: client.clientSecret }));
     assert.match(String(right.location?.pathname), /\/sign-in\//);
     for (const wrong of ['x'.repeat(43), client.clientSecret.slice(1)]) {
       const { status, location, headers } = await flow
         .openBrowser()
-        .visit(flow.link({ client_secret: wrong }));
+        .visit(flow.authorizationUrl({ client_secret: wrong }));
       assert.deepEqual([status, location], [401, undefined]);
       assert.match(String(headers['content-type']), /text\/html/);
     }
-    const twice = `${flow.link({ client_secret: client.clientSecret })}&client_secret=other`;
+    const twice = `${flow.authorizationUrl({ client_secret: client.clientSecret })}&client_secret=other`;
     assert.equal((await flow.openBrowser().visit(twice)).status, 401);
   });
 
@@ -115,9 +117,9 @@ describe('the authorization code flow', () => {
       securityFlows: ['AuthorizationCode'],
       redirectUris: [redirectUri],
     });
-    const { verifier, ...challenge } = pkce();
+    const { verifier, ...challenge } = createPkce();
     const newCode = async (): Promise<string> => {
-      const link = flow.link({ client_id: clientId, ...challenge });
+      const link = flow.authorizationUrl({ client_id: clientId, ...challenge });
       const callback = await signIn(realm.identity, flow.openBrowser(), link, {
         userId: user.userId,
       });
@@ -131,7 +133,7 @@ describe('the authorization code flow', () => {
         client_id: clientId,
         ...defined({ code_verifier: codeVerifier }),
       });
-    for (const wrong of [undefined, 'short', pkce().verifier]) {
+    for (const wrong of [undefined, 'short', createPkce().verifier]) {
       const code = await newCode();
       for (const codeVerifier of [wrong, verifier]) {
         const { status, body } = await redeem(code, codeVerifier);
@@ -141,46 +143,49 @@ describe('the authorization code flow', () => {
     const { status, body } = await redeem(await newCode(), verifier);
     assert.equal(status, 200, JSON.stringify(body));
 
-    const confidential = pkce();
+    const confidential = createPkce();
     const boundCode = () =>
-      flow.code({
+      flow.requestCode({
         code_challenge: confidential.code_challenge,
         code_challenge_method: 'S256',
       });
-    assert.equal((await flow.redeem(await boundCode())).body['error'], 'invalid_grant');
+    assert.equal((await flow.redeemCode(await boundCode())).body['error'], 'invalid_grant');
     const bound = await boundCode();
-    assert.equal((await flow.redeem(bound, { code_verifier: confidential.verifier })).status, 200);
-    const unbound = await flow.code();
-    const extra = await flow.redeem(unbound, { code_verifier: confidential.verifier });
+    assert.equal(
+      (await flow.redeemCode(bound, { code_verifier: confidential.verifier })).status,
+      200,
+    );
+    const unbound = await flow.requestCode();
+    const extra = await flow.redeemCode(unbound, { code_verifier: confidential.verifier });
     assert.equal(extra.body['error'], 'invalid_grant', 'a verifier that protects nothing');
   });
 
   test('a signed-in browser returns without a page, and with prompt=login after one', async () => {
     const browser = flow.openBrowser();
-    const first = await flow.tokens({}, browser);
-    const again = await browser.visit(flow.link());
+    const first = await flow.requestTokens({}, browser);
+    const again = await browser.visit(flow.authorizationUrl());
     const code = again.location?.searchParams.get('code');
-    const { body } = await flow.redeem(String(code));
+    const { body } = await flow.redeemCode(String(code));
     assert.notEqual(body['session_state'], first.session_state, 'a family of its own');
     assert.equal(
       decodeJwt(String(body['id_token']))['auth_time'],
       decodeJwt(first.id_token)['auth_time'],
     );
-    const silent = await browser.visit(flow.link({ prompt: 'none' }));
+    const silent = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
     assert.ok(silent.location?.searchParams.get('code'));
-    const response = await browser.visit(flow.link({ prompt: 'login' }));
+    const response = await browser.visit(flow.authorizationUrl({ prompt: 'login' }));
     assert.match(String(response.location?.pathname), /\/sign-in\//);
-    const old = await browser.visit(flow.link({ max_age: '0' }));
+    const old = await browser.visit(flow.authorizationUrl({ max_age: '0' }));
     assert.match(String(old.location?.pathname), /\/sign-in\//);
   });
 
   test('prompt=none without a session answers login_required', async () => {
-    const { location } = await flow.openBrowser().visit(flow.link({ prompt: 'none' }));
+    const { location } = await flow.openBrowser().visit(flow.authorizationUrl({ prompt: 'none' }));
     assert.equal(location?.searchParams.get('error'), 'login_required');
     assert.equal(location?.searchParams.get('error_code'), '401');
     const fragment = await flow
       .openBrowser()
-      .visit(flow.link({ prompt: 'none', response_mode: 'fragment' }));
+      .visit(flow.authorizationUrl({ prompt: 'none', response_mode: 'fragment' }));
     const callbackParams = new URLSearchParams(fragment.location?.hash.slice(1));
     assert.deepEqual(
       [callbackParams.get('error'), callbackParams.get('error_code'), callbackParams.get('state')],
@@ -196,8 +201,8 @@ describe('the authorization code flow', () => {
     ] as const) {
       const client = await flow.createClient({ callbackError });
       const browser = flow.openBrowser();
-      const response = await browser.visit(flow.link({ client_id: client.clientId }));
-      const returnTo = await denyPage(flow.realm.identity, browser, response.location as URL);
+      const response = await browser.visit(flow.authorizationUrl({ client_id: client.clientId }));
+      const returnTo = await denySignIn(flow.realm.identity, browser, response.location as URL);
       const { location } = await browser.visit(String(returnTo));
       assert.equal(String(location).startsWith(`${redirectUri}?`), true);
       const callbackParams = Object.fromEntries(location?.searchParams ?? []);
@@ -210,30 +215,30 @@ describe('the authorization code flow', () => {
 
   test('sessions end after 15 minutes idle, and codes after a minute', async () => {
     const browser = flow.openBrowser();
-    await flow.code({}, browser);
+    await flow.requestCode({}, browser);
     flow.clock.advance(14 * 60_000);
-    const within = await browser.visit(flow.link());
+    const within = await browser.visit(flow.authorizationUrl());
     assert.ok(within.location?.searchParams.get('code'), 'the visit keeps it alive');
     flow.clock.advance(14 * 60_000);
-    assert.ok((await browser.visit(flow.link())).location?.searchParams.get('code'));
+    assert.ok((await browser.visit(flow.authorizationUrl())).location?.searchParams.get('code'));
     flow.clock.advance(15 * 60_000 + 1000);
-    const late = await browser.visit(flow.link());
+    const late = await browser.visit(flow.authorizationUrl());
     assert.match(String(late.location?.pathname), /\/sign-in\//);
 
-    const code = await flow.code();
+    const code = await flow.requestCode();
     flow.clock.advance(60_001);
-    assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant');
+    assert.equal((await flow.redeemCode(code)).body['error'], 'invalid_grant');
   });
 
   test('a session ends after 8 hours, even in use', async () => {
     const browser = flow.openBrowser();
-    await flow.code({}, browser);
+    await flow.requestCode({}, browser);
     for (let minutes = 0; minutes < 8 * 60 - 10; minutes += 10) {
       flow.clock.advance(10 * 60_000);
-      assert.ok((await browser.visit(flow.link())).location?.searchParams.get('code'));
+      assert.ok((await browser.visit(flow.authorizationUrl())).location?.searchParams.get('code'));
     }
     flow.clock.advance(10 * 60_000);
-    const late = await browser.visit(flow.link());
+    const late = await browser.visit(flow.authorizationUrl());
     assert.match(String(late.location?.pathname), /\/sign-in\//);
   });
 });

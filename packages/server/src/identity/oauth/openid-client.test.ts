@@ -10,7 +10,7 @@ import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { freePorts } from '../../../test/support/free-ports.ts';
-import { patientLimits } from '../../../test/support/high-load-limits.ts';
+import { highLoadLimits } from '../../../test/support/high-load-limits.ts';
 import { openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
 import { createHttp, type Http } from '../../http/index.ts';
 import {
@@ -70,7 +70,7 @@ describe('openid-client over TLS', () => {
           log: createLog({ logLevel: 'silent', instanceName: 'test' }),
           ids: systemIds,
           verifyToken,
-          loadLimits: patientLimits,
+          loadLimits: highLoadLimits,
         });
         return http.app;
       },

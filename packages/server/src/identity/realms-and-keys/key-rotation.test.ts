@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { decodeProtectedHeader } from 'jose';
-import { testCopyUrl, testDatabase } from '../../../test/support/database/test-database.ts';
+import { testDatabase, testDatabaseCopyUrl } from '../../../test/support/database/test-database.ts';
 import {
   type MovableClock,
   movableClock,
@@ -185,7 +185,7 @@ function counted(jobs: Jobs): { jobs: Jobs; atOnce(): number } {
 test('rotation jobs are enqueued with their realm and run one at a time', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A separate database: with this clock, the keys of every realm would be due.
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url));
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const clock = movableClock(Date.now());

@@ -3,40 +3,46 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
-  type Flow,
-  openFlow,
-  type Tokens,
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
+  type TokenResponse,
 } from '../../../test/support/browser/authorization-code-flow.ts';
-import { answerPage, rawRequest } from '../../../test/support/browser/sign-in-without-pages.ts';
+import {
+  completeSignIn,
+  createRawRequest,
+} from '../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
-  type Interrupted,
-  interrupted,
-  type Wanted,
-  writes,
+  createInterruptibleDatabase,
+  type InterruptibleDatabase,
+  type StatementFilter,
+  storesEntity,
 } from '../../../test/support/interrupt-before-statement.ts';
-import { openPostOffice } from '../../../test/support/recorded-mail.ts';
+import { createMailRecorder } from '../../../test/support/mail/mail-recorder.ts';
 import { movableClock, openTestRealm } from '../../../test/support/test-realm.ts';
-import { createPerson, passwordForm } from '../../../test/support/test-users.ts';
+import { createTestUser, passwordForm } from '../../../test/support/test-users.ts';
 import { hashBearerValue } from '../oauth/provider/storage-adapter.ts';
 
 const newPassword = () => `correct ${randomUUID()} staple`;
 
 describe('while sessions end', () => {
-  let flow: Flow;
-  let hook: Interrupted;
+  let flow: AuthorizationCodeFlow;
+  let hook: InterruptibleDatabase;
 
   before(async () => {
-    hook = interrupted(await testDatabase());
-    flow = await openFlow({}, { database: hook.database, ...openPostOffice() });
+    hook = createInterruptibleDatabase(await testDatabase());
+    flow = await openAuthorizationCodeFlow(
+      {},
+      { database: hook.database, ...createMailRecorder() },
+    );
   });
   after(() => flow.close());
 
   /** Up to the correct password; the browser does not follow the redirect yet. */
   async function answeredBy(userId: string) {
     const browser = flow.openBrowser();
-    const page = (await browser.visit(flow.link())).location as URL;
-    const response = await answerPage(flow.realm.identity, browser, page, { userId });
+    const page = (await browser.visit(flow.authorizationUrl())).location as URL;
+    const response = await completeSignIn(flow.realm.identity, browser, page, { userId });
     const takeUp = async () => {
       const { location } = await browser.visit(String(response));
       return location?.searchParams.has('code') === true;
@@ -50,7 +56,7 @@ describe('while sessions end', () => {
     await identity.sessions.endAll(organizationId, flow.user.userId);
     flow.clock.advance(1);
     const browser = flow.openBrowser();
-    await flow.code({}, browser);
+    await flow.requestCode({}, browser);
     flow.clock.advance(1);
     const [session] = await identity.sessions.list(organizationId, flow.user.userId);
     assert.ok(session !== undefined);
@@ -93,19 +99,19 @@ describe('while sessions end', () => {
   test('an authentication that is being stored does not succeed', async () => {
     const { userId } = await flow.createUser();
     const browser = flow.openBrowser();
-    const page = (await browser.visit(flow.link())).location as URL;
-    hook.before(writes('Interaction'), async () => {
+    const page = (await browser.visit(flow.authorizationUrl())).location as URL;
+    hook.before(storesEntity('Interaction'), async () => {
       flow.clock.advance(1);
       await endAll(userId);
     });
-    assert.equal(await answerPage(flow.realm.identity, browser, page, { userId }), undefined);
+    assert.equal(await completeSignIn(flow.realm.identity, browser, page, { userId }), undefined);
     assert.ok(hook.isDone());
   });
 
   test('a login step that is being used starts no session', async () => {
     const { userId } = await flow.createUser();
     const { takeUp } = await answeredBy(userId);
-    hook.before(writes('AuthorizationCode'), async () => {
+    hook.before(storesEntity('AuthorizationCode'), async () => {
       flow.clock.advance(1);
       await endAll(userId);
     });
@@ -120,13 +126,13 @@ describe('while sessions end', () => {
   test('a request of the browser neither restores its session nor gets a code', async () => {
     for (const model of ['AuthorizationCode', 'Session']) {
       const { browser } = await signedIn();
-      hook.before(writes(model), () => endAll());
-      const { location } = await browser.visit(flow.link({ prompt: 'none' }));
+      hook.before(storesEntity(model), () => endAll());
+      const { location } = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
       assert.ok(hook.isDone());
       assert.deepEqual(await sessions(), [], model);
       const code = location?.searchParams.get('code') ?? 'none';
-      assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant', model);
-      const again = await browser.visit(flow.link({ prompt: 'none' }));
+      assert.equal((await flow.redeemCode(code)).body['error'], 'invalid_grant', model);
+      const again = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
       assert.equal(again.location?.searchParams.get('error'), 'login_required');
     }
   });
@@ -135,16 +141,16 @@ describe('while sessions end', () => {
     for (const model of ['AuthorizationCode', 'Session']) {
       const { browser, sessionId } = await signedIn();
       const { identity, organizationId } = flow.realm;
-      hook.before(writes(model), () =>
+      hook.before(storesEntity(model), () =>
         identity.sessions.end(organizationId, flow.user.userId, sessionId),
       );
-      const { location } = await browser.visit(flow.link({ prompt: 'none' }));
+      const { location } = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
       assert.ok(hook.isDone());
       assert.deepEqual(await sessions(), [], model);
       const code = location?.searchParams.get('code') ?? 'none';
-      assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant', model);
+      assert.equal((await flow.redeemCode(code)).body['error'], 'invalid_grant', model);
       // The browser continues without a session, and a new sign-in works.
-      await flow.code({}, browser);
+      await flow.requestCode({}, browser);
       assert.equal((await sessions()).length, 1);
     }
   });
@@ -152,19 +158,19 @@ describe('while sessions end', () => {
   test('the excepted session continues', async () => {
     const { browser, sessionId } = await signedIn();
     const { identity, organizationId } = flow.realm;
-    hook.before(writes('AuthorizationCode'), () =>
+    hook.before(storesEntity('AuthorizationCode'), () =>
       identity.sessions.endOthers(organizationId, flow.user.userId, sessionId),
     );
-    const { location } = await browser.visit(flow.link({ prompt: 'none' }));
-    assert.equal((await flow.redeem(location?.searchParams.get('code') ?? '')).status, 200);
+    const { location } = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
+    assert.equal((await flow.redeemCode(location?.searchParams.get('code') ?? '')).status, 200);
   });
 
   test('a session that starts too late is not issued', async () => {
     const { identity, userDomainId } = flow.realm;
     const { userId } = await flow.createUser();
     const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
-    const { raw, rawReply } = rawRequest(flow.openBrowser(), page);
-    hook.before(writes('Session'), async () => {
+    const { raw, rawReply } = createRawRequest(flow.openBrowser(), page);
+    hook.before(storesEntity('Session'), async () => {
       flow.clock.advance(1);
       await endAll(userId);
     });
@@ -175,14 +181,14 @@ describe('while sessions end', () => {
   });
 
   test('a code waits for a session whose id is being replaced', async () => {
-    const code = await flow.code();
+    const code = await flow.requestCode();
     const name = (from: string, to: string) =>
       hook.database.query(
         `UPDATE oidc_entities SET uid = replace(uid, $2, $3)
          WHERE organization_id = $1 AND model = 'Session' AND uid LIKE $2 || '%'`,
         [flow.realm.organizationId, from, to],
       );
-    const begins: Wanted = ({ text }) => text.includes('INSERT INTO token_families');
+    const begins: StatementFilter = ({ text }) => text.includes('INSERT INTO token_families');
     const [session] = await hook.database.query<{ uid: string }>(
       `SELECT uid FROM oidc_entities WHERE organization_id = $1 AND model = 'Session'
          AND uid = (SELECT uid FROM oidc_entities WHERE organization_id = $1
@@ -197,14 +203,14 @@ describe('while sessions end', () => {
         await name(`gone ${uid}`, uid);
       });
     });
-    assert.equal((await flow.redeem(code)).status, 200);
+    assert.equal((await flow.redeemCode(code)).status, 200);
     assert.ok(hook.isDone());
   });
 
   test('a session that could not be ended is revoked by the next attempt', async () => {
     const { identity } = flow.realm;
-    const tokens: Tokens = await flow.tokens();
-    const isRevoking: Wanted = ({ text, values }) =>
+    const tokens: TokenResponse = await flow.requestTokens();
+    const isRevoking: StatementFilter = ({ text, values }) =>
       text.includes('INSERT INTO oidc_entities') &&
       (text.includes('RevokedFamily') || values.includes('RevokedFamily'));
     hook.before(isRevoking, async () => {
@@ -218,8 +224,8 @@ describe('while sessions end', () => {
 
 test('a password that is replaced while it is being used gets no tokens', async () => {
   const clock = movableClock();
-  const hook = interrupted(await testDatabase());
-  const { jobs, mail } = openPostOffice();
+  const hook = createInterruptibleDatabase(await testDatabase());
+  const { jobs, mail } = createMailRecorder();
   const realm = await openTestRealm({
     database: hook.database,
     clock,
@@ -228,7 +234,7 @@ test('a password that is replaced while it is being used gets no tokens', async 
     mail,
   });
   const clientId = await realm.createPasswordClient();
-  const person = await createPerson(realm);
+  const person = await createTestUser(realm);
   const { organizationId, userId } = person.user;
   hook.before(
     ({ text }) => text.includes('INSERT INTO token_families'),

@@ -1,20 +1,23 @@
 // Tests the sessions of a user: listed, ended one by one, ended all at once.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Flow, openFlow } from '../../../test/support/browser/authorization-code-flow.ts';
+import {
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
+} from '../../../test/support/browser/authorization-code-flow.ts';
 import type { Browser } from '../../../test/support/browser/cookie-browser.ts';
-import { rawRequest } from '../../../test/support/browser/sign-in-without-pages.ts';
+import { createRawRequest } from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('sessions', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow({ securityFlows: ['AuthorizationCode', 'Password'] });
+    flow = await openAuthorizationCodeFlow({ securityFlows: ['AuthorizationCode', 'Password'] });
   });
   after(() => flow.close());
 
   const isSignedIn = async (browser: Browser) =>
-    (await browser.visit(flow.link())).location?.searchParams.has('code') === true;
+    (await browser.visit(flow.authorizationUrl())).location?.searchParams.has('code') === true;
   const isGood = (token: string) =>
     flow.realm.identity.verifyToken(token).then(
       () => true,
@@ -26,7 +29,7 @@ describe('sessions', () => {
       `/auth/realms/${flow.realm.userDomainId}/account`,
       'https://localhost:8443',
     );
-    const { raw, rawReply } = rawRequest(browser, account);
+    const { raw, rawReply } = createRawRequest(browser, account);
     return flow.realm.identity.sessions.current(flow.realm.userDomainId, raw, rawReply);
   };
 
@@ -34,9 +37,9 @@ describe('sessions', () => {
     const { identity } = flow.realm;
     await identity.sessions.endAll(...ownIds());
     const [old, young] = [flow.openBrowser(), flow.openBrowser()];
-    await flow.tokens({}, old);
+    await flow.requestTokens({}, old);
     flow.clock.advance(120_000);
-    await flow.tokens({}, young);
+    await flow.requestTokens({}, young);
     const listed = await identity.sessions.list(...ownIds());
     assert.equal(listed.length, 2);
     const [first, second] = listed;
@@ -53,7 +56,10 @@ describe('sessions', () => {
   test('end one by one, with their tokens', async () => {
     const { sessions } = flow.realm.identity;
     const [mine, theirs] = [flow.openBrowser(), flow.openBrowser()];
-    const [kept, ended] = [await flow.tokens({}, mine), await flow.tokens({}, theirs)];
+    const [kept, ended] = [
+      await flow.requestTokens({}, mine),
+      await flow.requestTokens({}, theirs),
+    ];
     const { sessionId = '' } = (await current(theirs)) ?? {};
     const otherUser = await flow.createUser();
     await sessions.end(flow.realm.organizationId, otherUser.userId, sessionId);
@@ -70,7 +76,10 @@ describe('sessions', () => {
   test('end except this one', async () => {
     const { sessions } = flow.realm.identity;
     const [mine, theirs] = [flow.openBrowser(), flow.openBrowser()];
-    const [kept, ended] = [await flow.tokens({}, mine), await flow.tokens({}, theirs)];
+    const [kept, ended] = [
+      await flow.requestTokens({}, mine),
+      await flow.requestTokens({}, theirs),
+    ];
     const { sessionId = '' } = (await current(mine)) ?? {};
     await sessions.endOthers(...ownIds(), sessionId);
     assert.equal(await isSignedIn(theirs), false);
@@ -84,18 +93,18 @@ describe('sessions', () => {
   });
 
   test('end together with their unredeemed codes', async () => {
-    const code = await flow.code();
+    const code = await flow.requestCode();
     await flow.realm.identity.sessions.endAll(...ownIds());
-    assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant');
+    assert.equal((await flow.redeemCode(code)).body['error'], 'invalid_grant');
   });
 
   test('are started again by a login page, always with another id', async () => {
     const { identity, userDomainId } = flow.realm;
     const browser = flow.openBrowser();
-    const tokens = await flow.tokens({}, browser);
+    const tokens = await flow.requestTokens({}, browser);
     const before = await current(browser);
     const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
-    const { raw, rawReply } = rawRequest(browser, page);
+    const { raw, rawReply } = createRawRequest(browser, page);
     const sessionId = await identity.sessions.start(userDomainId, raw, rawReply, {
       userId: flow.user.userId,
       methods: ['pwd', 'otp'],
@@ -105,7 +114,7 @@ describe('sessions', () => {
     for (const line of [rawReply.getHeader('set-cookie') ?? []].flat()) {
       const [pair = ''] = String(line).split(';');
       const [name = '', value = ''] = pair.split('=');
-      browser.plant({
+      browser.setCookie({
         name,
         value,
         path: '/',
@@ -122,10 +131,10 @@ describe('sessions', () => {
   test('need the cookie of their realm', async () => {
     assert.equal(await current(flow.openBrowser()), undefined);
     const browser = flow.openBrowser();
-    await flow.code({}, browser);
+    await flow.requestCode({}, browser);
     assert.ok((await current(browser)) !== undefined);
     const page = new URL('/auth/realms/other/account', 'https://localhost:8443');
-    const { raw, rawReply } = rawRequest(browser, page);
+    const { raw, rawReply } = createRawRequest(browser, page);
     assert.equal(await flow.realm.identity.sessions.current('other', raw, rawReply), undefined);
     await flow.realm.identity.accounts.setStatus(...ownIds(), 'Disabled');
     assert.equal(await current(browser), undefined);

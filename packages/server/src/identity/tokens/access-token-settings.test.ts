@@ -10,7 +10,7 @@ import {
 } from 'jose';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
-import { createPerson, passwordForm } from '../../../test/support/test-users.ts';
+import { createTestUser, passwordForm } from '../../../test/support/test-users.ts';
 
 type Tokens = { readonly access_token: string; readonly id_token: string; refresh_token: string };
 
@@ -40,7 +40,7 @@ describe('access tokens', () => {
       ...facts,
     });
     const { clientId, clientSecret } = client;
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const form = { ...passwordForm(person, clientId), client_secret: clientSecret };
     const { status, body } = await realm.post(realm.tokenPath, form);
     assert.equal(status, 200, JSON.stringify(body));

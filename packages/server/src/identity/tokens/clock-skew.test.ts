@@ -2,24 +2,27 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { redirectUri, type Tokens } from '../../../test/support/browser/authorization-code-flow.ts';
-import { createBrowser, overInjection } from '../../../test/support/browser/cookie-browser.ts';
 import {
-  authorizationAddress,
-  signIn,
-} from '../../../test/support/browser/sign-in-without-pages.ts';
+  redirectUri,
+  type TokenResponse,
+} from '../../../test/support/browser/authorization-code-flow.ts';
+import { createBrowser, injectionTransport } from '../../../test/support/browser/cookie-browser.ts';
+import { authorizationUrl, signIn } from '../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
-import { type Interrupted, interrupted } from '../../../test/support/interrupt-before-statement.ts';
-import { openPostOffice } from '../../../test/support/recorded-mail.ts';
 import {
-  type Answer,
+  createInterruptibleDatabase,
+  type InterruptibleDatabase,
+} from '../../../test/support/interrupt-before-statement.ts';
+import { createMailRecorder } from '../../../test/support/mail/mail-recorder.ts';
+import {
   authUrl,
   type MovableClock,
   movableClock,
   openTestRealm,
+  type RealmResponse,
   type TestRealm,
 } from '../../../test/support/test-realm.ts';
-import { createPerson, type Person, passwordForm } from '../../../test/support/test-users.ts';
+import { createTestUser, passwordForm, type TestUser } from '../../../test/support/test-users.ts';
 import { createDatabaseClock } from '../../platform/index.ts';
 
 const skewMs = 30_000;
@@ -63,7 +66,7 @@ describe('two processes, one with its clock ahead and one behind', () => {
   });
 
   /** Both processes serve the realm of the first. */
-  const post = (realm: TestRealm, form: Record<string, string>): Promise<Answer> =>
+  const post = (realm: TestRealm, form: Record<string, string>): Promise<RealmResponse> =>
     realm.post(behind.tokenPath, {
       client_id: client.clientId,
       client_secret: client.clientSecret,
@@ -75,8 +78,8 @@ describe('two processes, one with its clock ahead and one behind', () => {
       [ahead, behind],
       [behind, ahead],
     ] as const) {
-      const browser = createBrowser(authUrl, overInjection(first.app));
-      const link = authorizationAddress(`/oauth2/v1/${behind.userDomainId}/auth`, {
+      const browser = createBrowser(authUrl, injectionTransport(first.app));
+      const link = authorizationUrl(`/oauth2/v1/${behind.userDomainId}/auth`, {
         client_id: client.clientId,
         redirect_uri: redirectUri,
       });
@@ -87,22 +90,22 @@ describe('two processes, one with its clock ahead and one behind', () => {
         code: String(callback.searchParams.get('code')),
       });
       assert.equal(redeemed.status, 200, JSON.stringify(redeemed.body));
-      let tokens = redeemed.body as Tokens;
+      let tokens = redeemed.body as TokenResponse;
       for (const realm of [first, second, first]) {
         await ahead.identity.verifyToken(tokens.access_token);
         await behind.identity.verifyToken(tokens.access_token);
         const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
         const refreshed = await post(realm, form);
         assert.equal(refreshed.status, 200, JSON.stringify(refreshed.body));
-        tokens = refreshed.body as Tokens;
+        tokens = refreshed.body as TokenResponse;
       }
       for (const clock of clocks) clock.advance(1000);
     }
   });
 
   test('a session that one process ends has ended at the other', async () => {
-    const browser = createBrowser(authUrl, overInjection(ahead.app));
-    const link = authorizationAddress(`/oauth2/v1/${behind.userDomainId}/auth`, {
+    const browser = createBrowser(authUrl, injectionTransport(ahead.app));
+    const link = authorizationUrl(`/oauth2/v1/${behind.userDomainId}/auth`, {
       client_id: client.clientId,
       redirect_uri: redirectUri,
     });
@@ -113,7 +116,7 @@ describe('two processes, one with its clock ahead and one behind', () => {
       code: String(callback.searchParams.get('code')),
     };
     const { body } = await post(ahead, form);
-    const tokens = body as Tokens;
+    const tokens = body as TokenResponse;
     await behind.identity.verifyToken(tokens.access_token);
     assert.equal((await post(behind, form)).body['error'], 'invalid_grant', 'a code comes twice');
     const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
@@ -131,7 +134,7 @@ describe('processes with clocks that differ by seconds, which use the clock of t
   let ahead: TestRealm;
   let behind: TestRealm;
   let clocks: ReturnType<typeof createDatabaseClock>[];
-  let hook: Interrupted;
+  let hook: InterruptibleDatabase;
   let clientId: string;
   const databases = movableClock();
 
@@ -144,12 +147,12 @@ describe('processes with clocks that differ by seconds, which use the clock of t
 
   before(async () => {
     const database = await testDatabase();
-    hook = interrupted(database);
+    hook = createInterruptibleDatabase(database);
     const masterKey = randomBytes(32);
     const [late, early] = [followed(apartMs), followed(-apartMs)];
     clocks = [late, early];
     for (const clock of clocks) await clock.start();
-    const { jobs, mail } = openPostOffice();
+    const { jobs, mail } = createMailRecorder();
     const made = { masterKey, environment: 'test', jobs, mail } as const;
     ahead = await openTestRealm({ ...made, database: hook.database, clock: late });
     behind = await openTestRealm({ ...made, database, clock: early });
@@ -161,7 +164,7 @@ describe('processes with clocks that differ by seconds, which use the clock of t
     await behind.close();
   });
 
-  const signInAt = (realm: TestRealm, person: Person) =>
+  const signInAt = (realm: TestRealm, person: TestUser) =>
     realm.post(ahead.tokenPath, passwordForm(person, clientId));
 
   test('a sign-in after all sessions ended succeeds, in every process', async () => {
@@ -169,7 +172,7 @@ describe('processes with clocks that differ by seconds, which use the clock of t
       [ahead, behind],
       [behind, ahead],
     ] as const) {
-      const person = await createPerson(ahead);
+      const person = await createTestUser(ahead);
       const { organizationId, userId } = person.user;
       const password = `correct ${randomUUID()} staple`;
       await ending.identity.accounts.setPassword(organizationId, userId, password);
@@ -189,7 +192,7 @@ describe('processes with clocks that differ by seconds, which use the clock of t
   });
 
   test('an authentication before the sessions ended in another process is not used', async () => {
-    const person = await createPerson(ahead);
+    const person = await createTestUser(ahead);
     const { organizationId, userId } = person.user;
     hook.before(
       ({ text }) => text.includes('INSERT INTO token_families'),

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
-  type Flow,
-  openFlow,
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
   redirectUri,
-  type Tokens,
+  type TokenResponse,
 } from '../../../test/support/browser/authorization-code-flow.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 
@@ -14,10 +14,10 @@ const rounds = 5;
 const callers = 12;
 
 describe('a code', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
@@ -29,28 +29,30 @@ describe('a code', () => {
 
   test('that is redeemed concurrently succeeds exactly once', async () => {
     for (let round = 0; round < rounds; round += 1) {
-      const code = await flow.code();
-      const answers = await Promise.all(Array.from({ length: callers }, () => flow.redeem(code)));
+      const code = await flow.requestCode();
+      const answers = await Promise.all(
+        Array.from({ length: callers }, () => flow.redeemCode(code)),
+      );
       const won = answers.filter(({ status }) => status === 200);
       assert.equal(won.length, 1);
       for (const { status, body } of answers) {
         if (status !== 200) assert.deepEqual([status, body['error']], [400, 'invalid_grant']);
       }
       // One of the two may be a thief, so both lose their tokens.
-      const tokens = won[0]?.body as Tokens;
+      const tokens = won[0]?.body as TokenResponse;
       assert.equal((await flow.refresh(tokens.refresh_token)).body['error'], 'invalid_grant');
       assert.equal(await isGood(tokens.access_token), false);
     }
   });
 
   test('that is redeemed again later ends the whole family', async () => {
-    const code = await flow.code();
-    const { body } = await flow.redeem(code);
-    const first = body as Tokens;
-    const second = (await flow.refresh(first.refresh_token)).body as Tokens;
+    const code = await flow.requestCode();
+    const { body } = await flow.redeemCode(code);
+    const first = body as TokenResponse;
+    const second = (await flow.refresh(first.refresh_token)).body as TokenResponse;
     flow.clock.advance(120_000);
     assert.equal(await isGood(second.access_token), true);
-    const replayed = await flow.redeem(code);
+    const replayed = await flow.redeemCode(code);
     assert.deepEqual([replayed.status, replayed.body['error']], [400, 'invalid_grant']);
     assert.equal((await flow.refresh(second.refresh_token)).body['error'], 'invalid_grant');
     for (const token of [first.access_token, second.access_token]) {
@@ -64,14 +66,18 @@ describe('a code', () => {
       { client_id: other.clientId, client_secret: other.clientSecret },
       { redirect_uri: 'https://shop.example/other' },
     ]) {
-      const code = await flow.code();
-      assert.equal((await flow.redeem(code, wrong)).body['error'], 'invalid_grant');
-      assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant', JSON.stringify(wrong));
+      const code = await flow.requestCode();
+      assert.equal((await flow.redeemCode(code, wrong)).body['error'], 'invalid_grant');
+      assert.equal(
+        (await flow.redeemCode(code)).body['error'],
+        'invalid_grant',
+        JSON.stringify(wrong),
+      );
     }
   });
 
   test('stays valid after malformed requests, and ends with its user', async () => {
-    const code = await flow.code();
+    const code = await flow.requestCode();
     for (const [wrong, error] of [
       [{ redirect_uri: '' }, 'invalid_request'],
       [{ code: `${code}x` }, 'invalid_grant'],
@@ -79,25 +85,25 @@ describe('a code', () => {
       [{ code: 'a.b.c' }, 'invalid_grant'],
       [{ client_secret: 'x'.repeat(43) }, 'invalid_client'],
     ] as const) {
-      const { body } = await flow.redeem(code, wrong);
+      const { body } = await flow.redeemCode(code, wrong);
       assert.equal(body['error'], error, JSON.stringify(wrong));
     }
-    assert.equal((await flow.redeem(code)).status, 200);
+    assert.equal((await flow.redeemCode(code)).status, 200);
 
-    const late = await flow.code();
+    const late = await flow.requestCode();
     const { identity, organizationId } = flow.realm;
     await identity.accounts.setStatus(organizationId, flow.user.userId, 'Disabled');
-    assert.equal((await flow.redeem(late)).body['error'], 'invalid_grant');
+    assert.equal((await flow.redeemCode(late)).body['error'], 'invalid_grant');
     await identity.accounts.setStatus(organizationId, flow.user.userId, 'Enabled');
-    assert.equal((await flow.redeem(late)).body['error'], 'invalid_grant', 'it ended then');
+    assert.equal((await flow.redeemCode(late)).body['error'], 'invalid_grant', 'it ended then');
   });
 });
 
 describe('a refresh token', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
@@ -110,14 +116,14 @@ describe('a refresh token', () => {
     (await flow.refresh(token, form)).body['error'];
 
   test('gives new tokens of the same sign-in repeatedly', async () => {
-    const first = await flow.tokens({ nonce: 'once' });
+    const first = await flow.requestTokens({ nonce: 'once' });
     let last = first;
     for (let times = 0; times < 3; times += 1) {
       flow.clock.advance(300_000);
       const response = { scope: first.scope };
       const { status, body } = await flow.refresh(last.refresh_token, response);
       assert.equal(status, 200, JSON.stringify(body));
-      last = body as Tokens;
+      last = body as TokenResponse;
       assert.equal(last.session_state, first.session_state);
       assert.equal(last.scope, first.scope);
       assert.equal(last['refresh_expires_in'], 900);
@@ -136,7 +142,7 @@ describe('a refresh token', () => {
   });
 
   test('returns an ID token only if the request has the scope `openid` again', async () => {
-    const first = await flow.tokens();
+    const first = await flow.requestTokens();
     const { body } = await flow.refresh(first.refresh_token);
     assert.equal(body['id_token'], undefined);
     assert.equal(body['scope'], first.scope);
@@ -145,7 +151,7 @@ describe('a refresh token', () => {
   });
 
   test('with a wrong signature, or a changed claim, is refused', async () => {
-    const { refresh_token: token } = await flow.tokens();
+    const { refresh_token: token } = await flow.requestTokens();
     const [head = '', payload = '', signature = ''] = token.split('.');
     const claims = decodeJwt(token);
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -166,7 +172,7 @@ describe('a refresh token', () => {
 
   test('that is redeemed concurrently succeeds exactly once', async () => {
     for (let round = 0; round < rounds; round += 1) {
-      const { refresh_token: token } = await flow.tokens();
+      const { refresh_token: token } = await flow.requestTokens();
       const answers = await Promise.all(Array.from({ length: callers }, () => flow.refresh(token)));
       assert.equal(answers.filter(({ status }) => status === 200).length, 1);
       for (const { status, body } of answers) {
@@ -176,9 +182,9 @@ describe('a refresh token', () => {
   });
 
   test('that is used again ends the family and its access tokens', async () => {
-    const first = await flow.tokens();
-    const second = (await flow.refresh(first.refresh_token)).body as Tokens;
-    const bystander = await flow.tokens();
+    const first = await flow.requestTokens();
+    const second = (await flow.refresh(first.refresh_token)).body as TokenResponse;
+    const bystander = await flow.requestTokens();
     assert.equal(await errorOf(first.refresh_token), 'invalid_grant');
     assert.equal(await errorOf(second.refresh_token), 'invalid_grant');
     assert.equal(await isGood(first.access_token), false);
@@ -188,21 +194,21 @@ describe('a refresh token', () => {
   });
 
   test('narrows the scope for one access token and never widens it', async () => {
-    const { refresh_token: token } = await flow.tokens({ scope: 'openid email profile' });
+    const { refresh_token: token } = await flow.requestTokens({ scope: 'openid email profile' });
     for (const wider of ['openid email phone', 'address', 'openid  root', 'email\u0000']) {
       assert.equal(await errorOf(token, { scope: wider }), 'invalid_scope', wider);
     }
-    const narrow = (await flow.refresh(token, { scope: 'email' })).body as Tokens;
+    const narrow = (await flow.refresh(token, { scope: 'email' })).body as TokenResponse;
     assert.equal(narrow.scope, 'email');
     assert.equal(narrow.id_token, undefined);
     const claims = decodeJwt(narrow.access_token);
     assert.deepEqual([claims['email'], claims['name']], ['ada@shop.example', undefined]);
-    const whole = (await flow.refresh(narrow.refresh_token)).body as Tokens;
+    const whole = (await flow.refresh(narrow.refresh_token)).body as TokenResponse;
     assert.equal(whole.scope, 'openid email profile', 'the grant itself is as wide as before');
   });
 
   test('works only for its client and realm, and not as another kind of token', async () => {
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     const other = await flow.createClient();
     const otherClient = { client_id: other.clientId, client_secret: other.clientSecret };
     assert.equal(await errorOf(tokens.refresh_token, otherClient), 'invalid_grant');
@@ -220,7 +226,7 @@ describe('a refresh token', () => {
       assert.equal(await errorOf(wrong), 'invalid_grant', wrong.slice(0, 20));
     }
     assert.equal(await errorOf(''), 'invalid_request');
-    const elsewhere = await openFlow();
+    const elsewhere = await openAuthorizationCodeFlow();
     try {
       const { body } = await elsewhere.refresh(tokens.refresh_token);
       assert.equal(body['error'], 'invalid_grant');
@@ -237,8 +243,8 @@ describe('a refresh token', () => {
 
   test('or a code that is sent twice in a request is refused', async () => {
     const { client, realm } = flow;
-    const tokens = await flow.tokens();
-    const code = await flow.code();
+    const tokens = await flow.requestTokens();
+    const code = await flow.requestCode();
     const ownForm = new URLSearchParams({
       client_id: client.clientId,
       client_secret: client.clientSecret,
@@ -259,18 +265,18 @@ describe('a refresh token', () => {
       assert.equal(statusCode, 400, body);
       assert.equal((JSON.parse(body) as { error: string }).error, 'invalid_request', body);
     }
-    assert.equal((await flow.redeem(code)).status, 200);
+    assert.equal((await flow.redeemCode(code)).status, 200);
     assert.equal((await flow.refresh(tokens.refresh_token)).status, 200);
   });
 
   test('expires after 15 minutes without use, and after 8 hours in any case', async () => {
-    const idle = await flow.tokens();
+    const idle = await flow.requestTokens();
     flow.clock.advance(15 * 60_000);
     assert.equal(await errorOf(idle.refresh_token), 'invalid_grant');
-    let last = await flow.tokens();
+    let last = await flow.requestTokens();
     for (let minutes = 0; minutes < 8 * 60 - 10; minutes += 10) {
       flow.clock.advance(10 * 60_000);
-      last = (await flow.refresh(last.refresh_token)).body as Tokens;
+      last = (await flow.refresh(last.refresh_token)).body as TokenResponse;
     }
     assert.ok(Number(last['refresh_expires_in']) <= 600, String(last['refresh_expires_in']));
     flow.clock.advance(10 * 60_000);
@@ -279,19 +285,19 @@ describe('a refresh token', () => {
 
   test('keeps the session of its browser alive', async () => {
     const browser = flow.openBrowser();
-    let last = await flow.tokens({}, browser);
+    let last = await flow.requestTokens({}, browser);
     for (let times = 0; times < 3; times += 1) {
       flow.clock.advance(10 * 60_000);
-      last = (await flow.refresh(last.refresh_token)).body as Tokens;
+      last = (await flow.refresh(last.refresh_token)).body as TokenResponse;
     }
-    const again = await browser.visit(flow.link());
+    const again = await browser.visit(flow.authorizationUrl());
     assert.ok(again.location?.searchParams.get('code'), again.location?.href);
   });
 
   test('stops at once for a disabled user and for a disabled application', async () => {
     const { identity, organizationId } = flow.realm;
     const user = await flow.createUser();
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     await identity.accounts.setStatus(organizationId, flow.user.userId, 'Disabled');
     assert.equal(await errorOf(tokens.refresh_token), 'invalid_grant');
     assert.equal(await isGood(tokens.access_token), false);
@@ -301,7 +307,7 @@ describe('a refresh token', () => {
     assert.equal(user.status, 'Enabled');
 
     flow.clock.advance(2000);
-    const later = await flow.tokens();
+    const later = await flow.requestTokens();
     await identity.disableApplication(organizationId, flow.client.clientId);
     assert.equal(await errorOf(later.refresh_token), 'invalid_client');
     await identity.enableApplication(organizationId, flow.client.clientId);
@@ -309,7 +315,7 @@ describe('a refresh token', () => {
   });
 
   test('is deleted only after its expiry', async () => {
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     await flow.realm.identity.deleteExpired();
     const { status, body } = await flow.refresh(tokens.refresh_token);
     assert.equal(status, 200, JSON.stringify(body));

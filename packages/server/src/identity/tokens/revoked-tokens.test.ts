@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
-  type Flow,
-  openFlow,
-  type Tokens,
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
+  type TokenResponse,
 } from '../../../test/support/browser/authorization-code-flow.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
@@ -13,10 +13,10 @@ import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
 const hourMs = 3_600_000;
 
 describe('a realm that has revoked more than its list holds', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
@@ -45,22 +45,22 @@ describe('a realm that has revoked more than its list holds', () => {
   };
 
   test('refuses a revoked token, and no other', async () => {
-    const ownTokens = await flow.tokens();
-    const other = await flow.tokens();
+    const ownTokens = await flow.requestTokens();
+    const other = await flow.requestTokens();
     assert.equal(await isGood(ownTokens.access_token), true);
     await fill('RevokedAccessToken');
     await revoke(ownTokens.access_token);
     assert.equal(await isGood(ownTokens.access_token), false);
     assert.equal(await isGood(other.access_token), true);
     // The other tokens of the sign-in stay valid.
-    const next = (await flow.refresh(ownTokens.refresh_token)).body as Tokens;
+    const next = (await flow.refresh(ownTokens.refresh_token)).body as TokenResponse;
     assert.equal(await isGood(next.access_token), true);
   });
 
   test('refuses every token of a sign-in that has ended, and of no other', async () => {
-    const ownTokens = await flow.tokens();
-    const next = (await flow.refresh(ownTokens.refresh_token)).body as Tokens;
-    const other = await flow.tokens();
+    const ownTokens = await flow.requestTokens();
+    const next = (await flow.refresh(ownTokens.refresh_token)).body as TokenResponse;
+    const other = await flow.requestTokens();
     await fill('RevokedFamily');
     await revoke(next.refresh_token);
     for (const { access_token } of [ownTokens, next]) {

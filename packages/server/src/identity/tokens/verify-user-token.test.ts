@@ -7,10 +7,10 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
 import {
-  createPerson,
-  type Person,
-  type PersonFacts,
+  createTestUser,
   passwordForm,
+  type TestUser,
+  type TestUserOptions,
 } from '../../../test/support/test-users.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
@@ -34,7 +34,7 @@ async function codeOf(verification: Promise<unknown>): Promise<string> {
 
 type Tokens = { readonly access: string; readonly refresh: string; readonly id: string };
 
-async function tokensOf(realm: TestRealm, clientId: string, person: Person, scope?: string) {
+async function tokensOf(realm: TestRealm, clientId: string, person: TestUser, scope?: string) {
   const { status, body } = await realm.post(realm.tokenPath, {
     ...passwordForm(person, clientId),
     ...defined({ scope }),
@@ -51,14 +51,14 @@ describe('the token of a person', () => {
   let database: Database;
   let realm: TestRealm;
   let clientId: string;
-  let manager: Person;
+  let manager: TestUser;
   let tokens: Tokens;
 
   before(async () => {
     database = await testDatabase();
     realm = await openTestRealm({ database, clock, masterKey, environment: 'test' });
     clientId = await realm.createPasswordClient();
-    manager = await createPerson(realm, { merchantId });
+    manager = await createTestUser(realm, { merchantId });
     tokens = await tokensOf(realm, clientId, manager);
   });
   after(() => realm.close());
@@ -118,7 +118,7 @@ describe('the token of a person', () => {
       const tokenFacts = { expiresAt, issuedAt, signInId, tokenId };
       assert.deepEqual({ ...factsOf(await verify(access)), ...tokenFacts }, wide, scope);
     }
-    const operator = await createPerson(realm, { merchantId, group: 'org_operator' });
+    const operator = await createTestUser(realm, { merchantId, group: 'org_operator' });
     const boasting = await sign({
       sub: operator.user.userId,
       permissions: ['um.write', 'pay.sale'],
@@ -130,8 +130,8 @@ describe('the token of a person', () => {
   });
 
   test('of the organisation may be limited to one merchant', async () => {
-    const acting: PersonFacts = { scopeEntityType: 'merchant', scopeEntityId: merchantId };
-    const person = await createPerson(realm, { group: 'org_custcare', ...acting });
+    const acting: TestUserOptions = { scopeEntityType: 'merchant', scopeEntityId: merchantId };
+    const person = await createTestUser(realm, { group: 'org_custcare', ...acting });
     const caller = await verify((await tokensOf(realm, clientId, person)).access);
     assert.deepEqual([caller.entityType, caller.merchantId], ['merchant', merchantId]);
   });
@@ -176,7 +176,7 @@ describe('the token of a person', () => {
       assert.equal(await codeOf(verify(await sign({ sub }))), 'token_invalid', sub);
     }
     const other = await openTestRealm({ database, clock, masterKey, environment: 'test' });
-    const otherUser = await createPerson(other);
+    const otherUser = await createTestUser(other);
     assert.equal(await codeOf(verify(await sign({ sub: otherUser.user.userId }))), 'token_invalid');
     await other.close();
   });
@@ -231,7 +231,7 @@ describe('a disabled user', () => {
     const deps = { database, clock, masterKey, environment: 'test' } as const;
     const localRealm = await openTestRealm(deps);
     const remoteRealm = await openTestRealm(deps);
-    const person = await createPerson(localRealm, { merchantId });
+    const person = await createTestUser(localRealm, { merchantId });
     const clientId = await localRealm.createPasswordClient();
     const tokens = await tokensOf(localRealm, clientId, person);
     assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'believed');

@@ -8,12 +8,12 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ProblemError } from '@switchyard/contract';
 import {
-  copyTemplate,
-  testSettings,
+  copyTemplateCluster,
+  testPostgresSettings,
 } from '../../../test/support/database/migrated-database-template.ts';
 import {
-  type DatabasePort,
-  openDatabasePort,
+  type PostgresRelay,
+  startPostgresRelay,
 } from '../../../test/support/database/postgres-tcp-relay.ts';
 import { until } from '../../../test/support/wait-for-result.ts';
 import {
@@ -26,13 +26,13 @@ import { type Database, openDatabase } from './database.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const connectSeconds = 5;
 const insert = { name: 'test-fail-over', text: 'INSERT INTO fail_over VALUES ($1) RETURNING n' };
-const replicating = { ...testSettings, wal_level: 'replica', max_wal_senders: '4' };
+const replicating = { ...testPostgresSettings, wal_level: 'replica', max_wal_senders: '4' };
 
 describe('several database hosts', () => {
   let directory: string;
   let primary: EmbeddedPostgres;
   let standby: EmbeddedPostgres;
-  let ports: DatabasePort[];
+  let ports: PostgresRelay[];
   let database: Database;
 
   const start = (name: string, settings: Record<string, string> = {}) =>
@@ -44,7 +44,7 @@ describe('several database hosts', () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'switchyard-hosts-'));
-    await copyTemplate(join(directory, 'primary'));
+    await copyTemplateCluster(join(directory, 'primary'));
     const first = await start('primary');
     await first.stop();
     await mkdir(join(directory, 'standby'), { mode: 0o711 });
@@ -57,9 +57,9 @@ describe('several database hosts', () => {
       primary_conninfo: `host=${socket} port=5432 user=switchyard`,
     });
     ports = await Promise.all([
-      openDatabasePort(),
-      openDatabasePort(standby.url),
-      openDatabasePort(primary.url),
+      startPostgresRelay(),
+      startPostgresRelay(standby.url),
+      startPostgresRelay(primary.url),
     ]);
     const hosts = ports.map(({ port }) => `127.0.0.1:${port}`).join(',');
     const query = `target_session_attrs=read-write&sslmode=disable&connect_timeout=${connectSeconds}`;

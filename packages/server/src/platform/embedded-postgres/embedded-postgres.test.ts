@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { copyTemplate } from '../../../test/support/database/migrated-database-template.ts';
+import { copyTemplateCluster } from '../../../test/support/database/migrated-database-template.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { createLog, type Log } from '../observability/log.ts';
@@ -105,7 +105,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a server of a killed parent is taken over, and stopped with this process', async () => {
     const dataDir = join(base, 'b');
-    await copyTemplate(dataDir);
+    await copyTemplateCluster(dataDir);
     const elsewhere = await startElsewhere(dataDir);
     await elsewhere.kill();
     assert.ok(isProcessAlive(elsewhere.pid), 'the server outlives its starter');
@@ -118,7 +118,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a second process uses the server of a living process and does not stop it', async () => {
     const dataDir = join(base, 'c');
-    await copyTemplate(dataDir);
+    await copyTemplateCluster(dataDir);
     const host = await startElsewhere(dataDir);
     try {
       await withServer(dataDir, async (database, server) => {
@@ -135,7 +135,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a second process starts its own server if the first one ends before its server is up', async () => {
     const dataDir = join(base, 'i');
-    await copyTemplate(dataDir);
+    await copyTemplateCluster(dataDir);
     await mkdir(dataDir, { recursive: true });
     const host = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
       stdio: ['pipe', 'ignore', 'inherit'],
@@ -163,7 +163,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a killed server restarts under load, and no acknowledged row is missing', async () => {
     const dataDir = join(base, 'd');
-    await copyTemplate(dataDir);
+    await copyTemplateCluster(dataDir);
     await withServer(dataDir, async (database, server) => {
       await database.query('CREATE TABLE acknowledged (n bigint PRIMARY KEY)');
       const acknowledged: number[] = [];
@@ -205,7 +205,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a path that is too long for a socket gets a short one', async () => {
     const dataDir = join(base, 'long '.repeat(12), 'é%2F'.repeat(10), 'x'.repeat(40));
-    await copyTemplate(dataDir);
+    await copyTemplateCluster(dataDir);
     await withServer(dataDir, async (database, server) => {
       await eventually('it answers', () => database.healthy());
       assert.ok(!server.url.includes('long'));
@@ -222,7 +222,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a stale pid file with the id of another process is ignored', async () => {
     const dataDir = join(base, 'f');
-    await copyTemplate(dataDir);
+    await copyTemplateCluster(dataDir);
     await withServer(dataDir, async () => {});
     const stale = [process.pid, 'x', 1, 5432, join(dataDir, 'socket'), '', '', 'ready'].join('\n');
     await writeFile(join(dataDir, 'data', 'postmaster.pid'), stale, { mode: 0o600 });

@@ -4,7 +4,7 @@ import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { copyTemplate } from '../../../test/support/database/migrated-database-template.ts';
+import { copyTemplateCluster } from '../../../test/support/database/migrated-database-template.ts';
 import { until } from '../../../test/support/wait-for-result.ts';
 import { findBinaries } from './binaries.ts';
 import {
@@ -37,7 +37,7 @@ export type PostgresServer = Awaited<ReturnType<typeof postgresServer>>;
  * @param backup the cluster that it begins with
  */
 export async function postgresServer(home: string, backup?: string) {
-  if (backup === undefined) await copyTemplate(home);
+  if (backup === undefined) await copyTemplateCluster(home);
   const directory = await openDataDirectory(home, serverAccount);
   const cluster = clusterDirectory(home);
   const binaries = await findBinaries(directory, undefined);

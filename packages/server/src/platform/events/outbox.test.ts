@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabaseCopyUrl,
+} from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
@@ -15,13 +18,13 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 /** A separate database: other tests on the shared one would take these rows. */
 async function setUp(t: TestContext) {
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const working: { stop(): Promise<void> }[] = [];
   t.after(async () => {
     await Promise.all(working.map((each) => each.stop()));
     await database.close();
   });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   return {
     open() {
       const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 20 });

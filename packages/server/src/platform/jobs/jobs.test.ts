@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';
 import {
-  migrations,
-  testCopyUrl,
+  migrationsFolder,
   testDatabase,
+  testDatabaseCopyUrl,
 } from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type Database, openDatabase } from '../database/database.ts';
@@ -490,7 +490,7 @@ describe('jobs', () => {
   });
 
   test('the age of the oldest job includes kinds without a handler', async () => {
-    const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
+    const database = openDatabase({ url: await testDatabaseCopyUrl(), log, connections: 1 });
     try {
       const { jobs, metrics, organizationId } = setUp(database);
       const oldest = async () => {
@@ -519,9 +519,9 @@ describe('jobs', () => {
   });
 
   test('in a long queue every statement finds its rows by an index', async () => {
-    const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
+    const database = openDatabase({ url: await testDatabaseCopyUrl(), log, connections: 1 });
     try {
-      await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+      await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
       const texts = [claimText, finishText, postponeText, renewText];
       const planOf = async (text: string) => {
         const rows = await database.query<{ 'QUERY PLAN': string }>(

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { closed } from '../../../test/support/wait-for-socket-close.ts';
+import { waitForSocketClose } from '../../../test/support/wait-for-socket-close.ts';
 import {
   bytesPerPeriod,
   limitIncompleteRequests,
@@ -57,7 +57,7 @@ async function open(t: TestContext, handler: RequestListener, periodMs = 30_000)
 /** Sends without an end until the server closes. @returns how many bytes the server accepted */
 async function flood(socket: Socket): Promise<number> {
   let isOpen = true;
-  const end = closed(socket).then(() => {
+  const end = waitForSocketClose(socket).then(() => {
     isOpen = false;
   });
   while (isOpen && socket.bytesWritten < 8 * acceptedBytesMax) {
@@ -119,7 +119,7 @@ describe('incomplete requests', () => {
     before.resume().write(`${head('Content-Length: 10')}half`);
     after.resume().write(`${head('Content-Length: 10').replace('/', '/begun')}half`);
     for (const socket of [before, after]) socket.once('end', () => socket.end());
-    await Promise.all([closed(before), closed(after)]);
+    await Promise.all([waitForSocketClose(before), waitForSocketClose(after)]);
     assert.deepEqual(timeouts, ['ERR_HTTP_REQUEST_TIMEOUT']);
   });
 

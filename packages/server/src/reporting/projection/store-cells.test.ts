@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
-import { randomFrom } from '../../../test/support/seeded-random.ts';
+import { createSeededRandom } from '../../../test/support/seeded-random.ts';
 import { nil, type RunQuery } from '../run.ts';
 import { addEntry, type Cells, textOfKey } from './cells.ts';
 import type { Entry } from './model.ts';
@@ -32,7 +32,7 @@ const seed = randomInt(2 ** 31);
 test(`entries added in any parts come to what they come to together (seed ${seed})`, async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
-  const { below, pick } = randomFrom(seed);
+  const { below, pick } = createSeededRandom(seed);
   const places = Array.from({ length: 3 }, () => ({
     merchantId: randomUUID(),
     storeId: undefined,

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import {
   aesKsn,
-  entryOf,
-  pan,
-  pinIn,
+  decryptPin,
+  keyTableEntry,
   tdesKsn,
-  terminalBlock,
+  terminalPinBlock,
+  testPan,
 } from '../../../test/support/hsm/hsm-test-keys.ts';
-import { startPayShieldStub, underLmk } from '../../../test/support/hsm/payshield-stub.ts';
+import { keyUnderLmk, startPayShieldStub } from '../../../test/support/hsm/payshield-stub.ts';
 import {
   createLog,
   createMetrics,
@@ -137,12 +137,12 @@ describe('the HSM of the settings', () => {
       scheme: 'DukptTdes',
       ksn,
       inFormat: 0,
-      pan,
+      pan: testPan,
       outKeyRef: 'demo-zpk',
       outFormat: 0,
     } as const;
     // The key of the device is found, but the block of another device does not decrypt to a PIN.
-    const pinBlock = terminalBlock('ISO0', tdesKsn);
+    const pinBlock = terminalPinBlock('ISO0', tdesKsn);
     await assert.rejects(hsm.translatePin({ ...translation, pinBlock }), code('PinBlockInvalid'));
     const unknown = { ...translation, pinBlock, ksn: tdesKsn };
     await assert.rejects(hsm.translatePin(unknown), code('KsnInvalid'));
@@ -217,7 +217,10 @@ describe('the HSM of the settings', () => {
     };
     writeFileSync(file, '{"keys":[{"name":"zpk"}]}');
     assert.throws(() => created(aws), KeyTableFault);
-    writeFileSync(file, JSON.stringify({ keys: [entryOf('zpk', 'arn:aws:payment-cryptography')] }));
+    writeFileSync(
+      file,
+      JSON.stringify({ keys: [keyTableEntry('zpk', 'arn:aws:payment-cryptography')] }),
+    );
     void created(aws).close();
     const payshield = {
       SWITCHYARD_HSM: 'payshield',
@@ -236,7 +239,9 @@ describe('the HSM of the settings', () => {
     const stub = await startPayShieldStub({ cert, key });
     t.after(stub.close);
     const file = join(dataDir, 'payshield.json');
-    const keys = (['bdk-tdes', 'zpk'] as const).map((name) => entryOf(name, underLmk(name)));
+    const keys = (['bdk-tdes', 'zpk'] as const).map((name) =>
+      keyTableEntry(name, keyUnderLmk(name)),
+    );
     writeFileSync(file, JSON.stringify({ keys }));
     const variables = {
       SWITCHYARD_HSM: 'payshield',
@@ -250,13 +255,13 @@ describe('the HSM of the settings', () => {
       scheme: 'DukptTdes',
       ksn: tdesKsn,
       inFormat: 0,
-      pinBlock: terminalBlock('ISO0', tdesKsn),
-      pan,
+      pinBlock: terminalPinBlock('ISO0', tdesKsn),
+      pan: testPan,
       outKeyRef: 'zpk',
       outFormat: 0,
     };
     const { pinBlock } = await trusting.translatePin(translation);
-    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
+    assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234');
     const doubting = created(variables);
     t.after(() => doubting.close());
     assert.equal(await doubting.health(), 'down');

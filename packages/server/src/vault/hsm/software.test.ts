@@ -18,17 +18,17 @@ import {
 } from '@switchyard/pin';
 import {
   aesKsn,
-  blockUnder,
-  hex,
+  decryptPin,
+  encryptTerminalData,
   keyBytes,
-  longPan,
-  pan,
-  pinIn,
+  longTestPan,
+  pinBlockUnderKey,
   type TestKeyName,
   tdesKsn,
-  terminalBlock,
-  terminalData,
+  terminalPinBlock,
   testKeys,
+  testPan,
+  toHex,
 } from '../../../test/support/hsm/hsm-test-keys.ts';
 import { demoEntries, demoKeys } from './demo-keys.ts';
 import { type KeyEntry, KeyTableFault, keyTableOf, readKeyTable } from './key-table.ts';
@@ -69,8 +69,8 @@ const ask = (given: Partial<PinTranslationRequest> & object) =>
     scheme: 'DukptTdes',
     ksn: tdesKsn,
     inFormat: 0,
-    pinBlock: terminalBlock('ISO0', tdesKsn),
-    pan,
+    pinBlock: terminalPinBlock('ISO0', tdesKsn),
+    pan: testPan,
     outKeyRef: 'zpk',
     outFormat: 0,
     ...given,
@@ -90,28 +90,28 @@ describe('the software HSM', () => {
       [aesKsn, 'DukptAes', 4, 'zpk', 3],
     ] as const;
     for (const [ksn, scheme, inFormat, outKeyRef, outFormat] of cases) {
-      const pinBlock = terminalBlock(`ISO${inFormat}`, ksn, '123456');
+      const pinBlock = terminalPinBlock(`ISO${inFormat}`, ksn, '123456');
       const answer = await ask({ scheme, ksn, inFormat, pinBlock, outKeyRef, outFormat });
       assert.equal(answer.outFormat, outFormat);
-      assert.equal(pinIn(answer.pinBlock, outKeyRef, `ISO${outFormat}`), '123456');
+      assert.equal(decryptPin(answer.pinBlock, outKeyRef, `ISO${outFormat}`), '123456');
     }
   });
 
   it('translates between zones, and from the key that a terminal shares with us', async () => {
     const zone = { scheme: 'ZoneKey', keyId: 'zpk-other' } as const;
-    const one = await ask({ ...zone, pinBlock: blockUnder('zpk-other', 'ISO0', '98765') });
-    assert.equal(pinIn(one.pinBlock, 'zpk', 'ISO0'), '98765');
+    const one = await ask({ ...zone, pinBlock: pinBlockUnderKey('zpk-other', 'ISO0', '98765') });
+    assert.equal(decryptPin(one.pinBlock, 'zpk', 'ISO0'), '98765');
     const terminal = { scheme: 'TerminalKey', keyId: 'tpk' } as const;
-    const other = await ask({ ...terminal, pinBlock: blockUnder('tpk', 'ISO0') });
-    assert.equal(pinIn(other.pinBlock, 'zpk', 'ISO0'), '1234');
+    const other = await ask({ ...terminal, pinBlock: pinBlockUnderKey('tpk', 'ISO0') });
+    assert.equal(decryptPin(other.pinBlock, 'zpk', 'ISO0'), '1234');
     await assert.rejects(ask({ ...terminal, keyId: 'zpk' }), refused('KeyUsage'));
   });
 
   it('takes in a card number of 19 digits, all of it or twelve digits', async () => {
-    const request = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pan: longPan } as const;
-    const pinBlock = terminalBlock('ISO4', aesKsn, '1234', longPan);
+    const request = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pan: longTestPan } as const;
+    const pinBlock = terminalPinBlock('ISO4', aesKsn, '1234', longTestPan);
     const { pinBlock: out } = await ask({ ...request, pinBlock, outKeyRef: 'zpk' });
-    assert.equal(pinIn(out, 'zpk', 'ISO0', longPan), '1234');
+    assert.equal(decryptPin(out, 'zpk', 'ISO0', longTestPan), '1234');
     const legacy = createSoftwareHsm({ table, masterKey: master, format4Pan: 'TwelveDigits' });
     const asked = { ...request, pinBlock, outKeyRef: 'zpk', outFormat: 0 } as const;
     await assert.rejects(legacy.translatePin(asked), refused('PinBlockInvalid'));
@@ -136,7 +136,7 @@ describe('the software HSM', () => {
   });
 
   it('gives one and the same refusal for every bad block', async () => {
-    const other = terminalBlock('ISO0', 'FFFF9876543210E00002');
+    const other = terminalPinBlock('ISO0', 'FFFF9876543210E00002');
     for (const pinBlock of [
       other,
       '00'.repeat(8),
@@ -169,10 +169,10 @@ describe('the software HSM', () => {
     await assert.rejects(ask({ keyId: 'zpk' }), refused('KeyUsage'));
     await assert.rejects(ask({ outKeyRef: 'none' }), refused('KeyNotFound'));
     await assert.rejects(ask({ outKeyRef: 'mac' }), refused('KeyUsage'));
-    assert.equal(pinIn((await ask({ keyId: 'bdk-tdes' })).pinBlock, 'zpk', 'ISO0'), '1234');
+    assert.equal(decryptPin((await ask({ keyId: 'bdk-tdes' })).pinBlock, 'zpk', 'ISO0'), '1234');
     // Sixteen digits, from terminals that omit the leading FFFF.
     const { pinBlock } = await ask({ ksn: tdesKsn.slice(4) });
-    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
+    assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234');
   });
 
   it('decrypts what a device encrypted, and nothing that is not whole', async () => {
@@ -181,7 +181,7 @@ describe('the software HSM', () => {
       [tdesKsn, 'DukptTdes', 'bdk-tdes'],
       [aesKsn, 'DukptAes', 'bdk-aes'],
     ] as const) {
-      const data = terminalData(ksn, clear);
+      const data = encryptTerminalData(ksn, clear);
       assert.deepEqual(await hsm.decryptData({ scheme, keyId, ksn, data }), clear);
       const bad = ['', 'xx', data.slice(2), '00'.repeat(5000)];
       for (const each of bad) {
@@ -210,7 +210,7 @@ describe('the software HSM', () => {
   });
 
   it('imports a zone key under its master key, as text that can be stored', async () => {
-    const wrapped = hex(wrapKey(keyBytes('zmk'), keyBytes('zpk-other'), 'Tdes'));
+    const wrapped = toHex(wrapKey(keyBytes('zmk'), keyBytes('zpk-other'), 'Tdes'));
     const request = {
       wrappingKeyRef: 'zmk',
       wrapped,
@@ -220,11 +220,11 @@ describe('the software HSM', () => {
     const checkValue = entry('zpk-other').checkValue;
     const imported = await hsm.importKey({ ...request, checkValue });
     assert.equal(imported.checkValue, checkValue);
-    assert.ok(!imported.keyRef.includes(hex(keyBytes('zpk-other'))));
+    assert.ok(!imported.keyRef.includes(toHex(keyBytes('zpk-other'))));
     const facts = await hsm.checkKey(imported.keyRef);
     assert.deepEqual(facts, { checkValue, usage: 'ZonePin', algorithm: 'Tdes' });
     const { pinBlock } = await ask({ outKeyRef: imported.keyRef });
-    assert.equal(pinIn(pinBlock, 'zpk-other', 'ISO0'), '1234');
+    assert.equal(decryptPin(pinBlock, 'zpk-other', 'ISO0'), '1234');
     await assert.rejects(
       hsm.mac({ keyRef: imported.keyRef, algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) }),
       refused('KeyUsage'),
@@ -249,7 +249,7 @@ describe('the software HSM', () => {
     const other = Buffer.from('FEDCBA9876543210', 'hex');
     const imported = (...parts: Buffer[]) => {
       const key = Buffer.concat(parts);
-      const wrapped = hex(wrapKey(keyBytes('zmk'), key, 'Tdes'));
+      const wrapped = toHex(wrapKey(keyBytes('zmk'), key, 'Tdes'));
       const checkValue = keyCheckValue(key, 'Tdes');
       const purpose = { usage: 'ZonePin', algorithm: 'Tdes' } as const;
       return hsm.importKey({ wrappingKeyRef: 'zmk', wrapped, checkValue, ...purpose });
@@ -303,17 +303,22 @@ describe('working keys of AES DUKPT', () => {
         const algorithm = derivations[derivation];
         const key = aesWorkingKey(baseKey(length), readKsn(aesKsn), 'pin', algorithm);
         const format = derivation.startsWith('AES') ? 'ISO4' : 'ISO0';
-        const block = sealPinBlock(format, key, buildPinBlock(format, [1, 2, 3, 4], pan), pan);
-        const asked = { scheme: 'DukptAes', ksn: aesKsn, pan, outKeyRef: 'zpk' } as const;
+        const block = sealPinBlock(
+          format,
+          key,
+          buildPinBlock(format, [1, 2, 3, 4], testPan),
+          testPan,
+        );
+        const asked = { scheme: 'DukptAes', ksn: aesKsn, pan: testPan, outKeyRef: 'zpk' } as const;
         const inFormat = format === 'ISO4' ? 4 : 0;
-        const request = { ...asked, inFormat, pinBlock: hex(block), outFormat: 0 } as const;
+        const request = { ...asked, inFormat, pinBlock: toHex(block), outFormat: 0 } as const;
         const { pinBlock } = await own.translatePin(request);
-        assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234', derivation);
+        assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234', derivation);
         const other = { ...request, inFormat: inFormat === 4 ? 0 : 4 } as const;
         await assert.rejects(own.translatePin(other), refused('FormatNotAllowed'));
         const clear = Buffer.alloc(48, 'track data ');
         const sealed = { baseKey: baseKey(length), ksn: aesKsn, algorithm, data: clear };
-        const data = hex(encryptDukptData(sealed));
+        const data = toHex(encryptDukptData(sealed));
         const opened = await own.decryptData({ scheme: 'DukptAes', ksn: aesKsn, data });
         assert.deepEqual(opened, clear, derivation);
         await own.close();
@@ -341,7 +346,7 @@ describe('working keys of AES DUKPT', () => {
     const asked = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, outKeyRef: 'zpk' } as const;
     const block = { pinBlock: 'B78061DAD7E433C49F1CA4CD82AB619C', pan: '4111111111111111' };
     const { pinBlock } = await own.translatePin({ ...asked, ...block, outFormat: 0 });
-    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0', block.pan), '1234');
+    assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0', block.pan), '1234');
     await own.close();
   });
 });
@@ -450,7 +455,7 @@ describe('the files of the software HSM', () => {
     assert.deepEqual(storedEntries(keys), entries);
     const text = readFileSync(keys, 'utf8').toUpperCase();
     for (const name of Object.keys(testKeys) as TestKeyName[]) {
-      assert.ok(!text.includes(hex(keyBytes(name))));
+      assert.ok(!text.includes(toHex(keyBytes(name))));
     }
     writeFileSync(join(dataDir, 'short.key'), 'AAAA');
     assert.throws(() => softwareMasterKey(join(dataDir, 'short.key')), KeyTableFault);
@@ -470,7 +475,7 @@ describe('the files of the software HSM', () => {
       assert.equal(one.ksn.length, scheme === 'DukptTdes' ? 20 : 24);
       const entryHere = demoTable.ofDevice(one.ksn);
       assert.equal(entryHere?.name, one.keyId);
-      assert.equal(one.baseDerivationKey, hex(keys.key(one.keyId)));
+      assert.equal(one.baseDerivationKey, toHex(keys.key(one.keyId)));
     }
     const file = keys.hostKeysFile();
     assert.equal(statSync(file).mode & 0o777, 0o600);

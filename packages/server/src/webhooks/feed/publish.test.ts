@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
-import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabaseCopyUrl,
+} from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createJobs,
@@ -26,13 +29,13 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 /** Opens a separate database, because other outboxes would also publish these rows. */
 async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const working: { stop(): Promise<void> }[] = [];
   t.after(async () => {
     await Promise.all(working.map((each) => each.stop()));
     await database.close();
   });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const planned: FeedEvent[] = [];
   const told: string[] = [];
   const facts: OutboxEventMapper = {

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabaseCopyUrl,
+} from '../../../test/support/database/test-database.ts';
 import type { Caller } from '../../http/index.ts';
 import {
   createLog,
@@ -27,13 +30,13 @@ const source: OutboxEventMapper = {
 };
 
 async function setUp(t: TestContext) {
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const working: { stop(): Promise<void> }[] = [];
   t.after(async () => {
     await Promise.all(working.map((each) => each.stop()));
     await database.close();
   });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const organizationId = randomUUID();
   return {
     database,

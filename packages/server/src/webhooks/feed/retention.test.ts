@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { migrations, testCopyUrl } from '../../../test/support/database/test-database.ts';
+import {
+  migrationsFolder,
+  testDatabaseCopyUrl,
+} from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createLog,
@@ -21,13 +24,13 @@ const now = Date.parse('2026-06-30T00:00:00.000Z');
 const dayMs = 86_400_000;
 
 async function setUp(t: TestContext) {
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const retention = createFeedRetention({ database, log, clock: { now: () => now }, days: 30 });
   t.after(async () => {
     await retention.stop();
     await database.close();
   });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   return { database, retention };
 }
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CompiledQuery } from 'kysely';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 import {
@@ -22,12 +22,12 @@ import {
 type Made = { id: string; sequence: number; lines: number; text: string };
 
 /** A file with one more capture and all captures that wait for a file. */
-async function filed(on: Scene): Promise<Made> {
+async function filed(on: TestOrganization): Promise<Made> {
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   return fileOfAll(on);
 }
 
-async function fileOfAll(on: Scene): Promise<Made> {
+async function fileOfAll(on: TestOrganization): Promise<Made> {
   const { clearingFileId: id, sequence, lines } = await makeFile(on);
   return { id, sequence, lines, text: await contentOf(on, id) };
 }
@@ -35,21 +35,21 @@ async function fileOfAll(on: Scene): Promise<Made> {
 const damaged = ({ text }: Made) => text.replace('|1000|', '|9000|');
 
 /** Sends a file to the host and its acknowledgement to the platform. */
-async function handOver(on: Scene, file: Made, text = file.text): Promise<string> {
+async function handOver(on: TestOrganization, file: Made, text = file.text): Promise<string> {
   const answer = on.host.clear(text);
   const told = await acknowledge(on, file.id, answer);
   assert.equal(told.status, 200, told.text);
   return answer;
 }
 
-async function settles(on: Scene, file: Made): Promise<void> {
+async function settles(on: TestOrganization, file: Made): Promise<void> {
   assert.match(await handOver(on, file), /\|Accepted\n/);
   const { accepted, rejected } = await settled(on, file.id);
   assert.deepEqual([accepted, rejected], [file.lines, 0]);
 }
 
 test('the number of a refused file is filled below an open one, which goes in its turn then', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const [first, second] = [await filed(on), await filed(on)];
   assert.deepEqual([first.sequence, second.sequence], [1, 2]);
   assert.match(await handOver(on, first, damaged(first)), /\|Rejected\|(AMOUNT|HASH)\n/);
@@ -68,20 +68,20 @@ test('the number of a refused file is filled below an open one, which goes in it
 });
 
 test('a file that is refused out of turn goes into the missing one, and the next has its number', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const [first, second] = [await filed(on), await filed(on)];
   const refusal = await handOver(on, first, damaged(first));
   assert.match(await handOver(on, second), /\|Rejected\|SEQUENCE\n/);
   const again = await fileOfAll(on);
   assert.deepEqual([again.sequence, again.lines], [1, 2]);
   // The acknowledgement of the first file with this number does not apply to the second file.
-  assertRefused(await acknowledge(on, again.id, refusal), {
+  assertProblem(await acknowledge(on, again.id, refusal), {
     code: 'acknowledgement_invalid',
     pointer: '/acknowledgement',
   });
   await settles(on, again);
   const other = on.host.clear(again.text).replace(again.id, first.id).replace('T|2|0', 'T|1|0');
-  assertRefused(await acknowledge(on, first.id, other), {
+  assertProblem(await acknowledge(on, first.id, other), {
     code: 'clearing_file_acknowledged',
     pointer: null,
   });
@@ -93,13 +93,13 @@ test('a file that is refused out of turn goes into the missing one, and the next
 });
 
 test('a number that the acquirer gave to a refused file is used up, and its lines post once', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const [first, second] = [await filed(on), await filed(on)];
   await handOver(on, first, damaged(first));
   // A copy of the undamaged first file reaches the host later.
   const late = on.host.clear(first.text);
   assert.match(late, /\|Accepted\n/);
-  assertRefused(await acknowledge(on, first.id, late), {
+  assertProblem(await acknowledge(on, first.id, late), {
     code: 'clearing_file_acknowledged',
     pointer: null,
   });
@@ -115,7 +115,7 @@ test('a number that the acquirer gave to a refused file is used up, and its line
 });
 
 test('a line that another process files meanwhile, under another number, stays in that file', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const first = await filed(on);
   const id = await authorize(on);
   await till(on, 'POST', `/${id}/capture`, {});
@@ -138,7 +138,7 @@ test('a line that another process files meanwhile, under another number, stays i
     }, 'the file to wait for the line');
     return { answer };
   });
-  assertRefused(await (await rival).answer, { code: 'nothing_to_clear', pointer: null });
+  assertProblem(await (await rival).answer, { code: 'nothing_to_clear', pointer: null });
   const { body } = await office(on, 'GET', `/${first.id}/lines`);
   assert.deepEqual(
     body.items.map(({ transactionId }: { transactionId: string }) => transactionId).at(-1),
@@ -147,7 +147,7 @@ test('a line that another process files meanwhile, under another number, stays i
 });
 
 test('a sum beyond 2^53 is exact in the file, in its view and in its event', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const database = await testDatabase();
   const greatest = 999_999_999_999;
   const count = 9009;
@@ -163,7 +163,7 @@ test('a sum beyond 2^53 is exact in the file, in its view and in its event', asy
           jsonb_build_object('mti', '0220', 'terminalId', 'T0000001', 'transmittedAt', '0301120000',
             'stan', lpad(number::text, 6, '0'), 'rrn', lpad(number::text, 12, '0')) AS reference
         FROM generate_series(1, $5::int + 1) AS number) AS line`,
-    [on.organizationId, on.linkId, greatest, on.shop.merchantNumber, count],
+    [on.organizationId, on.linkId, greatest, on.merchant.merchantNumber, count],
   );
   const sum = BigInt(count) * BigInt(greatest);
   assert.ok(sum > 2n ** 53n && BigInt(Number(sum)) !== sum, 'no JSON number holds it');
@@ -187,7 +187,7 @@ test('a sum beyond 2^53 is exact in the file, in its view and in its event', asy
 });
 
 test('after a jump of the numbers a file continues 1,000 later, and the acquirer takes it behind the previous one', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const first = await filed(on);
   await settles(on, first);
   const database = await testDatabase();

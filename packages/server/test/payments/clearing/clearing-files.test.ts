@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from './clearing-merchant.ts';
 
 test('a capture is a line of a file, and counts once the acquirer has acknowledged it', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const [one = '', ...others] = [await authorize(on), await authorize(on), await authorize(on)];
   const request = { clientOperationId: randomUUID() };
   const single = await till(on, 'POST', `/${one}/capture`, request);
@@ -42,10 +42,10 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
   assert.equal(capturesAtHost(on), 0);
 
   const closed = await office(on, 'POST', '', { acquirerLink: on.linkId });
-  assertRefused(closed, { code: 'nothing_to_clear', pointer: null });
+  assertProblem(closed, { code: 'nothing_to_clear', pointer: null });
   const made = await makeFile(on);
   const open = new RegExp(`switchyard_clearing_files_unacknowledged\\{link="${on.linkId}"\\} 1`);
-  assert.match(await on.house.metrics.registry.metrics(), open);
+  assert.match(await on.platform.metrics.registry.metrics(), open);
   assert.deepEqual(
     [made.sequence, made.state, made.lines, made.amounts],
     [1, 'Made', 3, [{ currency: 'EUR', amount: '3000' }]],
@@ -71,7 +71,7 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
   assert.equal((await acknowledge(on, made.clearingFileId, answer)).status, 200);
   const reference = text.split('\n')[1]?.split('|')[11];
   const other = answer.replace('T|3|0', `R|1|${reference}|61\nT|2|1`);
-  assertRefused(await acknowledge(on, made.clearingFileId, other), {
+  assertProblem(await acknowledge(on, made.clearingFileId, other), {
     code: 'clearing_file_acknowledged',
     pointer: null,
   });
@@ -81,7 +81,7 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
 for (const multipleCapture of [true, false]) {
   const often = multipleCapture ? 'may be captured in parts' : 'is captured once';
   test(`a capture of all leaves what is in a file, of a sale that ${often}`, async () => {
-    const on = await scene({ ...terms, multipleCapture });
+    const on = await createTestOrganization({ ...terms, multipleCapture });
     const [whole, part, open] = [await authorize(on), await authorize(on), await authorize(on)];
     await till(on, 'POST', `/${whole}/capture`, {});
     await till(on, 'POST', `/${part}/capture`, { amount: 400 });
@@ -107,7 +107,7 @@ for (const multipleCapture of [true, false]) {
 }
 
 test('a line that the acquirer rejects has failed, and can be captured again', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const [good, bad] = [await authorize(on, 20_000), await authorize(on, 20_000)];
   await till(on, 'POST', `/${good}/capture`, { amount: 500, final: true });
   // The host declines this amount.
@@ -140,7 +140,7 @@ test('a line that the acquirer rejects has failed, and can be captured again', a
 });
 
 test('a line that was not taken has failed, whatever the code says of messages', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const ids = [await authorize(on), await authorize(on), await authorize(on)];
   for (const id of ids) await till(on, 'POST', `/${id}/capture`, {});
   const made = await makeFile(on);
@@ -168,7 +168,7 @@ test('a line that was not taken has failed, whatever the code says of messages',
 });
 
 test('a file that arrives damaged is refused, and its lines go into the next one', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   const made = await makeFile(on);
   const text = await contentOf(on, made.clearingFileId);
@@ -177,7 +177,7 @@ test('a file that arrives damaged is refused, and its lines go into the next one
   const told = await acknowledge(on, made.clearingFileId, answer);
   assert.equal(told.body.state, 'Rejected', told.text);
   assert.equal(capturesAtHost(on), 0);
-  assertRefused(await office(on, 'GET', `/${made.clearingFileId}/content`), {
+  assertProblem(await office(on, 'GET', `/${made.clearingFileId}/content`), {
     code: 'resource_not_found',
     pointer: null,
   });
@@ -194,7 +194,7 @@ test('a file that arrives damaged is refused, and its lines go into the next one
 });
 
 test('an acknowledgement must be readable, of this file, and account for every line', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   const made = await makeFile(on);
   const id = made.clearingFileId;
@@ -211,13 +211,13 @@ test('an acknowledgement must be readable, of this file, and account for every l
     `${opening.replace('000001', '000002')}T|1|0\n`,
   ]) {
     const answer = await acknowledge(on, id, text);
-    assertRefused(answer, { code: 'acknowledgement_invalid', pointer: '/acknowledgement' }, text);
+    assertProblem(answer, { code: 'acknowledgement_invalid', pointer: '/acknowledgement' }, text);
   }
   assert.equal((await office(on, 'GET', `/${id}`)).body.state, 'Made');
 });
 
 test('the settlement of a file that broke off goes on, and settles nothing twice', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const ids = await Promise.all(Array.from({ length: 20 }, () => authorize(on)));
   await Promise.all(ids.map((id) => till(on, 'POST', `/${id}/capture`, {})));
   const made = await makeFile(on);
@@ -248,7 +248,7 @@ test('the settlement of a file that broke off goes on, and settles nothing twice
 });
 
 /** Makes all captures due and returns the file that the platform creates of them. */
-async function dueFile(on: Scene) {
+async function dueFile(on: TestOrganization) {
   const database = await testDatabase();
   await database.query(`UPDATE clearing_lines SET due_at = now() WHERE organization_id = $1`, [
     on.organizationId,
@@ -265,7 +265,7 @@ async function dueFile(on: Scene) {
 }
 
 test('a file is made by itself once a settlement day has ended, and by one process alone', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   const made = await dueFile(on);
   assert.deepEqual([made.sequence, made.lines], [1, 1]);
@@ -282,12 +282,12 @@ test('a file is made by itself once a settlement day has ended, and by one proce
 
 for (const by of ['itself', 'the office']) {
   test(`what was captured over a link that is removed since is filed by ${by}, and settled`, async () => {
-    const on = await scene(terms);
+    const on = await createTestOrganization(terms);
     const id = await authorize(on);
     assert.equal((await till(on, 'POST', `/${id}/capture`, {})).status, 202);
     const scope = { organizationId: on.organizationId };
-    const { acquirerContracts, acquirerLinks } = on.house.provisioning;
-    for (const { contractId } of [on.shop, on.otherShop]) {
+    const { acquirerContracts, acquirerLinks } = on.platform.provisioning;
+    for (const { contractId } of [on.merchant, on.otherMerchant]) {
       await acquirerContracts.remove(scope, contractId);
     }
     await acquirerLinks.remove(scope, on.linkId);
@@ -305,9 +305,9 @@ for (const by of ['itself', 'the office']) {
 }
 
 test('captures that should stand in a file by now are counted', async () => {
-  const on = await scene(terms);
+  const on = await createTestOrganization(terms);
   const gauge = new RegExp(`switchyard_clearing_lines_due\\{link="${on.linkId}"\\} (\\d+)`);
-  const counted = async () => gauge.exec(await on.house.metrics.registry.metrics())?.[1];
+  const counted = async () => gauge.exec(await on.platform.metrics.registry.metrics())?.[1];
   const database = await testDatabase();
   const isCounted = async () => {
     await till(on, 'POST', `/${await authorize(on)}/capture`, {});
@@ -325,16 +325,16 @@ test('captures that should stand in a file by now are counted', async () => {
 });
 
 test('files are the matter of the organisation whose links they are of', async () => {
-  const on = await scene(terms);
-  const abroad = await scene();
+  const on = await createTestOrganization(terms);
+  const abroad = await createTestOrganization();
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});
   const { clearingFileId } = await makeFile(on);
-  const merchant = await on.client.call('GET', files, { token: on.shop.token });
+  const merchant = await on.client.call('GET', files, { token: on.merchant.token });
   assert.equal(merchant.status, 403, merchant.text);
   const foreign = await abroad.client.call('GET', `${files}/${clearingFileId}`, {
     token: abroad.acquirerToken,
   });
-  assertRefused(foreign, { code: 'resource_not_found', pointer: null });
+  assertProblem(foreign, { code: 'resource_not_found', pointer: null });
   const link = await office(abroad, 'POST', '', { acquirerLink: on.linkId });
   assert.equal(link.status, 404, link.text);
 });

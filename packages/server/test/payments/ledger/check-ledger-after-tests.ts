@@ -1,14 +1,14 @@
 // Records scenes whose ledgers must agree with the host at the end of a test file.
 import assert from 'node:assert/strict';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { assertAgreement } from './ledger-invariants.ts';
 
 /** Creates scenes and records them, so that a file can end with a check of all of them. */
 export function bookkeeping() {
-  const made: Scene[] = [];
+  const made: TestOrganization[] = [];
   return {
-    scene: async (...of: Parameters<typeof scene>): Promise<Scene> => {
-      const on = await scene(...of);
+    scene: async (...of: Parameters<typeof createTestOrganization>): Promise<TestOrganization> => {
+      const on = await createTestOrganization(...of);
       made.push(on);
       return on;
     },

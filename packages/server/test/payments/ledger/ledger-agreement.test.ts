@@ -5,10 +5,10 @@ import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import { plainAmount } from '../../support/amounts-without-host-faults.ts';
-import { assertAnyRefusal } from '../../support/assert-problem-response.ts';
-import type { Answer } from '../../support/https-client.ts';
+import { assertAnyProblem } from '../../support/assert-problem-response.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { testLateMs } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertVerbs } from '../operations/allowed-operations-check.ts';
@@ -87,11 +87,11 @@ const walkWith = (more: readonly number[]) =>
   });
 
 /** The link was not available, before or after the intent was stored. */
-const wasNotSent = ({ status, body }: Answer) =>
+const wasNotSent = ({ status, body }: HttpResponse) =>
   (status === 503 && body.code === 'acquirer_unavailable') ||
   (status === 502 && body.code === 'not_sent');
 
-type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
+type Call = (method: string, path: string, body?: unknown) => Promise<HttpResponse>;
 type Told = { operation: string; allowed: boolean; maxAmount: number };
 
 /**
@@ -109,8 +109,8 @@ async function lateAnswerTaken(call: Call, id: string, mayBeLost: boolean): Prom
   }, `${id} to be answered late`);
 }
 
-async function takeWalk(on: Scene, of: Walk, mayBeCut: boolean): Promise<void> {
-  const { token } = on.shop;
+async function takeWalk(on: TestOrganization, of: Walk, mayBeCut: boolean): Promise<void> {
+  const { token } = on.merchant;
   const sale = keyedSale({
     amount: of.amount + of.trouble,
     currency: of.currency,
@@ -154,7 +154,7 @@ async function tryStep(
   call: Call,
   id: string,
   { verb, part, trouble, final }: Step,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   assert.ok(verb !== 'status' && verb !== 'saleAgain');
   const { body: allowed } = await call('GET', `/${id}/allowedoperations`);
   const [path, operation, members] = requests[verb];
@@ -169,7 +169,7 @@ async function tryStep(
     ...(verb === 'capture' && final ? { final } : {}),
     clientOperationId: randomUUID(),
   });
-  if (answer.status > 202 && !wasNotSent(answer)) assertAnyRefusal(answer, `${verb} ${amount}`);
+  if (answer.status > 202 && !wasNotSent(answer)) assertAnyProblem(answer, `${verb} ${amount}`);
   return answer;
 }
 
@@ -186,12 +186,12 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
     ];
     const states = await Promise.all(
       worlds.map(async ([of, walks, mayBeCut]) => {
-        const on = await scene(of);
+        const on = await createTestOrganization(of);
         await Promise.all(walks.map((each) => takeWalk(on, each, mayBeCut)));
         const books = await assertAgreement(on);
         // Tries all operations on one transaction of each state.
         const one = new Map(books.map((book) => [book.state, book.transactionId]));
-        await Promise.all([...one.values()].map((id) => assertVerbs(on, on.shop.token, id)));
+        await Promise.all([...one.values()].map((id) => assertVerbs(on, on.merchant.token, id)));
         await assertAgreement(on);
         return books.map(({ state }) => state);
       }),
@@ -202,7 +202,7 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
 
   test('what is allowed is what is done, through every state', async () => {
     for (const terms of [{}, { multipleCapture: false, partialCancel: false }]) {
-      const on = await scene(terms);
+      const on = await createTestOrganization(terms);
       const sales = await Promise.all(
         [
           { captureMode: 'Deferred' },
@@ -211,11 +211,11 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
           { amount: 9010, partialApproval: true, captureMode: 'Deferred' },
         ].map(async (members) => {
           const body = keyedSale({ amount: 10_000, ...members });
-          return on.client.call('POST', `${base}/process`, { token: on.shop.token, body });
+          return on.client.call('POST', `${base}/process`, { token: on.merchant.token, body });
         }),
       );
       await Promise.all(
-        sales.map(({ body }) => assertVerbs(on, on.shop.token, body.transactionId)),
+        sales.map(({ body }) => assertVerbs(on, on.merchant.token, body.transactionId)),
       );
       await settled(on);
       await assertAgreement(on);

@@ -14,7 +14,7 @@ import {
 import type { EventData, OperationDetails } from '../../../src/payments/transaction/transaction.ts';
 import type { Database } from '../../../src/platform/index.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 type Event = { sequence: number; type: string; data: EventData };
@@ -45,7 +45,7 @@ const settleLimitMs = 120_000;
 const toldMax = 60;
 
 /** The organisation to check; `database` is set if its ledger is not in the shared database. */
-export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Database };
+export type Keeper = Pick<TestOrganization, 'organizationId'> & { readonly database?: Database };
 
 const databaseOf = async ({ database }: Keeper): Promise<Database> =>
   database ?? (await testDatabase());
@@ -307,7 +307,7 @@ async function assertPublished(database: Pick<Database, 'query'>, organizationId
 }
 
 /** The totals of each merchant and currency equal the totals of the host. */
-async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book[]) {
+async function assertHost(on: Keeper & Pick<TestOrganization, 'host'>, books: readonly Book[]) {
   const database = await databaseOf(on);
   const contracts = await database.query<{ contractId: string; merchantNumber: string }>(
     `SELECT contract_id AS "contractId", acquirer_merchant_id AS "merchantNumber"
@@ -338,7 +338,9 @@ async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book
 }
 
 /** Waits until all work is done, then checks everything that needs no API call. */
-export async function assertAgreement(on: Keeper & Pick<Scene, 'host'>): Promise<readonly Book[]> {
+export async function assertAgreement(
+  on: Keeper & Pick<TestOrganization, 'host'>,
+): Promise<readonly Book[]> {
   await settled(on);
   const books = await booksOf(on);
   for (const book of books) {

@@ -6,9 +6,13 @@ import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import { faultSize, seed } from '../../faults/fault-size.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, type Shop, scene } from '../../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../../support/test-organization.ts';
 import { assertAgreement } from './ledger-invariants.ts';
 import {
   allowedOf,
@@ -102,7 +106,7 @@ const walk: fc.Arbitrary<Walk> = fc.record({
 let offlineSales = 0;
 
 /** The request members for each kind of sale. */
-function membersOf({ kind, ...sale }: ModelSale, shop: Shop): Record<string, unknown> {
+function membersOf({ kind, ...sale }: ModelSale, shop: TestMerchant): Record<string, unknown> {
   switch (kind) {
     case 'Verification':
       return { amount: 0, purpose: 'AccountVerification' };
@@ -131,7 +135,7 @@ function membersOf({ kind, ...sale }: ModelSale, shop: Shop): Record<string, unk
   }
 }
 
-type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
+type Call = (method: string, path: string, body?: unknown) => Promise<HttpResponse>;
 type Done = {
   readonly path: string;
   readonly body: Record<string, unknown>;
@@ -163,7 +167,7 @@ function amountOf(model: Model, verb: ModelVerb, { part, tail }: Step): number |
   return ended === asked ? amount : ended;
 }
 
-function assertAnswer(answer: Answer, expected: Expected, told: string): void {
+function assertAnswer(answer: HttpResponse, expected: Expected, told: string): void {
   if ('refused' in expected) {
     assert.equal(answer.body.code, expected.refused, `${told} ${answer.text}`);
     if (expected.maxAmount !== undefined) assert.equal(answer.body.maxAmount, expected.maxAmount);
@@ -211,7 +215,7 @@ async function assertStanding(call: Call, id: string, model: Model, told: string
 }
 
 /** Reads the payment when no work on it is in progress. */
-async function ended(call: Call, id: string): Promise<Answer> {
+async function ended(call: Call, id: string): Promise<HttpResponse> {
   for (const end = Date.now() + settleLimitSeconds * 1000; ; ) {
     const answer = await call('GET', `/${id}?wait=5`);
     const { state, operations } = answer.body;
@@ -231,7 +235,11 @@ async function replay(call: Call, last: Done | undefined): Promise<void> {
   assert.equal(again.body.operation.operationId, last.id);
 }
 
-async function takeWalk(on: Scene, shop: Shop, { terms, sale, steps: all }: Walk): Promise<void> {
+async function takeWalk(
+  on: TestOrganization,
+  shop: TestMerchant,
+  { terms, sale, steps: all }: Walk,
+): Promise<void> {
   const call: Call = (method, path, body) => {
     const options = { token: shop.token, ...defined({ body }) };
     return on.client.call(method, base + path, options);
@@ -296,13 +304,13 @@ async function operate(
 }
 
 /** Creates one shop for each set of terms. */
-function shopsOf(on: Scene): (terms: ModelTerms) => Promise<Shop> {
-  const shops = new Map<string, Promise<Shop>>();
+function shopsOf(on: TestOrganization): (terms: ModelTerms) => Promise<TestMerchant> {
+  const shops = new Map<string, Promise<TestMerchant>>();
   return (terms) => {
     const key = JSON.stringify(terms);
     const known =
       shops.get(key) ??
-      on.newShop({ ...terms, offlineLimits: { maxAgeHours: 24, maxCount: 100_000 } });
+      on.createMerchant({ ...terms, offlineLimits: { maxAgeHours: 24, maxCount: 100_000 } });
     shops.set(key, known);
     return known;
   };
@@ -311,7 +319,7 @@ function shopsOf(on: Scene): (terms: ModelTerms) => Promise<Shop> {
 test(`${walks} random payments are what a model of them says (seed ${seed})`, {
   timeout: 900_000,
 }, async () => {
-  const on = await scene();
+  const on = await createTestOrganization();
   const shopOf = shopsOf(on);
   const take = async (one: Walk) => takeWalk(on, await shopOf(one.terms), one);
   const waiting = fc.sample(walk, { seed, numRuns: walks });

@@ -1,10 +1,10 @@
 // Concurrent uploads of offline sales never exceed the limits, with any number of counters.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { rowsOf } from '../../support/assert-problem-response.ts';
+import { countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 import { ago, gapsOf, hourMs, type Members, upload } from './offline-uploads.ts';
 
@@ -15,7 +15,10 @@ const maxCount = 7;
 const offlineLimits = { maxAgeHours: 72, maxCount };
 
 /** All uploads fall within one period of 24 hours. */
-const all = (on: Scene, one: (at: number) => [Members, Members]): Promise<Answer[]> =>
+const all = (
+  on: TestOrganization,
+  one: (at: number) => [Members, Members],
+): Promise<HttpResponse[]> =>
   Promise.all(
     Array.from({ length: atOnce }, (_, at) => {
       const [data, members] = one(at);
@@ -24,7 +27,7 @@ const all = (on: Scene, one: (at: number) => [Members, Members]): Promise<Answer
     }),
   );
 
-async function uploadsOf(on: Scene) {
+async function uploadsOf(on: TestOrganization) {
   const database = await testDatabase();
   return database.query<{ sequence_scope: string; terminal_sequence: number }>(
     'SELECT sequence_scope, terminal_sequence FROM offline_uploads WHERE organization_id = $1',
@@ -32,7 +35,10 @@ async function uploadsOf(on: Scene) {
   );
 }
 
-async function assertCounted(on: Scene, answers: readonly Answer[]): Promise<void> {
+async function assertCounted(
+  on: TestOrganization,
+  answers: readonly HttpResponse[],
+): Promise<void> {
   const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
   const count = (wanted: string) => outcomes.filter((each) => each === wanted).length;
   assert.deepEqual(
@@ -40,7 +46,7 @@ async function assertCounted(on: Scene, answers: readonly Answer[]): Promise<voi
     [maxCount, atOnce - maxCount],
     outcomes.join(),
   );
-  const { transactions } = await rowsOf(on.organizationId);
+  const { transactions } = await countRows(on.organizationId);
   assert.deepEqual([transactions, (await uploadsOf(on)).length], [maxCount, maxCount]);
 }
 
@@ -85,7 +91,7 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
 
   test('do not wait for those of other devices, nor count for them', async () => {
     const on = await scene({ offlineLimits });
-    const [first, second] = on.shop.deviceIds;
+    const [first, second] = on.merchant.deviceIds;
     const answers = await all(on, (at) => [
       { terminalSequence: 1 + at },
       { deviceId: at % 2 === 0 ? first : second },

@@ -3,7 +3,7 @@
 // reverses them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { until } from '../../support/wait-for-result.ts';
@@ -94,7 +94,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     assert.equal(rows.length, 3);
     assert.ok(rows[0]?.chip && !rows[0].chip.includes('9f270140'));
     assert.deepEqual([rows[1]?.chip, rows[2]?.chip], [null, null]);
-    await on.tap.open();
+    await on.tap.startListening();
     for (const { transactionId } of [chip, typed, stripe]) {
       await inState(on, transactionId, 'Captured');
     }
@@ -163,7 +163,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     await linkDown(on);
     const sale = await stored(on);
     const waited = call(on, 'GET', `/${sale.transactionId}?wait=20`);
-    await on.tap.open();
+    await on.tap.startListening();
     await inState(on, sale.transactionId, 'Captured');
     const { body } = await waited;
     assert.notEqual(body.updatedAt, sale.updatedAt);
@@ -193,15 +193,15 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
       const part = await call(on, 'POST', `/${id}/cancel`, { cancelReason, amount: 1 });
       const code =
         kind === 'Cancel' ? 'partial_cancel_not_supported' : 'partial_reversal_not_supported';
-      assertRefused(part, { code });
+      assertProblem(part, { code });
       const more = await call(on, 'POST', `/${id}/cancel`, { cancelReason, amount: 1235 });
       const exceeded = kind === 'Cancel' ? 'cancel_amount_exceeded' : code;
-      assertRefused(more, { code: exceeded, pointer: '/amount' });
+      assertProblem(more, { code: exceeded, pointer: '/amount' });
       const done = await call(on, 'POST', `/${id}/cancel`, { cancelReason });
       assert.equal(done.status, 200, done.text);
       assert.equal(done.body.state, state);
       assert.deepEqual([done.body.operation.kind, done.body.operation.status], [kind, 'Succeeded']);
-      await on.tap.open();
+      await on.tap.startListening();
       const database = await testDatabase();
       await until(
         async () => {
@@ -224,9 +224,9 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
     const { transactionId: id } = await stored(on, {}, { amount: 9091 });
     await until(() => (on.tap.sent.length > 0 ? true : undefined), 'the advice');
     const voided = await call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Functional' });
-    assertRefused(voided, { code: 'transaction_in_progress' });
+    assertProblem(voided, { code: 'transaction_in_progress' });
     const refund = await call(on, 'POST', `/${id}/refund`);
-    assertRefused(refund, { code: 'transaction_in_progress' });
+    assertProblem(refund, { code: 'transaction_in_progress' });
     const reversed = await call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
     assert.deepEqual([reversed.status, reversed.body.state], [202, 'Reversing'], reversed.text);
     const now = await inState(on, id, 'Reversed');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
+import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { until } from '../../support/wait-for-result.ts';
@@ -40,7 +40,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     const [{ body: first } = assert.fail()] = firsts;
     const { transactionId, clientTransactionId } = first;
     for (const answer of answers.filter(({ status }) => status !== 200)) {
-      assertRefused(answer, uploadedBefore);
+      assertProblem(answer, uploadedBefore);
       const { state: _state, ...named } = answer.body.transaction;
       assert.deepEqual(named, { transactionId, clientTransactionId });
     }
@@ -50,10 +50,10 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
       if (body['clientTransactionId'] === clientTransactionId) {
         assert.deepEqual([again.body.state, again.body.answeredState], ['Captured', 'Stored']);
         assert.equal(again.headers['idempotent-replayed'], 'true');
-      } else assertRefused(again, uploadedBefore);
+      } else assertProblem(again, uploadedBefore);
     }
     assert.equal(originalsOf(on, first.retrievalReferenceNumber).length, 1);
-    const { transactions } = await rowsOf(on.organizationId);
+    const { transactions } = await countRows(on.organizationId);
     assert.equal(transactions, 1);
   });
 
@@ -63,7 +63,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     const first = await stored(on, of);
     const { clientTransactionId } = offlineSale(on);
     const again = await upload(on, of, { clientTransactionId });
-    assertRefused(again, uploadedBefore);
+    assertProblem(again, uploadedBefore);
     const { transactionId } = first;
     for (const answer of [
       await upload(on, of, { clientTransactionId }),
@@ -73,11 +73,11 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
       await call(on, 'GET', `/${clientTransactionId}`),
       await call(on, 'POST', `/${clientTransactionId}/refund`, {}),
     ]) {
-      assertRefused(answer, uploadedBefore);
+      assertProblem(answer, uploadedBefore);
       assert.equal(answer.body.transaction.transactionId, transactionId);
     }
-    assert.equal((await rowsOf(on.organizationId))['transactions'], 1);
-    const other = { token: on.otherShop.token, body: keyedSale({ clientTransactionId }) };
+    assert.equal((await countRows(on.organizationId))['transactions'], 1);
+    const other = { token: on.otherMerchant.token, body: keyedSale({ clientTransactionId }) };
     const elsewhere = await on.client.call('POST', `${base}/process`, other);
     assert.equal(elsewhere.status, 200, elsewhere.text);
   });
@@ -86,7 +86,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     const on = await scene();
     const of = { authorizedAt: ago(hourMs) };
     const first = await stored(on, of);
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const card = { number: '5555555555554444', expiryMonth: 12, expiryYear: 2030 };
     const cases: [Members, Members, string][] = [
       [of, { amount: 1235 }, '/amount'],
@@ -97,18 +97,18 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     ];
     for (const [data, members, pointer] of cases) {
       const answer = await upload(on, data, members);
-      assertRefused(answer, { code: 'offline_sequence_reused', pointer });
+      assertProblem(answer, { code: 'offline_sequence_reused', pointer });
       assert.equal(answer.body.transaction.transactionId, first.transactionId);
       assert.equal(answer.body.transaction.clientTransactionId, first.clientTransactionId);
     }
-    const now = await rowsOf(on.organizationId);
+    const now = await countRows(on.organizationId);
     assert.deepEqual([now['transactions'], now['vault_cards']], [1, before['vault_cards']]);
   });
 
   test('is counted by each device, and by each hardware where it is named', async () => {
     const on = await scene();
     const of = { authorizedAt: ago(hourMs) };
-    const [, second] = on.shop.deviceIds;
+    const [, second] = on.merchant.deviceIds;
     const ids = await Promise.all([
       stored(on, of),
       stored(on, { ...of, serialNumber: '10000001' }, { amount: 2000 }),
@@ -123,7 +123,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
   test('is not charged again where another terminal, or none, is named the second time', async () => {
     const on = await scene();
     const of = { authorizedAt: ago(hourMs) };
-    const [, second] = on.shop.deviceIds;
+    const [, second] = on.merchant.deviceIds;
     const first = await stored(on, of);
     for (const [data, members] of [
       [{ ...of, serialNumber: '10000001' }, {}],
@@ -131,10 +131,10 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
       [of, { deviceId: undefined }],
     ] as const) {
       const again = await upload(on, data, members);
-      assertRefused(again, uploadedBefore);
+      assertProblem(again, uploadedBefore);
       assert.equal(again.body.transaction.transactionId, first.transactionId);
     }
-    assert.equal((await rowsOf(on.organizationId))['transactions'], 1);
+    assert.equal((await countRows(on.organizationId))['transactions'], 1);
     assert.deepEqual(await missingOf(on), []);
   });
 
@@ -144,7 +144,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     const none = { deviceId: undefined };
     const first = await stored(on, of, none);
     const again = await upload(on, of, none);
-    assertRefused(again, uploadedBefore);
+    assertProblem(again, uploadedBefore);
     assert.equal(again.body.transaction.transactionId, first.transactionId);
     const other = await stored(on, of, { ...none, amount: 4321 });
     assert.notEqual(other.transactionId, first.transactionId);
@@ -160,7 +160,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
       ...body,
       offlineData: offlineData({ terminalSequence: 2 }),
     });
-    assertRefused(other, { code: 'client_id_reused', pointer: '/offlineData' });
+    assertProblem(other, { code: 'client_id_reused', pointer: '/offlineData' });
     const online = keyedSale();
     await call(on, 'POST', '/process', online);
     const { clientTransactionId } = online;
@@ -171,23 +171,23 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
 
   test('a request that is cut in half stores nothing', async () => {
     const on = await scene();
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const text = JSON.stringify(offlineSale(on));
     const half = on.client.call('POST', `${base}/process`, {
-      token: on.shop.token,
+      token: on.merchant.token,
       raw: text.slice(0, text.length / 2),
     });
-    assertRefused(await half, { code: 'malformed_json' });
+    assertProblem(await half, { code: 'malformed_json' });
     const gone = new AbortController();
     const lost = on.client.call('POST', `${base}/process`, {
-      token: on.shop.token,
+      token: on.merchant.token,
       raw: text.slice(0, text.length / 2),
       headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
       signal: gone.signal,
     });
     gone.abort();
     await assert.rejects(lost);
-    assert.deepEqual(await rowsOf(on.organizationId), before);
+    assert.deepEqual(await countRows(on.organizationId), before);
   });
 });
 
@@ -223,7 +223,7 @@ describe('gaps', { concurrency: 4 }, () => {
 
   test('are told once, at the upload behind them, of what is still missing then', async () => {
     const on = await scene();
-    const [deviceId] = on.shop.deviceIds;
+    const [deviceId] = on.merchant.deviceIds;
     await stored(on, { terminalSequence: 1 });
     const five = await stored(on, { terminalSequence: 5 });
     await stored(on, { terminalSequence: 3 });
@@ -234,7 +234,7 @@ describe('gaps', { concurrency: 4 }, () => {
     assert.deepEqual([gap?.['deviceId'], gap?.['missing']], [deviceId, 1]);
     assert.deepEqual(
       [gap?.['merchantId'], gap?.['storeId']],
-      [on.shop.merchantId, on.shop.storeId],
+      [on.merchant.merchantId, on.merchant.storeId],
     );
     const database = await testDatabase();
     const dueNow = () =>
@@ -278,11 +278,11 @@ describe('gaps', { concurrency: 4 }, () => {
     assert.equal(first.items.length, 2);
     const second = await gapsOf(on, `?limit=2&cursor=${first.nextCursor}`);
     assert.deepEqual([second.items.length, second.nextCursor], [1, null]);
-    assert.deepEqual((await gapsOf(on, '', on.otherShop.token)).items, []);
-    const foreign = `/payment/v1/offline-gaps?merchantId=${on.otherShop.merchantId}`;
-    const refused = await on.client.call('GET', foreign, { token: on.shop.token });
-    assertRefused(refused, { code: 'entity_out_of_scope' });
-    assert.equal((await gapsOf(on, `?storeId=${on.shop.storeId}`)).items.length, 3);
+    assert.deepEqual((await gapsOf(on, '', on.otherMerchant.token)).items, []);
+    const foreign = `/payment/v1/offline-gaps?merchantId=${on.otherMerchant.merchantId}`;
+    const refused = await on.client.call('GET', foreign, { token: on.merchant.token });
+    assertProblem(refused, { code: 'entity_out_of_scope' });
+    assert.equal((await gapsOf(on, `?storeId=${on.merchant.storeId}`)).items.length, 3);
     assert.equal((await gapsOf(on, `?storeId=${randomUUID()}`)).items.length, 0);
   });
 });

@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { type AcquirerTap, acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
-import type { Answer } from '../../support/https-client.ts';
+import { type AcquirerRelay, startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import type { Scene } from '../../support/test-merchant.ts';
-import { testHouse } from '../../support/test-platform.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
+import { testPlatform } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 export const base = '/payment/v1/transactions';
 export const hourMs = 3_600_000;
 
 export type Members = Record<string, unknown>;
-export type Tapped = Scene & { tap: AcquirerTap };
+export type Tapped = TestOrganization & { tap: AcquirerRelay };
 
-type MakeScene = (terms: Members, on: { acquirerPort: number }) => Promise<Scene>;
+type MakeScene = (terms: Members, on: { acquirerPort: number }) => Promise<TestOrganization>;
 
 /** A scene whose link passes through its own relay. */
 export async function tapped(
@@ -23,13 +23,18 @@ export async function tapped(
   scene: MakeScene,
   terms: Members = {},
 ): Promise<Tapped> {
-  const tap = await acquirerTap((await testHouse()).host.port);
+  const tap = await startAcquirerRelay((await testPlatform()).host.port);
   t.after(tap.close);
   return { ...(await scene(terms, { acquirerPort: tap.port })), tap };
 }
 
-export function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const options = { token: on.shop.token, ...defined({ body }) };
+export function call(
+  on: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<HttpResponse> {
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
@@ -44,25 +49,25 @@ export const offlineData = (members: Members = {}) => ({
 });
 
 /** @param of members of offlineData */
-export const offlineSale = (on: Scene, of: Members = {}, members: Members = {}) =>
+export const offlineSale = (on: TestOrganization, of: Members = {}, members: Members = {}) =>
   keyedSale({
-    deviceId: on.shop.deviceIds[0],
+    deviceId: on.merchant.deviceIds[0],
     offlineTransaction: true,
     offlineData: offlineData(of),
     ...members,
   });
 
-export const upload = (on: Scene, of: Members = {}, members: Members = {}) =>
+export const upload = (on: TestOrganization, of: Members = {}, members: Members = {}) =>
   call(on, 'POST', '/process', offlineSale(on, of, members));
 
-export async function stored(on: Scene, of: Members = {}, members: Members = {}) {
+export async function stored(on: TestOrganization, of: Members = {}, members: Members = {}) {
   const answer = await upload(on, of, members);
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.headers['idempotent-replayed'], undefined);
   return answer.body;
 }
 
-export const inState = (on: Scene, id: string, state: string) =>
+export const inState = (on: TestOrganization, id: string, state: string) =>
   until(async () => {
     const { body } = await call(on, 'GET', `/${id}`);
     return body.state === state ? body : undefined;
@@ -71,12 +76,14 @@ export const inState = (on: Scene, id: string, state: string) =>
 export const typesOf = ({ events }: { events: { type: string }[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));
 
-export function originalsOf(on: Scene, rrn: string) {
+export function originalsOf(on: TestOrganization, rrn: string) {
   const { originals } = on.host.ledger();
-  return originals.filter((each) => each.rrn === rrn && each.merchant === on.shop.merchantNumber);
+  return originals.filter(
+    (each) => each.rrn === rrn && each.merchant === on.merchant.merchantNumber,
+  );
 }
 
-export async function gapsOf(on: Scene, query = '', token = on.shop.token) {
+export async function gapsOf(on: TestOrganization, query = '', token = on.merchant.token) {
   const { status, body, text } = await on.client.call('GET', `/payment/v1/offline-gaps${query}`, {
     token,
   });
@@ -84,7 +91,7 @@ export async function gapsOf(on: Scene, query = '', token = on.shop.token) {
   return body as { items: Members[]; nextCursor: string | null };
 }
 
-export const missingOf = async (on: Scene, query = '') =>
+export const missingOf = async (on: TestOrganization, query = '') =>
   (await gapsOf(on, query)).items
     .map(({ firstMissing, lastMissing }) => [Number(firstMissing), Number(lastMissing)])
     .sort(([a = 0], [b = 0]) => a - b);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
+import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 import {
@@ -23,27 +23,27 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
   test('limits of amount, currency, age and count, and a replay whatever they are', async () => {
     const offlineLimits = { maxAmounts: { EUR: 2000 }, maxAgeHours: 24, maxCount: 2 };
     const on = await scene({ offlineLimits });
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const above = await upload(on, {}, { amount: 2001 });
-    assertRefused(above, { code: 'offline_limit_exceeded', pointer: '/amount' });
+    assertProblem(above, { code: 'offline_limit_exceeded', pointer: '/amount' });
     assert.equal(above.body.maxAmount, 2000);
     const dollars = await upload(on, {}, { currency: 'USD', amount: 1 });
-    assertRefused(dollars, { code: 'offline_limit_exceeded', pointer: '/amount' });
+    assertProblem(dollars, { code: 'offline_limit_exceeded', pointer: '/amount' });
     const old = await upload(on, { authorizedAt: ago(25 * hourMs) });
-    assertRefused(old, { code: 'offline_too_old', pointer: '/offlineData/authorizedAt' });
-    assert.deepEqual(await rowsOf(on.organizationId), before);
+    assertProblem(old, { code: 'offline_too_old', pointer: '/offlineData/authorizedAt' });
+    assert.deepEqual(await countRows(on.organizationId), before);
     const body = offlineSale(on, { authorizedAt: ago(2 * hourMs) });
     const first = await call(on, 'POST', '/process', body);
     assert.equal(first.body.state, 'Stored', first.text);
     await stored(on, { terminalSequence: 2 });
     const third = await upload(on, { terminalSequence: 3 });
     const pointer = '/offlineData/terminalSequence';
-    assertRefused(third, { code: 'offline_limit_exceeded', pointer });
+    assertProblem(third, { code: 'offline_limit_exceeded', pointer });
     assert.deepEqual(await missingOf(on), [], 'what was refused was not counted');
-    const { organizationId, shop } = on;
-    await on.house.provisioning.acquirerContracts.change(
+    const { organizationId, merchant } = on;
+    await on.platform.provisioning.acquirerContracts.change(
       { organizationId },
-      shop.contractId,
+      merchant.contractId,
       undefined,
       async () => ({ offline_limits: { maxAmounts: { EUR: 1 }, maxAgeHours: 1, maxCount: 0 } }),
     );
@@ -53,10 +53,10 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
       ...body,
       clientTransactionId: randomUUID(),
     });
-    assertRefused(renamed, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
+    assertProblem(renamed, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
     assert.equal(renamed.body.transaction.transactionId, first.body.transactionId);
     const none = await upload(on, { authorizedAt: ago(1000), terminalSequence: 4 }, { amount: 1 });
-    assertRefused(none, { code: 'offline_limit_exceeded', pointer });
+    assertProblem(none, { code: 'offline_limit_exceeded', pointer });
   });
 
   test('the count binds in every span of 24 hours, in whatever order uploads come', async () => {
@@ -86,7 +86,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
 
   test('members that are missing, wrong, or ask for what cannot be any more', async () => {
     const on = await scene();
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const wrong: [Members, string, string][] = [
       [{ offlineData: undefined }, 'field_required', '/offlineData'],
       [{ offlineTransaction: false }, 'field_invalid', '/offlineData'],
@@ -128,7 +128,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
       assert.match(answer.body.code, /^field_(?:invalid|required)$/, answer.text);
       assert.equal(answer.body.errors[0].pointer, `/offlineData/${name}`, answer.text);
     }
-    assert.deepEqual(await rowsOf(on.organizationId), before);
+    assert.deepEqual(await countRows(on.organizationId), before);
   });
 
   test('time: a card that was good then is good, a notAfter counts from now', async () => {
@@ -138,7 +138,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     });
     const year = new Date().getUTCFullYear();
     const late = await upload(on, {}, expired(year - 1));
-    assertRefused(late, { code: 'card_expired_input', pointer: '/instrument' });
+    assertProblem(late, { code: 'card_expired_input', pointer: '/instrument' });
     const monthsAgo = new Date(Date.now() - 300 * 24 * hourMs);
     const card = {
       number: '4111111111111111',
@@ -149,7 +149,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     const good = await stored(on, then, { instrument: { card } });
     assert.equal(good.state, 'Stored');
     const body = offlineSale(on, { terminalSequence: 2 }, { notAfter: ago(1) });
-    assertRefused(await call(on, 'POST', '/process', body), { code: 'too_late' });
+    assertProblem(await call(on, 'POST', '/process', body), { code: 'too_late' });
     const soon = new Date(Date.now() + 30_000).toISOString();
     await stored(on, { terminalSequence: 2 }, { notAfter: soon });
   });
@@ -159,7 +159,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     for (const cryptogram of ['80', '00', undefined]) {
       const emvData = chipData('5413330089010012', { '9F27': cryptogram });
       const answer = await upload(on, {}, { entryMode: 'ContactChip', instrument: { emvData } });
-      assertRefused(answer, { code: 'emv_data_mismatch', pointer: '/instrument/emvData' });
+      assertProblem(answer, { code: 'emv_data_mismatch', pointer: '/instrument/emvData' });
     }
     const emvData = chipData('5413330089010012', { '9F27': '40' });
     await stored(on, {}, { entryMode: 'ContactlessChip', instrument: { emvData } });
@@ -167,12 +167,12 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
 
   test('what the contract does not hold', async () => {
     const on = await scene({ captureModes: ['Deferred'], defaultCaptureMode: 'Deferred' });
-    assertRefused(await upload(on), { code: 'capture_mode_not_supported' });
+    assertProblem(await upload(on), { code: 'capture_mode_not_supported' });
     const closed = await scene({ clearCardData: 'Refused' });
-    assertRefused(await upload(closed), { code: 'clear_card_data_refused' });
+    assertProblem(await upload(closed), { code: 'clear_card_data_refused' });
     const other = await scene({ currencies: ['EUR'] });
     const yen = await upload(other, {}, { currency: 'JPY' });
-    assertRefused(yen, { code: 'currency_not_supported', pointer: '/currency' });
+    assertProblem(yen, { code: 'currency_not_supported', pointer: '/currency' });
   });
 });
 

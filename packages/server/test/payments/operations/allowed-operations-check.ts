@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { defined, type ErrorCode } from '@switchyard/contract';
 import { plainAmount } from '../../support/amounts-without-host-faults.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
-import type { Answer } from '../../support/https-client.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 
 const base = '/payment/v1/transactions';
 
@@ -42,8 +42,8 @@ function unmoved({ events, updatedAt: _updatedAt, ...rest }: Record<string, unkn
  * Tries every operation on a transaction without pending work. It first tries the refused
  * operations, then the allowed ones until none is left.
  */
-export async function assertVerbs(on: Scene, token: string, id: string): Promise<void> {
-  const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+export async function assertVerbs(on: TestOrganization, token: string, id: string): Promise<void> {
+  const call = (method: string, path: string, body?: unknown): Promise<HttpResponse> =>
     on.client.call(method, `${base}/${id}${path}`, {
       token,
       ...defined({ body }),
@@ -55,7 +55,7 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
     if (told.allowed) {
       const amount = told.maxAmount + 1;
       const answer = await call('POST', `/${verb}`, { ...members, amount });
-      assertRefused(answer, { code: exceeded[told.operation], pointer: '/amount' }, name);
+      assertProblem(answer, { code: exceeded[told.operation], pointer: '/amount' }, name);
       assert.equal(answer.body.maxAmount, told.maxAmount, name);
       assert.deepEqual(answer.body.allowedOperations, all, name);
       return;
@@ -67,7 +67,7 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
       return;
     }
     assert.ok(told.reason, name);
-    assertRefused(answer, { code: told.reason }, name);
+    assertProblem(answer, { code: told.reason }, name);
     assert.equal(answer.body.transaction.state, state, name);
     assert.deepEqual(answer.body.allowedOperations, all, name);
   }
@@ -87,7 +87,7 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
     const amount = Number(allowed['maxAmount']) + 1;
     const answer = await call('POST', '/refundbyweb', allowed['allowed'] ? { amount } : {});
     const code = allowed['allowed'] ? exceeded[operation] : (allowed['reason'] as ErrorCode);
-    assertRefused(answer, { code }, `by web of ${state} ${id}`);
+    assertProblem(answer, { code }, `by web of ${state} ${id}`);
   }
 
   for (;;) {

@@ -6,21 +6,25 @@ import { defined } from '@switchyard/contract';
 import {
   type AttachedAcquirer,
   attachHttpAcquirer,
-  termsOn,
-  untilAvailable,
+  contractTermsOnLink,
+  waitUntilAvailable,
 } from '../../support/acquirers/test-http-acquirer.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import {
-  type DatabaseWire,
-  databaseWire,
-  type Moment,
+  type BreakingDatabase,
+  type BreakMoment,
+  openBreakingDatabase,
 } from '../../support/database/breaking-database-connection.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import {
   type SecondProcess,
-  secondProcess,
+  startSecondProcess,
 } from '../../support/processes/second-server-process.ts';
-import { scene as plainScene, type Scene, type Shop } from '../../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 
@@ -30,20 +34,20 @@ const codes = '/payment/v1/approval-codes';
 const useCode = 'UPDATE approval_codes SET uses = uses + 1';
 const freeCode = 'UPDATE approval_codes SET uses = uses - 1';
 
-let on: Scene;
+let on: TestOrganization;
 let bank: AttachedAcquirer;
-let bankShop: Shop;
-let wire: DatabaseWire;
+let bankShop: TestMerchant;
+let wire: BreakingDatabase;
 /** Only this process loses its database connections; the test platform keeps its own. */
 let broken: SecondProcess;
 
 before(async () => {
   on = await scene();
-  const other = await plainScene();
+  const other = await createTestOrganization();
   bank = await attachHttpAcquirer(other, 'bank');
-  bankShop = await other.newShop(termsOn(bank.linkId));
-  wire = await databaseWire();
-  broken = await secondProcess(on, { database: wire.database });
+  bankShop = await other.createMerchant(contractTermsOnLink(bank.linkId));
+  wire = await openBreakingDatabase();
+  broken = await startSecondProcess(on, { database: wire.database });
   await untilBankIsReady();
 });
 
@@ -54,12 +58,12 @@ after(async () => {
 
 async function untilBankIsReady(): Promise<void> {
   bank.server.setReady(true);
-  await untilAvailable({ ...on, client: broken.client }, bankShop.token);
+  await waitUntilAvailable({ ...on, client: broken.client }, bankShop.token);
 }
 
 type Members = Record<string, unknown>;
 
-async function saleAndCode(shop = on.shop) {
+async function saleAndCode(shop = on.merchant) {
   const call = (method: string, path: string, body?: Members, client = broken.client) =>
     client.call(method, path, { token: shop.token, ...defined({ body }) });
   const sale = await call('POST', `${sales}/process`, keyedSale());
@@ -76,13 +80,13 @@ async function saleAndCode(shop = on.shop) {
   };
 }
 
-for (const moment of ['before the statement', 'before COMMIT'] as const satisfies Moment[]) {
+for (const moment of ['before the statement', 'before COMMIT'] as const satisfies BreakMoment[]) {
   test(`a code of a refund that the database loses ${moment} is free for the next refund`, async () => {
     const { approvalCode, refund, statusAndUses } = await saleAndCode();
     wire.breakAt(moment, useCode);
     const lost = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
     assert.ok(wire.hasBroken());
-    assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+    assertProblem(lost, { code: 'database_unavailable', outcome: 'Unknown' });
     assert.deepEqual(await statusAndUses(), ['Active', 0]);
     const other = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
     assert.equal(other.status, 200, other.text);
@@ -96,10 +100,10 @@ test('a code of a refund whose COMMIT is done but not confirmed is used once, by
   wire.breakAt('after COMMIT', useCode);
   const lost = await refund(body);
   assert.ok(wire.hasBroken());
-  assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+  assertProblem(lost, { code: 'database_unavailable', outcome: 'Unknown' });
   assert.deepEqual(await statusAndUses(), ['Used', 1]);
   const other = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
-  assertRefused(other, { code: 'approval_code_used', pointer: '/approvalCode' });
+  assertProblem(other, { code: 'approval_code_used', pointer: '/approvalCode' });
   const done = await until(async () => {
     const again = await refund(body);
     return again.body.operation?.status === 'Succeeded' ? again : undefined;
@@ -115,7 +119,7 @@ test('a code of a refund that was not sent is free once that is stored, whatever
   wire.breakAt('after COMMIT', freeCode);
   const lost = await refund(body);
   assert.ok(wire.hasBroken());
-  assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+  assertProblem(lost, { code: 'database_unavailable', outcome: 'Unknown' });
   assert.deepEqual(await statusAndUses(), ['Active', 0]);
   assert.equal((await refund(body)).body.code, 'not_sent');
   assert.deepEqual(await statusAndUses(), ['Active', 0]);
@@ -129,7 +133,7 @@ test('a code stays used while its refund is stored, and the refund is sent later
   wire.breakAt('before COMMIT', freeCode);
   const lost = await refund(body);
   assert.ok(wire.hasBroken());
-  assertRefused(lost, { code: 'database_unavailable', outcome: 'Unknown' });
+  assertProblem(lost, { code: 'database_unavailable', outcome: 'Unknown' });
   assert.deepEqual(await statusAndUses(), ['Used', 1]);
   await untilBankIsReady();
   await until(async () => {

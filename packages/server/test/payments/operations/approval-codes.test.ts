@@ -6,13 +6,17 @@ import { defined } from '@switchyard/contract';
 import { maxFailedAttempts } from '../../../src/payments/approvals/check-approval-code.ts';
 import {
   attachHttpAcquirer,
-  termsOn,
-  untilAvailable,
+  contractTermsOnLink,
+  waitUntilAvailable,
 } from '../../support/acquirers/test-http-acquirer.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { scene as plainScene, type Scene, type Shop } from '../../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../../support/test-organization.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 
 const { scene, agree } = bookkeeping();
@@ -26,9 +30,9 @@ async function opened(required = true) {
   if (required) {
     const { organizationId, realm } = on;
     const input = { name: realm, approvalCodeRequired: true };
-    await on.house.provisioning.organizations.replace({ organizationId }, organizationId, input);
+    await on.platform.provisioning.organizations.replace({ organizationId }, organizationId, input);
   }
-  const call = (method: string, path: string, body?: Members, token = on.shop.token) =>
+  const call = (method: string, path: string, body?: Members, token = on.merchant.token) =>
     on.client.call(method, path, { token, ...defined({ body }) });
   const sold = async (members: Members = {}) =>
     (await call('POST', `${sales}/process`, keyedSale(members))).body.transactionId as string;
@@ -43,7 +47,7 @@ async function opened(required = true) {
 }
 
 /** A till of the organisation with its own rate limit. */
-const tillOf = (on: Scene, shop: Shop) =>
+const tillOf = (on: TestOrganization, shop: TestMerchant) =>
   on.tokenFor({
     name: 'another till',
     entityType: 'merchant',
@@ -111,7 +115,7 @@ test('of six refunds at once a one-time code approves one, the others answer app
   const refused = answers.filter(({ status }) => status !== 200);
   assert.equal(refused.length, maxFailedAttempts);
   for (const answer of refused) {
-    assertRefused(answer, { code: 'approval_code_used', pointer: '/approvalCode' });
+    assertProblem(answer, { code: 'approval_code_used', pointer: '/approvalCode' });
   }
   const { body } = await call('GET', `${codes}/${approvalCodeId}`);
   assert.deepEqual([body.status, body.uses], ['Used', 1]);
@@ -148,10 +152,10 @@ test('what is refused for another reason leaves a one-time code to be used', asy
 });
 
 test('a code that approved what was never sent approves the next try, and that one alone', async () => {
-  const on = await plainScene();
+  const on = await createTestOrganization();
   const bank = await attachHttpAcquirer(on, 'bank');
-  const shop = await on.newShop(termsOn(bank.linkId));
-  await untilAvailable(on, shop.token);
+  const shop = await on.createMerchant(contractTermsOnLink(bank.linkId));
+  await waitUntilAvailable(on, shop.token);
   const call = (method: string, path: string, body?: Members) =>
     on.client.call(method, path, { token: shop.token, ...defined({ body }) });
   const sale = await call('POST', `${sales}/process`, keyedSale());
@@ -178,7 +182,7 @@ test('a code that approved what was never sent approves the next try, and that o
     assert.deepEqual([status, response], ['Failed', unavailable], 'no word of the adapter');
   }
   bank.server.setReady(true);
-  await untilAvailable(on, shop.token);
+  await waitUntilAvailable(on, shop.token);
   const done = await call('POST', refunds, { amount: 100, approvalCode });
   assert.equal(done.status, 200, done.text);
   assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
@@ -192,11 +196,11 @@ test('a code that approved what was never sent approves the next try, and that o
 
 test('limits of amount, time, place, and revocation are the same refusal, and none of them locks codes', async () => {
   const on = await opened();
-  const { sold, make, refund, call, otherShop } = on;
+  const { sold, make, refund, call, otherMerchant } = on;
   const id = await sold();
   const small = await make({ maxAmount: 100, currency: 'EUR' });
   const dollars = await make({ maxAmount: 100_000, currency: 'USD' });
-  const elsewhere = await make({}, otherShop.token);
+  const elsewhere = await make({}, otherMerchant.token);
   const revoked = await make();
   assert.equal((await call('DELETE', `${codes}/${revoked.approvalCodeId}`)).body.status, 'Revoked');
   assert.equal((await call('DELETE', `${codes}/${revoked.approvalCodeId}`)).status, 200);
@@ -221,7 +225,7 @@ test('limits of amount, time, place, and revocation are the same refusal, and no
 
 test('after a few wrong codes nobody finds one by trying, and other tills go on', async () => {
   const on = await opened();
-  const { sold, make, refund, shop } = on;
+  const { sold, make, refund, merchant } = on;
   const id = await sold();
   const { code } = await make();
   const tries = await Promise.all(
@@ -233,7 +237,7 @@ test('after a few wrong codes nobody finds one by trying, and other tills go on'
   const locked = await refund(id, { amount: 1, approvalCode: code });
   assert.equal(locked.body.code, 'approval_code_locked');
   assert.ok(locked.body.retryAfterMs > 0 && locked.body.retryAfterMs <= 900_000);
-  const other = await tillOf(on, shop);
+  const other = await tillOf(on, merchant);
   assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
   for (let right = 0; right < maxFailedAttempts * 2; right += 1) {
     assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
@@ -286,7 +290,7 @@ test('a code that is right opens no way to try others', async () => {
 
 test('codes are listed without the code, page by page, each merchant its own', async () => {
   const on = await opened(false);
-  const { make, call, otherShop, shop } = on;
+  const { make, call, otherMerchant, merchant } = on;
   const made = [await make(), await make(), await make()];
   const first = await call('GET', `${codes}?limit=2`);
   assert.equal(first.body.items.length, 2);
@@ -302,22 +306,27 @@ test('codes are listed without the code, page by page, each merchant its own', a
   for (const { code } of made) assert.ok(!first.text.includes(code) && !next.text.includes(code));
   const [{ approvalCodeId = '' } = {}] = made;
   for (const method of ['GET', 'DELETE']) {
-    const foreign = await call(method, `${codes}/${approvalCodeId}`, undefined, otherShop.token);
+    const foreign = await call(
+      method,
+      `${codes}/${approvalCodeId}`,
+      undefined,
+      otherMerchant.token,
+    );
     assert.equal(foreign.status, 404);
   }
-  assert.deepEqual((await call('GET', codes, undefined, otherShop.token)).body.items, []);
+  assert.deepEqual((await call('GET', codes, undefined, otherMerchant.token)).body.items, []);
   await call('DELETE', `${codes}/${approvalCodeId}`);
   assert.equal((await call('GET', codes)).body.items.length, 2);
   assert.equal((await call('GET', `${codes}?includeRevoked=true`)).body.items.length, 3);
-  const forOther = await call('POST', codes, { name: 'x', merchantId: otherShop.merchantId });
+  const forOther = await call('POST', codes, { name: 'x', merchantId: otherMerchant.merchantId });
   assert.equal(forOther.body.code, 'entity_out_of_scope');
-  const stranger = await call('POST', codes, { name: 'x', storeId: otherShop.storeId });
+  const stranger = await call('POST', codes, { name: 'x', storeId: otherMerchant.storeId });
   assert.equal(stranger.status, 404);
   const readOnly = await on.tokenFor({
     name: 'reader',
     entityType: 'merchant',
-    entityId: shop.merchantId,
-    merchantId: shop.merchantId,
+    entityId: merchant.merchantId,
+    merchantId: merchant.merchantId,
     roles: ['MerchantReadOnly'],
   });
   assert.equal((await call('POST', codes, { name: 'x' }, readOnly)).status, 403);
@@ -325,8 +334,8 @@ test('codes are listed without the code, page by page, each merchant its own', a
 
 test('whoever acts for one store has its codes alone', async () => {
   const on = await opened(false);
-  const { make, call, shop } = on;
-  const { merchantId, storeId } = shop;
+  const { make, call, merchant } = on;
+  const { merchantId, storeId } = merchant;
   const own = await make({ storeId });
   const whole = await make();
   const token = await on.tokenFor({

@@ -1,20 +1,23 @@
 // A batch capture over two acquirer links: a link that is down delays only its own items.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
+import { startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
-import { testHouse } from '../../support/test-platform.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
+import { testPlatform } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
 const each = 40;
 
-async function sell(on: Scene): Promise<string[]> {
+async function sell(on: TestOrganization): Promise<string[]> {
   const sales = Array.from({ length: each }, async () => {
     const body = keyedSale({ amount: 700, captureMode: 'Deferred' });
-    const answer = await on.client.call('POST', `${base}/process`, { token: on.shop.token, body });
+    const answer = await on.client.call('POST', `${base}/process`, {
+      token: on.merchant.token,
+      body,
+    });
     assert.equal(answer.body.state, 'Authorized', answer.text);
     return answer.body.transactionId as string;
   });
@@ -22,7 +25,7 @@ async function sell(on: Scene): Promise<string[]> {
 }
 
 /** Waits until this number of links of the organisation is available. */
-function linksOpen(on: Scene, count: number): Promise<true> {
+function linksOpen(on: TestOrganization, count: number): Promise<true> {
   return until(async () => {
     const path = '/payment/v1/acquirer-links';
     const { body } = await on.client.call('GET', path, { token: on.acquirerToken });
@@ -32,19 +35,19 @@ function linksOpen(on: Scene, count: number): Promise<true> {
 }
 
 /** Moves the shop's sales to another link and disables the contract of the first one. */
-async function moveTo(on: Scene, port: number): Promise<void> {
-  const { house, shop, organizationId, client, acquirerToken } = on;
+async function moveTo(on: TestOrganization, port: number): Promise<void> {
+  const { platform, merchant, organizationId, client, acquirerToken } = on;
   const scope = { organizationId };
-  const link = await house.provisioning.acquirerLinks.create(scope, {
+  const link = await platform.provisioning.acquirerLinks.create(scope, {
     name: 'the other one',
     host: '127.0.0.1',
     port,
     tls: false,
     institutionId: '654321',
   });
-  await house.openLinks();
-  const contracts = `/provisioning/v2/merchants/${shop.merchantId}/acquirer-contracts`;
-  const path = `${contracts}/${shop.contractId}`;
+  await platform.openLinks();
+  const contracts = `/provisioning/v2/merchants/${merchant.merchantId}/acquirer-contracts`;
+  const path = `${contracts}/${merchant.contractId}`;
   const { body: first } = await client.call('GET', path, { token: acquirerToken });
   const off = await client.call('PUT', path, {
     token: acquirerToken,
@@ -58,7 +61,7 @@ async function moveTo(on: Scene, port: number): Promise<void> {
     body: {
       ...Object.fromEntries(terms),
       // Both links lead to one host, which distinguishes terminals by the merchant number.
-      acquirerMerchantId: `N${shop.merchantNumber.slice(1)}`,
+      acquirerMerchantId: `N${merchant.merchantNumber.slice(1)}`,
       acquirerLink: link.view.acquirerLinkId,
     },
   });
@@ -67,10 +70,10 @@ async function moveTo(on: Scene, port: number): Promise<void> {
 }
 
 test('an acquirer that is down puts off its own items, and nobody else’s', async (t) => {
-  const { host } = await testHouse();
-  const tap = await acquirerTap(host.port);
+  const { host } = await testPlatform();
+  const tap = await startAcquirerRelay(host.port);
   t.after(tap.close);
-  const on = await scene({}, { acquirerPort: tap.port });
+  const on = await createTestOrganization({}, { acquirerPort: tap.port });
   const first = await sell(on);
   await moveTo(on, host.port);
   const second = await sell(on);
@@ -78,12 +81,12 @@ test('an acquirer that is down puts off its own items, and nobody else’s', asy
   await linksOpen(on, 1);
 
   const batch = await on.client.call('POST', `${base}/captureall`, {
-    token: on.shop.token,
+    token: on.merchant.token,
     body: {},
   });
   assert.equal(batch.status, 202, batch.text);
   const path = `${base}/captureall/${batch.body.batchId}?limit=200`;
-  const look = async () => (await on.client.call('GET', path, { token: on.shop.token })).body;
+  const look = async () => (await on.client.call('GET', path, { token: on.merchant.token })).body;
   const half = await until(async () => {
     const now = await look();
     return now.succeeded === each ? now : undefined;
@@ -95,7 +98,7 @@ test('an acquirer that is down puts off its own items, and nobody else’s', asy
   assert.ok(second.every((id) => statuses.get(id) === 'Succeeded'));
   assert.ok(first.every((id) => statuses.get(id) === 'Pending'));
 
-  await tap.open();
+  await tap.startListening();
   const done = await until(
     async () => {
       const now = await look();

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
-import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
+import { startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
+import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
-import { testHouse } from '../../support/test-platform.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
+import { testPlatform } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 
@@ -20,7 +20,13 @@ const many = 310;
 
 type Item = { transactionId: string; status: string; amount?: number; code?: string };
 
-function call(on: Scene, method: string, path: string, body?: unknown, token = on.shop.token) {
+function call(
+  on: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+  token = on.merchant.token,
+) {
   const options = { token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
@@ -28,8 +34,8 @@ function call(on: Scene, method: string, path: string, body?: unknown, token = o
 /**
  * Sends `count` sales in parallel groups and returns the responses in the order of the requests.
  */
-async function sell(on: Scene, count: number, members: Record<string, unknown> = {}) {
-  const answers: Answer[] = [];
+async function sell(on: TestOrganization, count: number, members: Record<string, unknown> = {}) {
+  const answers: HttpResponse[] = [];
   const one = () =>
     call(on, 'POST', '/process', keyedSale({ amount: 1000, captureMode: 'Deferred', ...members }));
   while (answers.length < count) {
@@ -40,7 +46,7 @@ async function sell(on: Scene, count: number, members: Record<string, unknown> =
   return answers.map(({ body }) => body as { transactionId: string; createdAt: string });
 }
 
-const completed = (on: Scene, { body }: Answer) =>
+const completed = (on: TestOrganization, { body }: HttpResponse) =>
   until(
     async () => {
       const { body: now } = await call(on, 'GET', `/captureall/${body.batchId}`);
@@ -50,7 +56,7 @@ const completed = (on: Scene, { body }: Answer) =>
     60_000,
   );
 
-async function allItems(on: Scene, batchId: string, limit: number): Promise<Item[]> {
+async function allItems(on: TestOrganization, batchId: string, limit: number): Promise<Item[]> {
   const items: Item[] = [];
   let cursor = '';
   for (;;) {
@@ -66,27 +72,27 @@ async function allItems(on: Scene, batchId: string, limit: number): Promise<Item
 }
 
 /** The captured amounts of the shop's original sales at the host. */
-function capturedAtHost(on: Scene): number[] {
+function capturedAtHost(on: TestOrganization): number[] {
   const { originals } = on.host.ledger();
-  const own = originals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
+  const own = originals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
   return own.map(({ captured }) => captured);
 }
 
-function capturesAtHost(on: Scene): number {
+function capturesAtHost(on: TestOrganization): number {
   const { totals } = on.host.ledger();
-  const own = totals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
+  const own = totals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
   return own.reduce((sum, { captures }) => sum + captures, 0);
 }
 
 /** Reads a batch at the address in the response to its request. */
-const readAt = (on: Scene, address: string) =>
-  on.client.call('GET', address, { token: on.shop.token });
+const readAt = (on: TestOrganization, address: string) =>
+  on.client.call('GET', address, { token: on.merchant.token });
 
 describe('a capture of all', { concurrency: 4 }, () => {
   test(`captures ${many} sales once each, and shows them page by page`, async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const sold = await sell(on, many);
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     const dry = await call(on, 'POST', '/captureall', { dryRun: true });
     assert.equal(dry.status, 200, dry.text);
     assert.deepEqual([dry.body.total, dry.body.items.length], [many, 200]);
@@ -94,7 +100,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     for (const { status, amount, currency } of dry.body.items) {
       assert.deepEqual([status, amount, currency], ['Planned', 1000, 'EUR']);
     }
-    const after = await rowsOf(on.organizationId);
+    const after = await countRows(on.organizationId);
     assert.deepEqual(after, before);
     assert.equal(capturesAtHost(on), 0);
 
@@ -125,7 +131,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.equal(again.body.batchId, done.batchId);
     assert.equal(again.headers['idempotent-replayed'], 'true');
     const other = await call(on, 'POST', '/captureall', { ...request, currency: 'EUR' });
-    assertRefused(other, { code: 'client_id_reused', pointer: '/currency' });
+    assertProblem(other, { code: 'client_id_reused', pointer: '/currency' });
     const none = await call(on, 'POST', '/captureall', { clientOperationId: 'day-2' });
     assert.deepEqual([none.body.state, none.body.total], ['Completed', 0]);
     assert.deepEqual(capturedAtHost(on), Array(many).fill(1000));
@@ -134,10 +140,13 @@ describe('a capture of all', { concurrency: 4 }, () => {
   });
 
   test('takes what store, currency and time select, and leaves the rest', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const scope = { organizationId: on.organizationId };
-    const { merchantId, storeId } = on.shop;
-    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
+    const { merchantId, storeId } = on.merchant;
+    const branch = await on.platform.provisioning.stores.create(scope, {
+      merchantId,
+      name: 'Branch',
+    });
     const branchId = branch.view.storeId;
     await sell(on, 3, { storeId });
     await sell(on, 2, { storeId: branchId });
@@ -151,7 +160,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.equal(await plan({ currency: 'USD' }), 0);
     assert.equal(await plan({ authorizedBefore: last?.createdAt }), 5);
     assert.equal(await plan({ authorizedBefore: '2020-01-01T00:00:00+01:00' }), 0);
-    const foreign = { storeId: on.otherShop.storeId, dryRun: true };
+    const foreign = { storeId: on.otherMerchant.storeId, dryRun: true };
     assert.equal((await call(on, 'POST', '/captureall', foreign)).body.code, 'store_not_found');
 
     const token = await on.tokenFor({
@@ -163,7 +172,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
       roles: ['PointOfSaleTerminal'],
     });
     const elsewhere = await call(on, 'POST', '/captureall', { storeId }, token);
-    assertRefused(elsewhere, { code: 'entity_out_of_scope' });
+    assertProblem(elsewhere, { code: 'entity_out_of_scope' });
     const own = await call(on, 'POST', '/captureall', { clientOperationId: 'b-1' }, token);
     const done = await completed(on, own);
     assert.deepEqual([done.total, done.succeeded], [2, 2]);
@@ -171,7 +180,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.deepEqual([rest.total, rest.succeeded], [4, 4]);
     // A till cannot see a batch of the whole merchant.
     const hidden = await call(on, 'GET', `/captureall/${rest.batchId}`, undefined, token);
-    assertRefused(hidden, { code: 'batch_not_found' });
+    assertProblem(hidden, { code: 'batch_not_found' });
     assert.equal(
       (await call(on, 'GET', `/captureall/${done.batchId}`, undefined, token)).status,
       200,
@@ -180,7 +189,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
   });
 
   test('what is named is captured by its amount, and each failure is the item’s own', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const amount = 20_000;
     const sold = (await sell(on, 8, { amount })).map(({ transactionId }) => transactionId);
     const [whole, part, slow, declined, tooMuch, unanswered, captured, open] = sold;
@@ -223,15 +232,18 @@ describe('a capture of all', { concurrency: 4 }, () => {
   });
 
   test('what is named has to be what the request selects, or nothing is captured', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const scope = { organizationId: on.organizationId };
-    const { merchantId, storeId } = on.shop;
-    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
+    const { merchantId, storeId } = on.merchant;
+    const branch = await on.platform.provisioning.stores.create(scope, {
+      merchantId,
+      name: 'Branch',
+    });
     const [here] = await sell(on, 1, { storeId });
     const [yen] = await sell(on, 1, { storeId, currency: 'JPY' });
     assert.ok(here !== undefined && yen !== undefined);
     const items = [here, yen].map(({ transactionId }) => ({ transactionId }));
-    const before = await rowsOf(on.organizationId);
+    const before = await countRows(on.organizationId);
     for (const [selection, code, index] of [
       [{ currency: 'EUR' }, 'currency_mismatch', 1],
       [{ storeId: branch.view.storeId }, 'transaction_not_found', 0],
@@ -240,10 +252,10 @@ describe('a capture of all', { concurrency: 4 }, () => {
     ] as const) {
       for (const dryRun of [true, false]) {
         const refused = await call(on, 'POST', '/captureall', { items, ...selection, dryRun });
-        assertRefused(refused, { code, pointer: `/items/${index}/transactionId` });
+        assertProblem(refused, { code, pointer: `/items/${index}/transactionId` });
       }
     }
-    assert.deepEqual(await rowsOf(on.organizationId), before);
+    assert.deepEqual(await countRows(on.organizationId), before);
     const selection = { storeId, currency: 'EUR', authorizedBefore: yen.createdAt };
     const request = { ...selection, items: items.slice(0, 1) };
     const done = await completed(on, await call(on, 'POST', '/captureall', request));
@@ -252,9 +264,9 @@ describe('a capture of all', { concurrency: 4 }, () => {
   });
 
   test('goes on where it was interrupted, and captures nothing twice', async (t) => {
-    const tap = await acquirerTap((await testHouse()).host.port);
+    const tap = await startAcquirerRelay((await testPlatform()).host.port);
     t.after(tap.close);
-    const on = await scene({}, { acquirerPort: tap.port });
+    const on = await createTestOrganization({}, { acquirerPort: tap.port });
     await sell(on, 240);
     const batch = await call(on, 'POST', '/captureall', {});
     // The link goes down during the batch.
@@ -262,7 +274,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await tap.close();
     const half = (await call(on, 'GET', `/captureall/${batch.body.batchId}`)).body;
     assert.equal(half.state, 'Running');
-    await tap.open();
+    await tap.startListening();
     const done = await completed(on, batch);
     assert.deepEqual([done.total, done.succeeded, done.failed], [240, 240, 0]);
     assert.equal(capturesAtHost(on), 240);
@@ -297,7 +309,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
   });
 
   test('a batch is read at both of its addresses, and no transaction is hidden behind one', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const clientTransactionId = 'captureall';
     const named = keyedSale({ captureMode: 'Deferred', clientTransactionId });
     assert.equal((await call(on, 'POST', '/process', named)).body.state, 'Authorized');
@@ -318,18 +330,18 @@ describe('a capture of all', { concurrency: 4 }, () => {
   });
 
   test('a batch of somebody else is not there', async () => {
-    const on = await scene();
-    const abroad = await scene();
+    const on = await createTestOrganization();
+    const abroad = await createTestOrganization();
     await sell(on, 1);
     const batch = await completed(on, await call(on, 'POST', '/captureall', {}));
     const path = `/captureall/${batch.batchId}`;
-    const rival = await call(on, 'GET', path, undefined, on.otherShop.token);
-    assertRefused(rival, { code: 'batch_not_found', pointer: null });
-    assertRefused(await call(abroad, 'GET', path), { code: 'batch_not_found', pointer: null });
+    const rival = await call(on, 'GET', path, undefined, on.otherMerchant.token);
+    assertProblem(rival, { code: 'batch_not_found', pointer: null });
+    assertProblem(await call(abroad, 'GET', path), { code: 'batch_not_found', pointer: null });
     const same = { clientOperationId: 'shared' };
     const [mine, theirs] = await Promise.all([
       call(on, 'POST', '/captureall', same),
-      call(on, 'POST', '/captureall', same, on.otherShop.token),
+      call(on, 'POST', '/captureall', same, on.otherMerchant.token),
     ]);
     assert.notEqual(mine.body.batchId, theirs.body.batchId);
   });

@@ -2,28 +2,31 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 
 const { scene, agree } = bookkeeping();
 
 const base = '/payment/v1/transactions';
 
-async function sell(on: Scene, members: Record<string, unknown> = {}): Promise<string> {
+async function sell(on: TestOrganization, members: Record<string, unknown> = {}): Promise<string> {
   const body = keyedSale({ amount: 10_000, captureMode: 'Deferred', ...members });
-  const answer = await on.client.call('POST', `${base}/process`, { token: on.shop.token, body });
+  const answer = await on.client.call('POST', `${base}/process`, {
+    token: on.merchant.token,
+    body,
+  });
   assert.equal(answer.status, 200, answer.text);
   return answer.body.transactionId;
 }
 
-function act(on: Scene, id: string, verb: string, body: Record<string, unknown> = {}) {
-  return on.client.call('POST', `${base}/${id}/${verb}`, { token: on.shop.token, body });
+function act(on: TestOrganization, id: string, verb: string, body: Record<string, unknown> = {}) {
+  return on.client.call('POST', `${base}/${id}/${verb}`, { token: on.merchant.token, body });
 }
 
-const get = (on: Scene, path: string) =>
-  on.client.call('GET', `${base}/${path}`, { token: on.shop.token });
+const get = (on: TestOrganization, path: string) =>
+  on.client.call('GET', `${base}/${path}`, { token: on.merchant.token });
 
 test('captures in several parts, then nothing is left', async () => {
   const on = await scene();
@@ -250,7 +253,7 @@ test('by web what is refunded is told so', async () => {
   const told = (await get(on, `${id}/allowedoperations`)).body;
   const { allowed, operation, reason } = told;
   assert.deepEqual([allowed, operation, reason], [false, null, 'already_refunded']);
-  assertRefused(await act(on, id, 'refundbyweb'), { code: 'already_refunded' });
+  assertProblem(await act(on, id, 'refundbyweb'), { code: 'already_refunded' });
 });
 
 test('by web what is being refunded is told so', async () => {
@@ -267,7 +270,7 @@ test('by web what is being refunded is told so', async () => {
     if ((await get(on, id)).body.operations[1].status !== 'Pending') continue;
     const { allowed, operation, reason } = told;
     assert.deepEqual([allowed, operation, reason], [false, null, 'transaction_in_progress']);
-    assertRefused(again, { code: 'transaction_in_progress' });
+    assertProblem(again, { code: 'transaction_in_progress' });
     return;
   }
 });

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { CompiledQuery } from 'kysely';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer, Client } from '../../support/https-client.ts';
+import type { Client, HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { secondProcess } from '../../support/processes/second-server-process.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import { startSecondProcess } from '../../support/processes/second-server-process.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 
@@ -19,9 +19,9 @@ type Members = Record<string, unknown>;
 
 async function opened() {
   const on = await scene();
-  const other = await secondProcess(on);
+  const other = await startSecondProcess(on);
   const post = (path: string, body: Members, client: Client = on.client) =>
-    client.call('POST', path, { token: on.shop.token, body });
+    client.call('POST', path, { token: on.merchant.token, body });
   return {
     on,
     other,
@@ -35,8 +35,8 @@ async function opened() {
 /** Locks the transactions until every request waits for the lock or has a response. */
 async function atOnce(
   ids: readonly string[],
-  ...asked: readonly (() => Promise<Answer>)[]
-): Promise<Answer[]> {
+  ...asked: readonly (() => Promise<HttpResponse>)[]
+): Promise<HttpResponse[]> {
   const database = await testDatabase();
   let answered = 0;
   const answers = await database.transaction(async (trx) => {
@@ -59,9 +59,9 @@ async function atOnce(
   return Promise.all(answers.all);
 }
 
-const refundedIn = (on: Scene) =>
+const refundedIn = (on: TestOrganization) =>
   on.host.ledger().totals.reduce((sum, each) => {
-    return each.merchant === on.shop.merchantNumber ? sum + each.refunds : sum;
+    return each.merchant === on.merchant.merchantNumber ? sum + each.refunds : sum;
   }, 0);
 
 test('the same refund with a one-time code is done once, and told by both', async (t) => {
@@ -100,12 +100,12 @@ test('by web one identifier is a refund or a cancel, and of two transactions tha
   const refused = answers.filter(({ status }) => status !== 200);
   assert.equal(refused.length, 1, answers.map(({ text }) => text).join('\n'));
   for (const answer of refused) {
-    assertRefused(answer, { code: 'client_id_reused', pointer: '/transactionId' });
+    assertProblem(answer, { code: 'client_id_reused', pointer: '/transactionId' });
   }
   const states = await Promise.all(
     [captured, held].map(async (id) => {
       const { body: found } = await on.client.call('GET', `${sales}/${id}`, {
-        token: on.shop.token,
+        token: on.merchant.token,
       });
       return found.operations.length;
     }),

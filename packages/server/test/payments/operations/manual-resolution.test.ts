@@ -5,17 +5,17 @@ import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import {
-  type Asked,
-  answerTo,
+  approvalResponse,
   approve,
-  frameOf,
+  encodeMessageFrame,
+  type ReceivedMessage,
   startScriptedHost,
 } from '../../support/acquirers/scripted-host.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
@@ -25,33 +25,37 @@ const note = 'Their help desk, on the telephone.';
 async function colliding(t: TestContext) {
   const host = await startScriptedHost();
   t.after(() => host.stop());
-  const on = await scene({}, { acquirerPort: host.port });
-  const taken = ({ message, socket }: Asked) => {
+  const on = await createTestOrganization({}, { acquirerPort: host.port });
+  const taken = ({ message, socket }: ReceivedMessage) => {
     const isRefund = message.fields[3]?.startsWith('20') === true;
     if (!message.mti.startsWith('022') && !isRefund) return approve({ message, socket });
-    socket.write(frameOf(answerTo(message, { 39: '94' })));
+    socket.write(encodeMessageFrame(approvalResponse(message, { 39: '94' })));
     return undefined;
   };
   host.script(taken);
   return { on, host };
 }
 
-function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
+function call(
+  on: TestOrganization,
+  path: string,
+  body?: Record<string, unknown>,
+): Promise<HttpResponse> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.shop.token, ...defined({ body }) };
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
-const resolve = (on: Scene, id: string, number: number, body: Record<string, unknown>) =>
+const resolve = (on: TestOrganization, id: string, number: number, body: Record<string, unknown>) =>
   call(on, `/${id}/operations/${number}/resolve`, { note, ...body });
 
-async function sold(on: Scene, captureMode: 'Immediate' | 'Deferred'): Promise<string> {
+async function sold(on: TestOrganization, captureMode: 'Immediate' | 'Deferred'): Promise<string> {
   const { body, text } = await call(on, '/process', keyedSale({ amount: 1000, captureMode }));
   assert.equal(body.approved, true, text);
   return body.transactionId;
 }
 
-const jobsOf = async (on: Scene) =>
+const jobsOf = async (on: TestOrganization) =>
   (await testDatabase()).query<{ kind: string }>(
     "SELECT kind FROM jobs WHERE organization_id = $1 AND kind = 'payments.retry-operation'",
     [on.organizationId],
@@ -64,13 +68,13 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
     const pending = await call(on, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
     assert.deepEqual([pending.status, pending.body.operation.status], [202, 'Pending']);
     const missing = await call(on, `/${id}/operations/1/resolve`, { outcome: 'Failed' });
-    assertRefused(missing, { code: 'field_required', pointer: '/note' });
+    assertProblem(missing, { code: 'field_required', pointer: '/note' });
     const number = await resolve(on, id, 1, { outcome: 'Failed', note: 'Of 4111 1111 1111 1111' });
-    assertRefused(number, { code: 'field_invalid', pointer: '/note' });
+    assertProblem(number, { code: 'field_invalid', pointer: '/note' });
     const other = await resolve(on, id, 2, { outcome: 'Failed' });
-    assertRefused(other, { code: 'transaction_not_found', pointer: null });
+    assertProblem(other, { code: 'transaction_not_found', pointer: null });
     const stranger = await resolve(on, randomUUID(), 1, { outcome: 'Failed' });
-    assertRefused(stranger, { code: 'transaction_not_found', pointer: null });
+    assertProblem(stranger, { code: 'transaction_not_found', pointer: null });
 
     const ended = await resolve(on, id, 1, { outcome: 'Failed' });
     assert.equal(ended.status, 200, ended.text);
@@ -79,7 +83,7 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
     const again = await resolve(on, id, 1, { outcome: 'Failed' });
     assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
     const contrary = await resolve(on, id, 1, { outcome: 'Succeeded' });
-    assertRefused(contrary, { code: 'resolution_not_possible', pointer: null });
+    assertProblem(contrary, { code: 'resolution_not_possible', pointer: null });
     const event = (await call(on, `/${id}`)).body.events.at(-1);
     assert.equal(event.type, 'transaction.refund_failed');
     assert.equal(event.data.note, note);
@@ -134,7 +138,7 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
     const pending = await call(on, `/${id}/refund`, { amount: 600 });
     assert.equal(pending.status, 202, pending.text);
     const early = await resolve(on, id, 1, { outcome: 'Succeeded' });
-    assertRefused(early, { code: 'resolution_not_possible', pointer: null });
+    assertProblem(early, { code: 'resolution_not_possible', pointer: null });
     await (await testDatabase()).query(
       `UPDATE operations SET created_at = created_at - interval '10 minutes'
         WHERE organization_id = $1 AND transaction_id = $2`,

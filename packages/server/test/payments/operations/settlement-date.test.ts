@@ -3,21 +3,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { settlementDayForTime } from '../../../src/payments/transaction/settlement-and-expiry.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 const zone = 'Europe/Paris';
 
-async function call(on: Scene, method: string, path: string, body?: unknown) {
-  const options = { token: on.shop.token, ...defined({ body }) };
+async function call(on: TestOrganization, method: string, path: string, body?: unknown) {
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
-async function authorize(on: Scene, amount = 1000): Promise<string> {
+async function authorize(on: TestOrganization, amount = 1000): Promise<string> {
   const sale = keyedSale({ amount, captureMode: 'Deferred' });
   const { body, text } = await call(on, 'POST', '/process', sale);
   assert.equal(body.state, 'Authorized', text);
@@ -25,7 +25,7 @@ async function authorize(on: Scene, amount = 1000): Promise<string> {
 }
 
 /** Sets the expiry of the authorisation to the past. */
-async function lapse(on: Scene, transactionId: string): Promise<void> {
+async function lapse(on: TestOrganization, transactionId: string): Promise<void> {
   const database = await testDatabase();
   const key = [on.organizationId, transactionId];
   await database.query(
@@ -40,14 +40,14 @@ async function lapse(on: Scene, transactionId: string): Promise<void> {
   );
 }
 
-const standing = (on: Scene, id: string, state: string) =>
+const standing = (on: TestOrganization, id: string, state: string) =>
   until(async () => {
     const { body } = await call(on, 'GET', `/${id}`);
     return body.state === state ? body : undefined;
   }, `the state ${state}`);
 
 test('a hold is kept as long as the contract says', async () => {
-  const on = await scene({ holdDays: 3 });
+  const on = await createTestOrganization({ holdDays: 3 });
   const id = await authorize(on);
   const database = await testDatabase();
   const [row] = await database.query<{ days: number }>(
@@ -65,12 +65,12 @@ test('a hold is kept as long as the contract says', async () => {
 });
 
 test('what nothing was captured of expires, and a late capture is refused', async () => {
-  const on = await scene();
+  const on = await createTestOrganization();
   const id = await authorize(on);
   const other = await authorize(on);
   await lapse(on, id);
   const late = await call(on, 'POST', `/${id}/capture`, {});
-  assertRefused(late, { code: 'authorization_expired', pointer: null });
+  assertProblem(late, { code: 'authorization_expired', pointer: null });
   const gone = await standing(on, id, 'Expired');
   assert.equal(gone.approved, false);
   const { type, data } = gone.events.at(-1);
@@ -86,7 +86,7 @@ test('what nothing was captured of expires, and a late capture is refused', asyn
     ],
   );
   const cancel = { cancelReason: 'Functional' };
-  assertRefused(await call(on, 'POST', `/${id}/cancel`, cancel), {
+  assertProblem(await call(on, 'POST', `/${id}/cancel`, cancel), {
     code: 'authorization_expired',
     pointer: null,
   });
@@ -98,7 +98,7 @@ test('what nothing was captured of expires, and a late capture is refused', asyn
 });
 
 test('of what was captured in part the rest is given back, and the captured part is refundable', async () => {
-  const on = await scene();
+  const on = await createTestOrganization();
   const id = await authorize(on);
   await call(on, 'POST', `/${id}/capture`, { amount: 400 });
   await lapse(on, id);
@@ -110,7 +110,7 @@ test('of what was captured in part the rest is given back, and the captured part
 });
 
 test('a capture that awaits its answer decides before the hold lapses', async () => {
-  const on = await scene();
+  const on = await createTestOrganization();
   const id = await authorize(on, 20_000);
   const open = await call(on, 'POST', `/${id}/capture`, { amount: 9091 });
   assert.equal(open.status, 202, open.text);
@@ -120,7 +120,7 @@ test('a capture that awaits its answer decides before the hold lapses', async ()
 });
 
 test('what is captured belongs to the day of the store', async () => {
-  const on = await scene();
+  const on = await createTestOrganization();
   const today = () => settlementDayForTime(Date.now(), zone).date;
   const before = today();
   const sale = await call(on, 'POST', '/process', keyedSale());
@@ -138,7 +138,7 @@ test('after the cut-over it belongs to the next day', async () => {
   const ago = new Date(Date.now() - 60_000);
   const clock = { timeZone: zone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
   const cutOverTime = new Intl.DateTimeFormat('en-GB', clock).format(ago);
-  const on = await scene({ cutOverTime });
+  const on = await createTestOrganization({ cutOverTime });
   const sale = await call(on, 'POST', '/process', keyedSale());
   const expected = settlementDayForTime(Date.parse(sale.body.updatedAt), zone, cutOverTime).date;
   assert.equal(sale.body.settlementDate, expected);

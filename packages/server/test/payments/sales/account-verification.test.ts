@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import {
-  answerTo,
-  frameOf,
+  approvalResponse,
+  encodeMessageFrame,
   type ScriptedHost,
   startScriptedHost,
 } from '../../support/acquirers/scripted-host.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 
@@ -19,16 +19,20 @@ const base = '/payment/v1/transactions';
 const verification = (members: Record<string, unknown> = {}) =>
   keyedSale({ purpose: 'AccountVerification', amount: 0, ...members });
 
-function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
+function call(
+  on: TestOrganization,
+  path: string,
+  body?: Record<string, unknown>,
+): Promise<HttpResponse> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.shop.token, ...defined({ body }) };
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
 describe('account verification', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   test('asks the issuer and holds nothing, whatever the contract captures', async () => {
@@ -93,7 +97,7 @@ describe('account verification', () => {
 });
 
 describe('what a host says to a verification', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let host: ScriptedHost;
   let code: string | undefined = '85';
   before(async () => {
@@ -101,11 +105,11 @@ describe('what a host says to a verification', () => {
     host.script(({ message, socket }) => {
       if (message.mti === '0100' && code === undefined) return;
       const changed = message.mti === '0100' && code !== undefined ? { 39: code } : {};
-      const answer = answerTo(message, changed);
+      const answer = approvalResponse(message, changed);
       const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
-      socket.write(frameOf({ ...answer, mti }));
+      socket.write(encodeMessageFrame({ ...answer, mti }));
     });
-    on = await scene({}, { acquirerPort: host.port });
+    on = await createTestOrganization({}, { acquirerPort: host.port });
   });
   after(() => host.stop());
 
@@ -117,7 +121,7 @@ describe('what a host says to a verification', () => {
       [good.response.category, good.response.code, good.terminalAction],
       ['Approved', '85', 'Approve'],
     );
-    const asked = host.asked.findLast(({ message }) => message.mti === '0100');
+    const asked = host.received.findLast(({ message }) => message.mti === '0100');
     assert.equal(asked?.message.fields[4], '000000000000');
     assert.equal(asked?.message.fields[25], '51');
     const sale = keyedSale({ captureMode: 'Deferred' });

@@ -5,33 +5,33 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { createSearch, newPan } from '../../support/card-data/card-data-encodings.ts';
-import { chipData, tlv } from '../../support/card-data/chip-data.ts';
+import { createPan, createTextSearch } from '../../support/card-data/card-data-encodings.ts';
+import { chipData, encodeTlv } from '../../support/card-data/chip-data.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { assertAgreement, settled } from '../ledger/ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
 
 const pans = {
-  keyed: newPan('4'),
-  declined: newPan('51'),
-  timedOut: newPan('4', 13),
-  amex: newPan('37', 15),
-  chip: newPan('54'),
-  contactless: newPan('4', 19),
-  chipTimedOut: newPan('55'),
-  refused: newPan('4'),
-  swiped: newPan('4'),
-  ordered: newPan('52'),
+  keyed: createPan('4'),
+  declined: createPan('51'),
+  timedOut: createPan('4', 13),
+  amex: createPan('37', 15),
+  chip: createPan('54'),
+  contactless: createPan('4', 19),
+  chipTimedOut: createPan('55'),
+  refused: createPan('4'),
+  swiped: createPan('4'),
+  ordered: createPan('52'),
 };
 const discretionary = '2013489170652';
 const track = (pan: string) => `${pan}D34112${discretionary}`.slice(0, 37);
 const holderName = 'QUINTILLUS/ZENOBIA MS';
 const chipHolder = 'HYPATIA/BRUNHILDE MR';
-const expiryTag = tlv({ '5F24': '341129' });
+const expiryTag = encodeTlv({ '5F24': '341129' });
 const pinBlock = 'C13A9F77D25B804E';
 const ksn = 'FFFF98765432B7E0001D';
 
@@ -64,11 +64,14 @@ function chipOf(pan: string, amount: number): string {
 }
 
 describe('card data', () => {
-  let on: Scene;
+  let on: TestOrganization;
   const seen: string[] = [];
 
-  async function call(method: string, path: string, options: object = {}): Promise<Answer> {
-    const answer = await on.client.call(method, base + path, { token: on.shop.token, ...options });
+  async function call(method: string, path: string, options: object = {}): Promise<HttpResponse> {
+    const answer = await on.client.call(method, base + path, {
+      token: on.merchant.token,
+      ...options,
+    });
     seen.push(`${JSON.stringify(answer.headers)} ${answer.text}`);
     return answer;
   }
@@ -82,7 +85,7 @@ describe('card data', () => {
 
   const typed = (number: string, securityCode: string) => ({
     instrument: { card: { number, expiryMonth: 11, expiryYear: 2034, securityCode, holderName } },
-    deviceId: on.shop.deviceIds[0],
+    deviceId: on.merchant.deviceIds[0],
   });
   const read = (entryMode: string, pan: string, amount: number) => ({
     entryMode,
@@ -91,7 +94,7 @@ describe('card data', () => {
   });
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     const keyed = await sell(typed(pans.keyed, '737'), 'Captured');
     await sell({ ...typed(pans.declined, '8512'), amount: 9051 }, 'Declined');
     await sell({ ...typed(pans.timedOut, '919'), amount: 9091 }, 'Reversing');
@@ -173,7 +176,7 @@ describe('card data', () => {
     assert.equal((await call('GET', `/x?note=${grouped}`)).status, 422);
   }
 
-  const search = createSearch(secrets);
+  const search = createTextSearch(secrets);
 
   test('the search finds what it is for', () => {
     const { keyed } = pans;
@@ -185,7 +188,7 @@ describe('card data', () => {
       Buffer.from(`00${keyed}`, 'hex').toString('base64'),
       [...keyed].reverse().join(''),
       `name=${Buffer.from(chipHolder).toString('hex')}`,
-      `55${tlv({ '57': track(pans.chip) })}`,
+      `55${encodeTlv({ '57': track(pans.chip) })}`,
     ];
     for (const text of hidden) assert.ok(search.find(text), text);
     assert.equal(search.find(`411111******1111 ${randomUUID()}`), undefined);
@@ -208,11 +211,11 @@ describe('card data', () => {
   });
 
   test('is in no log line, although everything is logged', () => {
-    const sales = on.logged.filter((line) => line.includes('/transactions/process'));
+    const sales = on.logLines.filter((line) => line.includes('/transactions/process'));
     assert.ok(sales.length > 20, `${sales.length} lines`);
-    for (const line of on.logged) assert.equal(search.find(line), undefined, line.slice(0, 300));
+    for (const line of on.logLines) assert.equal(search.find(line), undefined, line.slice(0, 300));
     // Identifiers are removed, because their digits could match by chance.
-    const all = on.logged.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
+    const all = on.logLines.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
     assert.doesNotMatch(all, /securityCode|expiryMonth|emvData|holderName|"card":\{/);
     assert.doesNotMatch(all, /9203737|92048512|9203919|92047373/);
   });
@@ -224,7 +227,7 @@ describe('card data', () => {
   });
 
   test('is in no metric and in no file of the acquirer’s ledger', async () => {
-    assert.equal(search.find(await on.house.metrics.registry.metrics()), undefined);
+    assert.equal(search.find(await on.platform.metrics.registry.metrics()), undefined);
     const folder = join(on.settings.dataDir, 'acquirer');
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
@@ -237,7 +240,7 @@ describe('card data', () => {
 
   test('nothing that is stored depends on the security code', async () => {
     const database = await testDatabase();
-    const number = newPan('4');
+    const number = createPan('4');
     const stored: unknown[] = [];
     for (const securityCode of ['123', '987', undefined]) {
       const card = { number, expiryMonth: 1, expiryYear: 2033 };
@@ -261,11 +264,11 @@ describe('card data', () => {
   });
 
   test('no two organisations have a token or a hash of one card in common', async () => {
-    const other = await scene();
+    const other = await createTestOrganization();
     const body = keyedSale(typed(pans.keyed, '737'));
-    const sale = { ...body, deviceId: other.shop.deviceIds[0] };
+    const sale = { ...body, deviceId: other.merchant.deviceIds[0] };
     const { body: sold } = await other.client.call('POST', `${base}/process`, {
-      token: other.shop.token,
+      token: other.merchant.token,
       body: sale,
     });
     const database = await testDatabase();

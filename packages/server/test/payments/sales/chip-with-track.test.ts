@@ -1,9 +1,9 @@
 // Chip data without a card number: the terminal sends track 2 in addition.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
-import { encryptingDevice } from '../../support/card-data/encrypting-device.ts';
+import { createEncryptingDevice } from '../../support/card-data/encrypting-device.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 import { ago, call, hourMs, inState, stored, tapped } from '../offline/offline-uploads.ts';
@@ -32,7 +32,7 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
 
   test('is sold with the track2 beside it, whichever of the two is encrypted', async (t) => {
     const on = await tapped(t, scene);
-    const device = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    const device = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
     for (const instrument of [
       { emvData, ...device.encrypted('Track2', Buffer.from(track2)) },
       { track2, ...device.encrypted('Emv', Buffer.from(emvData, 'hex')) },
@@ -70,10 +70,10 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
       [{ emvData, card }, 'instrument_invalid'],
       [{ emvData, track2, card }, 'instrument_invalid'],
     ] as const) {
-      assertRefused(await call(on, 'POST', '/process', chipSale(instrument)), { code });
+      assertProblem(await call(on, 'POST', '/process', chipSale(instrument)), { code });
     }
     const magstripe = { ...chipSale({ emvData, track2 }), entryMode: 'MagStripe' };
-    assertRefused(await call(on, 'POST', '/process', magstripe), { code: 'entry_mode_invalid' });
+    assertProblem(await call(on, 'POST', '/process', magstripe), { code: 'entry_mode_invalid' });
   });
 });
 

@@ -6,18 +6,18 @@ import { after, before, describe, test } from 'node:test';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { createKsnStore } from '../../../src/payments/card-input/ksn-sql.ts';
 import { demoKeys } from '../../../src/vault/index.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import {
+  createEncryptingDevice,
+  type DukptScheme,
   type EncryptingDevice,
-  encryptingDevice,
-  type Scheme,
 } from '../../support/card-data/encrypting-device.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { scene as openScene, type Scene } from '../../support/test-merchant.ts';
-import { testHouse, testTimeoutMs } from '../../support/test-platform.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
+import { testPlatform, testTimeoutMs } from '../../support/test-platform.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 import { ago, hourMs, offlineData } from '../offline/offline-uploads.ts';
 
@@ -29,20 +29,21 @@ const pointer = '/instrument/encrypted/ksn';
 type Members = Record<string, unknown>;
 
 describe('encrypted card data', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
     on = await scene({ clearCardData: 'Refused' });
   });
 
-  const device = (scheme: Scheme = 'DukptTdes') => encryptingDevice(on.settings.dataDir, scheme);
+  const device = (scheme: DukptScheme = 'DukptTdes') =>
+    createEncryptingDevice(on.settings.dataDir, scheme);
   const swiped = (by: EncryptingDevice, track = track2) => ({
     entryMode: 'MagStripe',
     instrument: by.encrypted('Track2', Buffer.from(track)),
   });
-  const send = (members: Members, token = on.shop.token): Promise<Answer> =>
+  const send = (members: Members, token = on.merchant.token): Promise<HttpResponse> =>
     on.client.call('POST', path, { token, body: keyedSale(members) });
 
-  async function sold(members: Members): Promise<Answer['body']> {
+  async function sold(members: Members): Promise<HttpResponse['body']> {
     const { status, body, text } = await send(members);
     assert.deepEqual([status, body.state], [200, 'Captured'], text);
     return body;
@@ -55,7 +56,7 @@ describe('encrypted card data', () => {
       const one = swiped(by);
       const first = await sold(one);
       for (const stale of [one, { ...one, amount: 5000 }, early]) {
-        assertRefused(await send(stale), { code: 'ksn_reused', pointer });
+        assertProblem(await send(stale), { code: 'ksn_reused', pointer });
       }
       assert.notEqual((await sold(swiped(by))).transactionId, first.transactionId);
     });
@@ -72,22 +73,22 @@ describe('encrypted card data', () => {
       assert.equal(again.headers['idempotent-replayed'], 'true');
     }
     const other = await send({ ...one, amount: 4321 });
-    assertRefused(other, { code: 'client_id_reused', pointer: '/amount' });
+    assertProblem(other, { code: 'client_id_reused', pointer: '/amount' });
   });
 
   test('whose key is gone does not say that no money moved, where there is a sale under the identifier', async () => {
     const one = { ...swiped(device()), clientTransactionId: randomUUID() };
     const { encrypted } = one.instrument;
     const keyless = { ...one, instrument: { encrypted: { ...encrypted, keyId: 'was-retired' } } };
-    assertRefused(await send(keyless), { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    assertProblem(await send(keyless), { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
     const first = await sold(one);
     const again = await send(keyless);
-    assertRefused(again, { code: 'encryption_key_unknown', outcome: 'Unknown' });
+    assertProblem(again, { code: 'encryption_key_unknown', outcome: 'Unknown' });
     const { transactionId, state } = first;
     const { clientTransactionId } = one;
     assert.deepEqual(again.body.transaction, { transactionId, clientTransactionId, state });
-    const stranger = await send(keyless, on.otherShop.token);
-    assertRefused(stranger, { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    const stranger = await send(keyless, on.otherMerchant.token);
+    assertProblem(stranger, { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
     assert.equal(stranger.body.transaction, undefined);
   });
 
@@ -109,7 +110,7 @@ describe('encrypted card data', () => {
     const one = swiped(device());
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
-        send(one, at % 2 === 0 ? on.shop.token : on.otherShop.token),
+        send(one, at % 2 === 0 ? on.merchant.token : on.otherMerchant.token),
       ),
     );
     const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
@@ -124,7 +125,7 @@ describe('encrypted card data', () => {
     const written = [ksn.toLowerCase(), ...(ksn.startsWith('FFFF') ? [ksn.slice(4)] : [])];
     for (const each of written) {
       const instrument = { encrypted: { ...encrypted, ksn: each } };
-      assertRefused(await send({ entryMode: 'MagStripe', instrument }), {
+      assertProblem(await send({ entryMode: 'MagStripe', instrument }), {
         code: 'ksn_reused',
         pointer,
       });
@@ -144,7 +145,7 @@ describe('encrypted card data', () => {
   test('that was declined for a PIN comes again with the step-up of that sale, and with no other', async () => {
     const by = device();
     const amount = 9065;
-    const deviceId = on.shop.deviceIds[0];
+    const deviceId = on.merchant.deviceIds[0];
     const emv = chipData(number, { '9F02': String(amount).padStart(12, '0') });
     const instrument = by.encrypted('Emv', Buffer.from(emv, 'hex'));
     const tapped = { amount, deviceId, instrument, entryMode: 'ContactlessChip' };
@@ -152,17 +153,17 @@ describe('encrypted card data', () => {
     assert.equal(declined.state, 'Declined', text);
     const stepUpOf = declined.transactionId;
     const inserted = { ...tapped, entryMode: 'ContactChip' };
-    assertRefused(await send(inserted), { code: 'ksn_reused', pointer });
+    assertProblem(await send(inserted), { code: 'ksn_reused', pointer });
     const steppedUp = await send({ ...inserted, stepUpOf });
     assert.equal(steppedUp.status, 200, steppedUp.text);
-    assertRefused(await send(tapped), { code: 'ksn_reused', pointer });
+    assertProblem(await send(tapped), { code: 'ksn_reused', pointer });
   });
 
   const offline = (members: Members, terminalSequence: number) => ({
     ...members,
     offlineTransaction: true,
     offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
-    deviceId: on.shop.deviceIds[1],
+    deviceId: on.merchant.deviceIds[1],
     clientTransactionId: randomUUID(),
   });
 
@@ -170,18 +171,18 @@ describe('encrypted card data', () => {
     const one = { ...swiped(device()), amount: 2345 };
     const tried = await send({ ...one, captureMode: 'Deferred' });
     assert.equal(tried.body.state, 'Authorized', tried.text);
-    assertRefused(await send(offline(one, 1)), { code: 'ksn_reused', pointer });
+    assertProblem(await send(offline(one, 1)), { code: 'ksn_reused', pointer });
     const path = `/payment/v1/transactions/${tried.body.transactionId}/cancel`;
     const body = { cancelReason: 'Technical', reversalReason: 'Timeout' };
-    const cancelled = await on.client.call('POST', path, { token: on.shop.token, body });
+    const cancelled = await on.client.call('POST', path, { token: on.merchant.token, body });
     assert.ok(['Reversing', 'Reversed'].includes(cancelled.body.state), cancelled.text);
-    assertRefused(await send(offline({ ...one, amount: 2346 }, 1)), {
+    assertProblem(await send(offline({ ...one, amount: 2346 }, 1)), {
       code: 'ksn_reused',
       pointer,
     });
     const stored = await send(offline(one, 1));
     assert.equal(stored.body.state, 'Stored', stored.text);
-    assertRefused(await send(offline(one, 2)), { code: 'ksn_reused', pointer });
+    assertProblem(await send(offline(one, 2)), { code: 'ksn_reused', pointer });
   });
 
   test('is uploaded offline where the sale at the till was never stored, once it cannot be any more', async () => {
@@ -209,7 +210,7 @@ describe('encrypted card data', () => {
       ...swiped(by),
       offlineTransaction: true,
       offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
-      deviceId: on.shop.deviceIds[0],
+      deviceId: on.merchant.deviceIds[0],
       amount: 1000 + terminalSequence,
     }));
     const online = swiped(by);
@@ -220,27 +221,27 @@ describe('encrypted card data', () => {
     }
     const [last] = stored;
     const again = await send({ ...last });
-    assertRefused(again, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
+    assertProblem(again, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
     for (const recorded of [online, last]) {
       const forged = {
         ...recorded,
         offlineTransaction: true,
-        deviceId: on.shop.deviceIds[0],
+        deviceId: on.merchant.deviceIds[0],
         amount: 7777,
         offlineData: offlineData({ terminalSequence: 4, authorizedAt: ago(hourMs) }),
       };
-      assertRefused(await send(forged), { code: 'ksn_reused', pointer });
+      assertProblem(await send(forged), { code: 'ksn_reused', pointer });
     }
     const { offlineTransaction: _was, offlineData: _data, ...asOnline } = { ...last };
-    assertRefused(await send(asOnline), { code: 'ksn_reused', pointer });
+    assertProblem(await send(asOnline), { code: 'ksn_reused', pointer });
   });
 });
 
 describe('encrypted card data with a PIN', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let host: AcquirerHost;
   before(async () => {
-    const { dataDir } = (await testHouse()).settings;
+    const { dataDir } = (await testPlatform()).settings;
     const key = demoKeys(dataDir).key('demo-zpk');
     host = await startAcquirerHost({
       host: '127.0.0.1',
@@ -251,18 +252,18 @@ describe('encrypted card data with a PIN', () => {
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' } };
-    on = await openScene({}, { acquirerPort: host.port, link });
+    on = await createTestOrganization({}, { acquirerPort: host.port, link });
   });
   after(() => host.stop());
 
   test('is sent again with another PIN where the first was wrong, and for that sale alone', async () => {
-    const by = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    const by = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
     const swipe = {
       entryMode: 'MagStripe',
       instrument: by.encrypted('Track2', Buffer.from(track2)),
     };
     const send = (members: Members) =>
-      on.client.call('POST', path, { token: on.shop.token, body: keyedSale(members) });
+      on.client.call('POST', path, { token: on.merchant.token, body: keyedSale(members) });
     const wrong = await send({ ...swipe, ...by.pin('9999', number) });
     assert.equal(wrong.body.terminalAction, 'AskPin', wrong.text);
     for (const members of [
@@ -270,7 +271,7 @@ describe('encrypted card data with a PIN', () => {
       { ...swipe, ...by.pin('1234', number), amount: 9999 },
       { ...swipe, ...by.pin('1234', number), currency: 'USD' },
     ]) {
-      assertRefused(await send(members), { code: 'ksn_reused', pointer });
+      assertProblem(await send(members), { code: 'ksn_reused', pointer });
     }
     const unread = { ...by.pin('1234', number), pinblock: '9F1C6A27D350B84E' };
     const other = { ...swipe, instrument: by.encrypted('Track2', Buffer.from(track2)) };
@@ -280,7 +281,7 @@ describe('encrypted card data with a PIN', () => {
     const right = await send({ ...swipe, ...by.pin('1234', number) });
     assert.equal(right.body.state, 'Captured', right.text);
     const third = await send({ ...swipe, ...by.pin('1234', number) });
-    assertRefused(third, { code: 'ksn_reused', pointer });
+    assertProblem(third, { code: 'ksn_reused', pointer });
   });
 });
 

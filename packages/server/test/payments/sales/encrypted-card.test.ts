@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import {
+  createEncryptingDevice,
   type EncryptingDevice,
-  encryptingDevice,
 } from '../../support/card-data/encrypting-device.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 
 const { scene, agree } = bookkeeping();
@@ -20,20 +20,20 @@ const typed = { number, expiryMonth: 12, expiryYear: 2030, securityCode: '737' }
 const ofCard = { instrument: { card: typed } };
 
 describe('encrypted card data', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let tdes: EncryptingDevice;
   let aes: EncryptingDevice;
 
   before(async () => {
     on = await scene({ clearCardData: 'Refused', captureModes: ['Immediate', 'Deferred'] });
-    tdes = encryptingDevice(on.settings.dataDir, 'DukptTdes');
-    aes = encryptingDevice(on.settings.dataDir, 'DukptAes');
+    tdes = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
+    aes = createEncryptingDevice(on.settings.dataDir, 'DukptAes');
   });
 
-  const send = (members: Record<string, unknown>): Promise<Answer> =>
-    on.client.call('POST', path, { token: on.shop.token, body: keyedSale(members) });
+  const send = (members: Record<string, unknown>): Promise<HttpResponse> =>
+    on.client.call('POST', path, { token: on.merchant.token, body: keyedSale(members) });
 
-  async function refused(members: Record<string, unknown>, code: string): Promise<Answer> {
+  async function refused(members: Record<string, unknown>, code: string): Promise<HttpResponse> {
     const answer = await send(members);
     assert.equal(answer.status, 422, answer.text);
     assert.equal(answer.body.code, code, answer.text);
@@ -92,7 +92,7 @@ describe('encrypted card data', () => {
       instrument: tdes.encrypted('Track2', Buffer.from(track)),
     });
     const call = (each: Record<string, unknown>) =>
-      on.client.call('POST', path, { token: on.shop.token, body: each });
+      on.client.call('POST', path, { token: on.merchant.token, body: each });
     const first = await call(swipe(track2));
     const second = await call(swipe(track2));
     assert.equal(second.body.transactionId, first.body.transactionId, second.text);

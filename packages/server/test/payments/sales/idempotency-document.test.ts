@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { codesOf } from '../../support/documented-error-codes.ts';
+import { errorCodesOf } from '../../support/documented-error-codes.ts';
 
 const docs = new URL('../../../../../docs/', import.meta.url);
 const page = await readFile(new URL('concepts/idempotency.md', docs), 'utf8');
@@ -25,7 +25,7 @@ const operations = (prefix: string): unknown[] =>
     .filter((operation) => operation !== undefined);
 
 const answered = (prefixes: string[]): Set<string> =>
-  new Set(prefixes.flatMap(operations).flatMap((each) => [...codesOf(document, each)]));
+  new Set(prefixes.flatMap(operations).flatMap((each) => [...errorCodesOf(document, each)]));
 
 const ofPayments = answered(['/payment/v1/transactions', '/qrcode-payment/v1']);
 const ofTheRest = answered(['/provisioning/v2/stores', '/webhooks/v1/endpoints']);

@@ -6,9 +6,9 @@ import type { RouteDeclaration } from '../../../src/http/index.ts';
 import { createIdempotencyKeys } from '../../../src/idempotency/claim-keys.ts';
 import { createKeyStore } from '../../../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../../../src/platform/index.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 
 /** POST operations without an idempotency key, by the reason why they need none. */
 const withoutKey: Readonly<Record<string, readonly string[]>> = {
@@ -39,22 +39,22 @@ const withoutKey: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('idempotency keys', () => {
-  let on: Scene;
+  let on: TestOrganization;
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   const stores = '/provisioning/v2/stores';
   const post = (path: string, key: string, body: unknown, token = on.acquirerToken) =>
     on.client.call('POST', path, { token, body, headers: { 'idempotency-key': key } });
   const storesCalled = async (name: string) => {
-    const { body } = await on.client.call('GET', `${stores}?merchantId=${on.shop.merchantId}`, {
+    const { body } = await on.client.call('GET', `${stores}?merchantId=${on.merchant.merchantId}`, {
       token: on.acquirerToken,
     });
     return (body.items as { name: string }[]).filter((each) => each.name === name).length;
   };
-  const storeOf = (name: string) => ({ merchantId: on.shop.merchantId, name });
+  const storeOf = (name: string) => ({ merchantId: on.merchant.merchantId, name });
 
   test('the same again is the same answer, and nothing more', async () => {
     const key = randomUUID();
@@ -74,17 +74,17 @@ describe('idempotency keys', () => {
     const key = randomUUID();
     assert.equal((await post(stores, key, storeOf('First'))).status, 201);
     const reused = { code: 'client_id_reused', pointer: null } as const;
-    assertRefused(await post(stores, key, storeOf('Second')), reused);
-    assertRefused(
+    assertProblem(await post(stores, key, storeOf('Second')), reused);
+    assertProblem(
       await post('/provisioning/v2/logical-devices', key, {
-        storeId: on.shop.storeId,
+        storeId: on.merchant.storeId,
         name: 'First',
       }),
       reused,
     );
     assert.equal(await storesCalled('Second'), 0);
     for (const bad of ['with space', 'x'.repeat(65), '']) {
-      assertRefused(await post(stores, bad, storeOf('Bad')), {
+      assertProblem(await post(stores, bad, storeOf('Bad')), {
         code: 'header_invalid',
         pointer: null,
       });
@@ -98,7 +98,7 @@ describe('idempotency keys', () => {
     );
     for (const answer of answers) {
       if (answer.status !== 201)
-        assertRefused(answer, { code: 'request_in_progress', pointer: null });
+        assertProblem(answer, { code: 'request_in_progress', pointer: null });
     }
     assert.equal(
       answers.filter(
@@ -113,7 +113,7 @@ describe('idempotency keys', () => {
   test('what was refused has not used the key up', async () => {
     const key = randomUUID();
     const wrong = { ...storeOf('Late'), merchantId: randomUUID() };
-    assertRefused(await post(stores, key, wrong), {
+    assertProblem(await post(stores, key, wrong), {
       code: 'merchant_not_found',
       pointer: null,
     });
@@ -122,7 +122,10 @@ describe('idempotency keys', () => {
 
   test('somebody else with the same key, here or elsewhere, asks for something else', async () => {
     const key = randomUUID();
-    const [mine, theirs] = [await post(stores, key, storeOf('Shared')), await scene()];
+    const [mine, theirs] = [
+      await post(stores, key, storeOf('Shared')),
+      await createTestOrganization(),
+    ];
     const colleague = await on.tokenFor({
       name: 'colleague',
       entityType: 'tenant',
@@ -132,7 +135,7 @@ describe('idempotency keys', () => {
     const second = await post(stores, key, storeOf('Shared'), colleague);
     assert.equal(second.status, 201);
     assert.notEqual(second.body.storeId, mine.body.storeId);
-    const foreign = { merchantId: theirs.shop.merchantId, name: 'Shared' };
+    const foreign = { merchantId: theirs.merchant.merchantId, name: 'Shared' };
     const elsewhere = await theirs.client.call('POST', stores, {
       token: theirs.acquirerToken,
       body: foreign,
@@ -174,13 +177,13 @@ describe('idempotency keys', () => {
         headers: { 'content-type': 'text/csv', 'idempotency-key': key },
       });
     const file = `${head}\nCapture,M1,606012000017,1250,EUR,${day}\n`;
-    assertRefused(await send(`${head}\n`), { code: 'malformed_csv' });
+    assertProblem(await send(`${head}\n`), { code: 'malformed_csv' });
     const first = await send(file);
     assert.equal(first.status, 202, first.text);
     const again = await send(file);
     assert.deepEqual([again.status, again.body], [202, first.body]);
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    assertRefused(await send(file.replace('1250', '1251')), {
+    assertProblem(await send(file.replace('1250', '1251')), {
       code: 'client_id_reused',
       pointer: null,
     });
@@ -249,12 +252,12 @@ describe('idempotency keys', () => {
 
   test('a key that looks like a card number is refused on every route that takes one', async () => {
     const key = '4111-1111-1111-1111';
-    assertRefused(await post(stores, key, storeOf('Card')), {
+    assertProblem(await post(stores, key, storeOf('Card')), {
       code: 'client_id_invalid',
       pointer: null,
     });
     assert.equal(await storesCalled('Card'), 0);
-    for (const { facts } of on.house.http.routes) {
+    for (const { facts } of on.platform.http.routes) {
       if (facts?.takesIdempotencyKey === true)
         assert.ok(facts.errors.includes('client_id_invalid'));
     }
@@ -264,7 +267,7 @@ describe('idempotency keys', () => {
     const known = new Set(Object.values(withoutKey).flat());
     const makes = ({ method, response, isHidden }: RouteDeclaration) =>
       method === 'POST' && isHidden !== true && ('201' in response || '202' in response);
-    const lacking = on.house.http.routes.flatMap(({ facts }) =>
+    const lacking = on.platform.http.routes.flatMap(({ facts }) =>
       facts !== undefined &&
       makes(facts) &&
       facts.takesIdempotencyKey !== true &&

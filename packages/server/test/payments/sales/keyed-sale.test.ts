@@ -18,9 +18,9 @@ const chipData =
   '9F3704AABBCCDD';
 
 test('an immediate keyed sale is approved by the host and captured', async () => {
-  const { client, shop } = await scene();
-  const body = keyedSale({ deviceId: shop.deviceIds[0] });
-  const answer = await client.call('POST', process, { token: shop.token, body });
+  const { client, merchant } = await scene();
+  const body = keyedSale({ deviceId: merchant.deviceIds[0] });
+  const answer = await client.call('POST', process, { token: merchant.token, body });
   assert.equal(answer.status, 200, answer.text);
   const sale = answer.body;
   assert.equal(sale.state, 'Captured');
@@ -30,9 +30,9 @@ test('an immediate keyed sale is approved by the host and captured', async () =>
   assert.equal(sale.amount, 1234);
   assert.equal(sale.authorizedAmount, 1234);
   assert.equal(sale.capturedAmount, 1234);
-  assert.equal(sale.merchantId, shop.merchantId);
-  assert.equal(sale.storeId, shop.storeId);
-  assert.equal(sale.deviceId, shop.deviceIds[0]);
+  assert.equal(sale.merchantId, merchant.merchantId);
+  assert.equal(sale.storeId, merchant.storeId);
+  assert.equal(sale.deviceId, merchant.deviceIds[0]);
   assert.deepEqual(
     { scheme: sale.card.scheme, maskedNumber: sale.card.maskedNumber },
     { scheme: 'Visa', maskedNumber: '411111******1111' },
@@ -46,12 +46,12 @@ test('an immediate keyed sale is approved by the host and captured', async () =>
 });
 
 test('both identifiers lead to the transaction with its events', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const body = keyedSale({ order: { orderId: 'o-1' }, metadata: { table: '7' } });
-  const sale = (await client.call('POST', process, { token: shop.token, body })).body;
+  const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
   for (const identifier of [sale.transactionId, body['clientTransactionId']]) {
     const path = `/payment/v1/transactions/${identifier}`;
-    const { status, body: found } = await client.call('GET', path, { token: shop.token });
+    const { status, body: found } = await client.call('GET', path, { token: merchant.token });
     assert.equal(status, 200);
     const { events, ...transaction } = found;
     assert.deepEqual(transaction, sale);
@@ -69,14 +69,14 @@ test('both identifiers lead to the transaction with its events', async () => {
 
 for (const entryMode of ['ContactChip', 'ContactlessChip']) {
   test(`${entryMode}: chip data goes to the host and its answer comes back`, async () => {
-    const { client, shop } = await scene();
+    const { client, merchant } = await scene();
     const body = keyedSale({
       entryMode,
       instrument: { emvData: chipData },
       captureMode: 'Deferred',
-      deviceId: shop.deviceIds[0],
+      deviceId: merchant.deviceIds[0],
     });
-    const answer = await client.call('POST', process, { token: shop.token, body });
+    const answer = await client.call('POST', process, { token: merchant.token, body });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.state, 'Authorized');
     assert.equal(answer.body.capturedAmount, 0);
@@ -86,9 +86,12 @@ for (const entryMode of ['ContactChip', 'ContactlessChip']) {
 }
 
 test('a decline is an answer, not an error', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const body = keyedSale({ amount: 9051 });
-  const { status, body: sale } = await client.call('POST', process, { token: shop.token, body });
+  const { status, body: sale } = await client.call('POST', process, {
+    token: merchant.token,
+    body,
+  });
   assert.equal(status, 200);
   assert.equal(sale.state, 'Declined');
   assert.equal(sale.approved, false);
@@ -103,29 +106,29 @@ test('a decline is an answer, not an error', async () => {
 });
 
 test('a token pays again without the card number', async () => {
-  const { client, shop } = await scene();
-  const first = await client.call('POST', process, { token: shop.token, body: keyedSale() });
+  const { client, merchant } = await scene();
+  const first = await client.call('POST', process, { token: merchant.token, body: keyedSale() });
   const body = keyedSale({ instrument: { token: first.body.card.token } });
-  const again = await client.call('POST', process, { token: shop.token, body });
+  const again = await client.call('POST', process, { token: merchant.token, body });
   assert.equal(again.status, 200, again.text);
   assert.deepEqual(again.body.card, first.body.card);
   const unknown = keyedSale({ instrument: { token: randomUUID() } });
-  const refused = await client.call('POST', process, { token: shop.token, body: unknown });
+  const refused = await client.call('POST', process, { token: merchant.token, body: unknown });
   assert.equal(refused.status, 422);
   assert.equal(refused.body.code, 'card_token_unknown');
 });
 
 test('a smaller approval is accepted where the till can take it, else it is reversed', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const accepted = await client.call('POST', process, {
-    token: shop.token,
+    token: merchant.token,
     body: keyedSale({ amount: 9010, partialApproval: true }),
   });
   assert.equal(accepted.body.state, 'Captured');
   assert.equal(accepted.body.response.category, 'PartiallyApproved');
   assert.ok(accepted.body.authorizedAmount > 0 && accepted.body.authorizedAmount < 9010);
   const reversed = await client.call('POST', process, {
-    token: shop.token,
+    token: merchant.token,
     body: keyedSale({ amount: 9010 }),
   });
   assert.equal(reversed.status, 200);
@@ -133,15 +136,15 @@ test('a smaller approval is accepted where the till can take it, else it is reve
   assert.equal(reversed.body.terminalAction, 'Decline');
   const path = `/payment/v1/transactions/${reversed.body.transactionId}`;
   await until(async () => {
-    const { body } = await client.call('GET', path, { token: shop.token });
+    const { body } = await client.call('GET', path, { token: merchant.token });
     return body.state === 'Reversed' ? body : undefined;
   }, 'the reversal');
 });
 
 test('another merchant sees nothing of it, by either identifier', async () => {
-  const { client, shop, otherShop } = await scene();
+  const { client, merchant, otherMerchant } = await scene();
   const body = keyedSale();
-  const sale = (await client.call('POST', process, { token: shop.token, body })).body;
+  const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
   for (const identifier of [sale.transactionId, sale.clientTransactionId]) {
     for (const [method, verb] of [
       ['GET', ''],
@@ -153,21 +156,21 @@ test('another merchant sees nothing of it, by either identifier', async () => {
       const { status, body: problem } = await client.call(
         method,
         `/payment/v1/transactions/${identifier}${verb}`,
-        { token: otherShop.token, ...(method === 'POST' ? { body: {} } : {}) },
+        { token: otherMerchant.token, ...(method === 'POST' ? { body: {} } : {}) },
       );
       assert.equal(status, 404, `${method} ${verb}`);
       assert.equal(problem.code, 'transaction_not_found');
     }
   }
-  const same = await client.call('POST', process, { token: otherShop.token, body });
+  const same = await client.call('POST', process, { token: otherMerchant.token, body });
   assert.equal(same.status, 200);
   assert.notEqual(same.body.transactionId, sale.transactionId);
 });
 
 test('availability names the links of the organisation', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const path = '/payment/v1/transactions/technical/isAvailable';
-  const { status, body } = await client.call('GET', path, { token: shop.token });
+  const { status, body } = await client.call('GET', path, { token: merchant.token });
   assert.equal(status, 200);
   assert.equal(body.available, true);
   assert.equal(body.offlineAdvised, false);

@@ -14,7 +14,7 @@ const stripe = (entryMode: string, track2: string) =>
   keyedSale({ entryMode, instrument: { track2 } });
 
 test('a card without a chip is swiped, and its track is kept nowhere', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   for (const track2 of [
     track('101'),
     `;${track('101')}?`,
@@ -22,23 +22,23 @@ test('a card without a chip is swiped, and its track is kept nowhere', async () 
     `${track('101', 'd')}F`,
   ]) {
     const body = stripe('MagStripe', track2);
-    const answer = await client.call('POST', `${path}/process`, { token: shop.token, body });
+    const answer = await client.call('POST', `${path}/process`, { token: merchant.token, body });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.state, 'Captured');
     assert.equal(answer.body.entryMode, 'MagStripe');
     assert.equal(answer.body.card.maskedNumber, '411111******1111');
     const read = await client.call('GET', `${path}/${answer.body.transactionId}`, {
-      token: shop.token,
+      token: merchant.token,
     });
     assert.ok(!read.text.includes('0000012345'));
   }
 });
 
 test('a card with a chip is swiped only once the chip has failed', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const send = (entryMode: string, service: string) =>
     client.call('POST', `${path}/process`, {
-      token: shop.token,
+      token: merchant.token,
       body: stripe(entryMode, track(service)),
     });
   for (const service of ['201', '601']) {
@@ -55,9 +55,9 @@ test('a card with a chip is swiped only once the chip has failed', async () => {
 });
 
 test('a UnionPay card without a check digit is swiped as it is dipped; no other card is', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const send = (body: Record<string, unknown>) =>
-    client.call('POST', `${path}/process`, { token: shop.token, body });
+    client.call('POST', `${path}/process`, { token: merchant.token, body });
   const swiped = (pan: string) => stripe('MagStripe', `${pan}=30121010000012345`);
   const withoutCheckDigit = ['6243030000000002', '8171999927660001', '6205500000000000001'];
   for (const pan of withoutCheckDigit) {
@@ -79,18 +79,21 @@ test('a UnionPay card without a check digit is swiped as it is dipped; no other 
 });
 
 test('a contactless stripe that asks for another interface is told so', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const body = { ...stripe('ContactlessMagStripe', track('201')), amount: 9065 };
-  const { body: sale } = await client.call('POST', `${path}/process`, { token: shop.token, body });
+  const { body: sale } = await client.call('POST', `${path}/process`, {
+    token: merchant.token,
+    body,
+  });
   assert.equal(sale.state, 'Declined');
   assert.equal(sale.response.retry, 'OtherInterface');
   assert.equal(sale.terminalAction, 'UseChip');
 });
 
 test('a swiped sale is captured, refunded and reversed like any other', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const call = async (at: string, body: Record<string, unknown>) =>
-    (await client.call('POST', `${path}/${at}`, { token: shop.token, body })).body;
+    (await client.call('POST', `${path}/${at}`, { token: merchant.token, body })).body;
   const held = await call('process', {
     ...stripe('MagStripe', track('101')),
     captureMode: 'Deferred',
@@ -108,9 +111,9 @@ test('a swiped sale is captured, refunded and reversed like any other', async ()
 });
 
 test('tip and cashback are part of the amount, and a sale with cash is reversed as one', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const call = (at: string, body: Record<string, unknown>) =>
-    client.call('POST', `${path}/${at}`, { token: shop.token, body });
+    client.call('POST', `${path}/${at}`, { token: merchant.token, body });
   const swiped = stripe('MagStripe', track('101'));
   const amounts = { tip: 100, cashback: 1000 };
   const sale = await call('process', { ...swiped, amounts, captureMode: 'Deferred' });
@@ -125,9 +128,9 @@ test('tip and cashback are part of the amount, and a sale with cash is reversed 
 });
 
 test('a card for goods and services hands out no cash, whichever way it is read', async () => {
-  const { client, shop } = await scene();
+  const { client, merchant } = await scene();
   const send = (body: Record<string, unknown>) =>
-    client.call('POST', `${path}/process`, { token: shop.token, body });
+    client.call('POST', `${path}/process`, { token: merchant.token, body });
   for (const service of ['102', '105', '107']) {
     const body = stripe('MagStripe', track(service));
     const refused = await send({ ...body, amounts: { cashback: 1000 } });

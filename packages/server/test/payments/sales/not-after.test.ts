@@ -1,33 +1,33 @@
 // A sale with `notAfter`: a later request stores nothing, a processed sale is replayed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, rowsOf } from '../../support/assert-problem-response.ts';
-import type { Answer } from '../../support/https-client.ts';
+import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 
 const { scene, agree } = bookkeeping();
 
-const sell = (on: Scene, body: unknown): Promise<Answer> =>
-  on.client.call('POST', '/payment/v1/transactions/process', { token: on.shop.token, body });
+const sell = (on: TestOrganization, body: unknown): Promise<HttpResponse> =>
+  on.client.call('POST', '/payment/v1/transactions/process', { token: on.merchant.token, body });
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 test('a request that arrives later is refused, asks nobody, and leaves its identifier free', async () => {
   const on = await scene();
-  const before = await rowsOf(on.organizationId);
+  const before = await countRows(on.organizationId);
   const sold = on.host.ledger().entries;
   const body = keyedSale({ notAfter: inMs(-1), confirmWithinSeconds: 30 });
   const late = await sell(on, body);
-  assertRefused(late, { code: 'too_late', pointer: null });
-  assert.deepEqual(await rowsOf(on.organizationId), before);
+  assertProblem(late, { code: 'too_late', pointer: null });
+  assert.deepEqual(await countRows(on.organizationId), before);
   const again = await sell(on, { ...body, notAfter: inMs(60_000) });
   assert.deepEqual([again.status, again.body.state], [200, 'Captured'], again.text);
   // Without it the ledger check would wait until the confirmation period ends.
   const confirm = `/payment/v1/transactions/${again.body.transactionId}/confirm`;
-  assert.equal((await on.client.call('POST', confirm, { token: on.shop.token })).status, 200);
+  assert.equal((await on.client.call('POST', confirm, { token: on.merchant.token })).status, 200);
   assert.ok(on.host.ledger().entries > sold);
 });
 
@@ -42,9 +42,9 @@ test('a sale that was processed in time is told again after it', async () => {
   assert.deepEqual([again.status, again.body.transactionId], [200, first.body.transactionId]);
   assert.equal(again.headers['idempotent-replayed'], 'true');
   const later = await sell(on, { ...body, notAfter: inMs(60_000) });
-  assertRefused(later, { code: 'client_id_reused', pointer: '/notAfter' });
+  assertProblem(later, { code: 'client_id_reused', pointer: '/notAfter' });
   const other = await sell(on, { ...body, amount: 4321 });
-  assertRefused(other, { code: 'too_late' }, 'the fault of time comes first');
+  assertProblem(other, { code: 'too_late' }, 'the fault of time comes first');
 });
 
 test('the books of both sides agree', agree);

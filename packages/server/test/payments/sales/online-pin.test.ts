@@ -16,23 +16,23 @@ import {
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { createKeyCeremony, demoKeys } from '../../../src/vault/index.ts';
 import {
-  type Asked,
-  answerTo,
-  frameOf,
+  approvalResponse,
+  encodeMessageFrame,
+  type ReceivedMessage,
   type ScriptedHost,
   startScriptedHost,
 } from '../../support/acquirers/scripted-host.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import {
+  createEncryptingDevice,
   type EncryptingDevice,
-  encryptingDevice,
 } from '../../support/card-data/encrypting-device.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { secondProcess } from '../../support/processes/second-server-process.ts';
-import { type Scene, scene } from '../../support/test-merchant.ts';
-import { testHouse, testTimeoutMs } from '../../support/test-platform.ts';
+import { startSecondProcess } from '../../support/processes/second-server-process.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
+import { testPlatform, testTimeoutMs } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const path = '/payment/v1/transactions/process';
@@ -61,36 +61,36 @@ function bringKey(
 }
 
 describe('online PIN', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let host: ScriptedHost;
   let tdes: EncryptingDevice;
   let aes: EncryptingDevice;
   let code = '00';
 
-  function answering({ message, socket }: Asked): void {
+  function answering({ message, socket }: ReceivedMessage): void {
     const changed: Message['fields'] = message.mti === '0200' ? { 39: code } : {};
-    socket.write(frameOf(answerTo(message, changed)));
+    socket.write(encodeMessageFrame(approvalResponse(message, changed)));
   }
 
   before(async () => {
     host = await startScriptedHost();
     host.script(answering);
-    on = await scene(
+    on = await createTestOrganization(
       {},
       {
         acquirerPort: host.port,
         link: { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0', keyIndex: '01' } },
       },
     );
-    tdes = encryptingDevice(on.settings.dataDir, 'DukptTdes');
-    aes = encryptingDevice(on.settings.dataDir, 'DukptAes');
+    tdes = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
+    aes = createEncryptingDevice(on.settings.dataDir, 'DukptAes');
   });
   after(() => host.stop());
 
-  const send = (body: Record<string, unknown>): Promise<Answer> =>
-    on.client.call('POST', path, { token: on.shop.token, body });
+  const send = (body: Record<string, unknown>): Promise<HttpResponse> =>
+    on.client.call('POST', path, { token: on.merchant.token, body });
 
-  const sold = () => host.asked.filter(({ message }) => message.mti === '0200');
+  const sold = () => host.received.filter(({ message }) => message.mti === '0200');
 
   /** The PIN of the last sale as the acquirer decrypts it. */
   function pinAtHost(): string {
@@ -119,14 +119,14 @@ describe('online PIN', () => {
   test('an AES-256 base key serves terminals that derive AES-128 PIN keys', async () => {
     const base = Buffer.alloc(32, 'an AES-256 base derivation key!?');
     bringKey(on.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
-    const second = await secondProcess(on);
+    const second = await startSecondProcess(on);
     try {
       const ksn = 'A52560010000000100000001';
       const key = aesWorkingKey(base, readKsn(ksn), 'pin', 'aes128');
       const clear = buildPinBlock('ISO4', [1, 2, 3, 4], pan);
       const pinblock = sealPinBlock('ISO4', key, clear, pan).toString('hex');
       const answer = await second.client.call('POST', path, {
-        token: on.shop.token,
+        token: on.merchant.token,
         body: sale({ ksn, pinblock, pinblockFormat: 'ISO4' }),
       });
       assert.equal(answer.status, 200, answer.text);
@@ -191,7 +191,7 @@ describe('online PIN', () => {
 
   test('a merchant that guesses costs no other one its device, nor can it send what was read', async () => {
     const elsewhere = (body: Record<string, unknown>) =>
-      on.client.call('POST', path, { token: on.otherShop.token, body });
+      on.client.call('POST', path, { token: on.otherMerchant.token, body });
     const pin = tdes.pin('1234', pan);
     const last = { ...pin, ksn: `${pin.ksn.slice(0, -5)}FF800`, pinblock: '9F1C6A27D350B84E' };
     assert.equal((await elsewhere(sale(last))).body.code, 'pin_block_invalid');
@@ -259,33 +259,33 @@ describe('online PIN', () => {
   });
 
   test('a link without a zone key takes no PIN', async () => {
-    const other = await scene();
+    const other = await createTestOrganization();
     const { body } = await other.client.call('POST', path, {
-      token: other.shop.token,
+      token: other.merchant.token,
       body: sale(tdes.pin('1234', pan)),
     });
     assert.equal(body.code, 'pin_not_supported');
   });
 
   test('a sale without an answer is reversed without its PIN, track or chip data', async () => {
-    host.script(({ message, socket }: Asked) => {
+    host.script(({ message, socket }: ReceivedMessage) => {
       if (message.mti === '0200') return;
-      const answer = answerTo(message);
+      const answer = approvalResponse(message);
       const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
-      socket.write(frameOf({ ...answer, mti }));
+      socket.write(encodeMessageFrame({ ...answer, mti }));
     });
     try {
       const { body } = await send(sale(tdes.pin('1234', pan)));
       assert.equal(body.state, 'Reversing');
       const reversal = await until(
-        () => host.asked.find(({ message }) => message.mti.startsWith('042')),
+        () => host.received.find(({ message }) => message.mti.startsWith('042')),
         'the reversal',
       );
       const { fields } = reversal.message;
       for (const field of [35, 45, 48, 52, 53, 55]) assert.equal(fields[field], undefined);
       await until(async () => {
         const path = `/payment/v1/transactions/${body.transactionId}`;
-        const { body: now } = await on.client.call('GET', path, { token: on.shop.token });
+        const { body: now } = await on.client.call('GET', path, { token: on.merchant.token });
         return now.state === 'Reversed' ? now : undefined;
       }, 'the end of it');
     } finally {
@@ -311,11 +311,11 @@ describe('online PIN', () => {
 });
 
 describe('online PIN at the acquirer host', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let host: AcquirerHost;
 
   before(async () => {
-    const { dataDir } = (await testHouse()).settings;
+    const { dataDir } = (await testPlatform()).settings;
     const key = demoKeys(dataDir).key('demo-zpk');
     host = await startAcquirerHost({
       host: '127.0.0.1',
@@ -326,19 +326,19 @@ describe('online PIN at the acquirer host', () => {
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO3' } };
-    on = await scene({}, { acquirerPort: host.port, link });
+    on = await createTestOrganization({}, { acquirerPort: host.port, link });
   });
   after(() => host.stop());
 
   test('1234 is right, and every other is 55', async () => {
     for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
-      const device = encryptingDevice(on.settings.dataDir, scheme);
+      const device = createEncryptingDevice(on.settings.dataDir, scheme);
       for (const [digits, state] of [
         ['1234', 'Captured'],
         ['123456', 'Declined'],
       ] as const) {
         const body = sale(device.pin(digits, pan));
-        const answer = await on.client.call('POST', path, { token: on.shop.token, body });
+        const answer = await on.client.call('POST', path, { token: on.merchant.token, body });
         assert.equal(answer.body.state, state, answer.text);
       }
     }

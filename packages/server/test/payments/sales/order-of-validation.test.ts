@@ -3,20 +3,25 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ErrorCode } from '@switchyard/contract';
-import { acquirerTap } from '../../support/acquirers/acquirer-relay.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
-import type { Answer, Call } from '../../support/https-client.ts';
+import { startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
+import type { HttpResponse, RequestOptions } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene as OnScene, scene } from '../../support/test-merchant.ts';
+import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
-function call(on: OnScene, method: string, path: string, options: Call = {}): Promise<Answer> {
-  return on.client.call(method, `${base}${path}`, { token: on.shop.token, ...options });
+function call(
+  on: TestOrganization,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<HttpResponse> {
+  return on.client.call(method, `${base}${path}`, { token: on.merchant.token, ...options });
 }
 
-async function sell(on: OnScene, members: Record<string, unknown> = {}) {
+async function sell(on: TestOrganization, members: Record<string, unknown> = {}) {
   const answer = await call(on, 'POST', '/process', { body: keyedSale(members) });
   assert.equal(answer.status, 200, answer.text);
   return answer.body as { transactionId: string; state: string };
@@ -35,8 +40,8 @@ async function disable(kept: Kept, scope: Scope, id: string): Promise<void> {
 
 describe('the order of checks', { concurrency: 4 }, () => {
   test('address, size and media type come before the token', async () => {
-    const { client } = await scene();
-    const rows: [string, string, Call, ErrorCode][] = [
+    const { client } = await createTestOrganization();
+    const rows: [string, string, RequestOptions, ErrorCode][] = [
       ['POST', '/never-sold/process', {}, 'route_not_found'],
       ['PUT', '/process', {}, 'method_not_allowed'],
       ['POST', '/process', { raw: 'x'.repeat(1_048_577) }, 'payload_too_large'],
@@ -49,13 +54,13 @@ describe('the order of checks', { concurrency: 4 }, () => {
       ['POST', '/process', { raw: '{' }, 'token_missing'],
     ];
     for (const [method, path, options, code] of rows) {
-      assertRefused(await client.call(method, base + path, options), { code }, path);
+      assertProblem(await client.call(method, base + path, options), { code }, path);
     }
   });
 
   test('the right comes before the syntax, the syntax before the members', async () => {
-    const on = await scene();
-    const { merchantId } = on.shop;
+    const on = await createTestOrganization();
+    const { merchantId } = on.merchant;
     const token = await on.tokenFor({
       name: 'reader',
       entityType: 'merchant',
@@ -65,14 +70,14 @@ describe('the order of checks', { concurrency: 4 }, () => {
     });
     const raw = '{"amount":1,"amount":0}';
     const denied = await call(on, 'POST', '/process', { token, raw });
-    assertRefused(denied, { code: 'permission_denied' });
-    assertRefused(await call(on, 'POST', '/process', { raw }), { code: 'malformed_json' });
+    assertProblem(denied, { code: 'permission_denied' });
+    assertProblem(await call(on, 'POST', '/process', { raw }), { code: 'malformed_json' });
   });
 
   test('the members come before the identifiers, in the address too', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const body = { amount: 0 };
-    assertRefused(await call(on, 'POST', '/never-sold/capture', { body }), { code: 'amount_zero' });
+    assertProblem(await call(on, 'POST', '/never-sold/capture', { body }), { code: 'amount_zero' });
     const sale = keyedSale();
     await call(on, 'POST', '/process', { body: sale });
     const faults: [Record<string, unknown>, ErrorCode][] = [
@@ -83,31 +88,31 @@ describe('the order of checks', { concurrency: 4 }, () => {
     ];
     for (const [members, code] of faults) {
       const answer = await call(on, 'POST', '/process', { body: { ...sale, ...members } });
-      assertRefused(answer, { code });
+      assertProblem(answer, { code });
     }
   });
 
   test('the identifier comes before state, amount and configuration', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const sale = keyedSale();
     const { transactionId } = (await call(on, 'POST', '/process', { body: sale })).body;
     const other = await call(on, 'POST', '/process', { body: { ...sale, currency: 'GBP' } });
-    assertRefused(other, { code: 'client_id_reused', pointer: '/currency' });
+    assertProblem(other, { code: 'client_id_reused', pointer: '/currency' });
     const refund = `/${transactionId}/refund`;
     const clientOperationId = 'r-1';
     await call(on, 'POST', refund, { body: { clientOperationId } });
     for (const members of [{ amount: 1 }, { amount: 99_999 }]) {
       const answer = await call(on, 'POST', refund, { body: { clientOperationId, ...members } });
-      assertRefused(answer, { code: 'client_id_reused', pointer: '/amount' });
+      assertProblem(answer, { code: 'client_id_reused', pointer: '/amount' });
     }
     const currency = await call(on, 'POST', refund, {
       body: { clientOperationId, currency: 'USD' },
     });
-    assertRefused(currency, { code: 'client_id_reused', pointer: '/currency' });
+    assertProblem(currency, { code: 'client_id_reused', pointer: '/currency' });
   });
 
   test('the state comes before the amount, the amount before the configuration', async () => {
-    const on = await scene({ partialCancel: false, multipleCapture: false });
+    const on = await createTestOrganization({ partialCancel: false, multipleCapture: false });
     const captured = await sell(on);
     const open = await sell(on, { captureMode: 'Deferred' });
     const functional = { cancelReason: 'Functional' };
@@ -126,15 +131,18 @@ describe('the order of checks', { concurrency: 4 }, () => {
       [open.transactionId, 'cancel', { ...functional, amount: 1 }, 'partial_cancel_not_supported'],
     ];
     for (const [id, verb, body, code] of rows) {
-      assertRefused(await call(on, 'POST', `/${id}/${verb}`, { body }), { code }, code);
+      assertProblem(await call(on, 'POST', `/${id}/${verb}`, { body }), { code }, code);
     }
   });
 
   test('the configuration comes before the acquirer, and a replay before both', async () => {
-    const first = await scene();
-    const tap = await acquirerTap(first.host.port);
+    const first = await createTestOrganization();
+    const tap = await startAcquirerRelay(first.host.port);
     try {
-      const on = await scene({ multipleCapture: false }, { acquirerPort: tap.port });
+      const on = await createTestOrganization(
+        { multipleCapture: false },
+        { acquirerPort: tap.port },
+      );
       const sale = keyedSale({ captureMode: 'Deferred' });
       const sold = await call(on, 'POST', '/process', { body: sale });
       await tap.close();
@@ -143,12 +151,12 @@ describe('the order of checks', { concurrency: 4 }, () => {
         return body.available === false ? true : undefined;
       }, 'the link to be down');
       const unsold = await call(on, 'POST', '/process', { body: keyedSale({ currency: 'GBP' }) });
-      assertRefused(unsold, { code: 'currency_not_supported' });
+      assertProblem(unsold, { code: 'currency_not_supported' });
       const capture = `/${sold.body.transactionId}/capture`;
       const part = await call(on, 'POST', capture, { body: { final: false } });
-      assertRefused(part, { code: 'multiple_capture_not_supported' });
+      assertProblem(part, { code: 'multiple_capture_not_supported' });
       const down = await call(on, 'POST', capture);
-      assertRefused(down, { code: 'acquirer_unavailable' });
+      assertProblem(down, { code: 'acquirer_unavailable' });
       const again = await call(on, 'POST', '/process', { body: sale });
       assert.equal(again.headers['idempotent-replayed'], 'true');
       assert.deepEqual(again.body, sold.body);
@@ -158,9 +166,9 @@ describe('the order of checks', { concurrency: 4 }, () => {
   });
 
   test('a replay of an organisation that names no merchant is answered whatever has become of the place', async () => {
-    const on = await scene();
+    const on = await createTestOrganization();
     const { organizationId } = on;
-    const { storeId, deviceIds } = on.shop;
+    const { storeId, deviceIds } = on.merchant;
     const [deviceId] = deviceIds;
     const token = await on.tokenFor({
       name: 'cloud',
@@ -172,23 +180,23 @@ describe('the order of checks', { concurrency: 4 }, () => {
     const sale = keyedSale({ storeId });
     const ofDevice = keyedSale({ deviceId });
     const sold = [await sell(sale), await sell(ofDevice)];
-    await disable(on.house.provisioning.stores, { organizationId }, storeId);
+    await disable(on.platform.provisioning.stores, { organizationId }, storeId);
     for (const [index, body] of [sale, ofDevice].entries()) {
       const again = await sell(body);
       assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
       assert.deepEqual([again.status, again.body], [sold[index]?.status, sold[index]?.body]);
       const other = { ...body, clientTransactionId: `late-${index}` };
-      assertRefused(await sell(other), { code: 'store_not_active' });
+      assertProblem(await sell(other), { code: 'store_not_active' });
     }
-    const elsewhere = { ...sale, storeId: on.otherShop.storeId };
+    const elsewhere = { ...sale, storeId: on.otherMerchant.storeId };
     assert.equal((await sell(elsewhere)).headers['idempotent-replayed'], undefined);
   });
 
   test('a replay is answered whatever has become of time, place and contract', async () => {
-    const on = await scene();
-    const { provisioning } = on.house;
+    const on = await createTestOrganization();
+    const { provisioning } = on.platform;
     const scope = { organizationId: on.organizationId };
-    const { storeId, deviceIds, contractId } = on.shop;
+    const { storeId, deviceIds, contractId } = on.merchant;
     const soon = Date.now() + 5_000;
     const sale = keyedSale({
       storeId,
@@ -206,14 +214,14 @@ describe('the order of checks', { concurrency: 4 }, () => {
     await until(() => (Date.now() > soon ? true : undefined), 'notAfter');
     await isReplayed();
     const unsold = { ...sale, clientTransactionId: 'late-1' };
-    assertRefused(await call(on, 'POST', '/process', { body: unsold }), { code: 'too_late' });
+    assertProblem(await call(on, 'POST', '/process', { body: unsold }), { code: 'too_late' });
     await disable(provisioning.acquirerContracts, scope, contractId);
     await isReplayed();
     const now = { ...keyedSale(), storeId };
     const none = await call(on, 'POST', '/process', { body: now });
-    assertRefused(none, { code: 'no_acquirer_for_merchant' });
+    assertProblem(none, { code: 'no_acquirer_for_merchant' });
     await disable(provisioning.stores, scope, storeId);
     await isReplayed();
-    assertRefused(await call(on, 'POST', '/process', { body: now }), { code: 'store_not_active' });
+    assertProblem(await call(on, 'POST', '/process', { body: now }), { code: 'store_not_active' });
   });
 });

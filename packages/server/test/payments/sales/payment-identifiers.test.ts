@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 import { offlineSale } from '../offline/offline-uploads.ts';
 
@@ -12,9 +12,9 @@ const { scene, agree } = bookkeeping();
 
 const withoutId = ({ clientTransactionId: _id, ...members }: Record<string, unknown>) => members;
 
-const process = (on: Scene, body: unknown, key?: string) =>
+const process = (on: TestOrganization, body: unknown, key?: string) =>
   on.client.call('POST', '/payment/v1/transactions/process', {
-    token: on.shop.token,
+    token: on.merchant.token,
     body,
     headers: key === undefined ? {} : { 'idempotency-key': key },
   });
@@ -22,7 +22,7 @@ const process = (on: Scene, body: unknown, key?: string) =>
 describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
   for (const [kind, bodyOf] of [
     ['an online sale', () => keyedSale()],
-    ['an offline sale', (on: Scene) => offlineSale(on)],
+    ['an offline sale', (on: TestOrganization) => offlineSale(on)],
   ] as const) {
     test(`alone becomes the clientTransactionId of ${kind}`, async () => {
       const on = await scene();
@@ -40,22 +40,22 @@ describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
         assert.equal(again.headers['idempotent-replayed'], 'true');
       }
       const other = await process(on, { ...body, amount: 99 }, key);
-      assertRefused(other, { code: 'client_id_reused', pointer: '/amount' });
+      assertProblem(other, { code: 'client_id_reused', pointer: '/amount' });
     });
   }
 
   test('is refused where it differs from the body, or is no identifier', async () => {
     const on = await scene();
     const body = keyedSale();
-    assertRefused(await process(on, body, randomUUID()), { code: 'idempotency_key_mismatch' });
+    assertProblem(await process(on, body, randomUUID()), { code: 'idempotency_key_mismatch' });
     const bare = withoutId(body);
-    assertRefused(await process(on, bare), {
+    assertProblem(await process(on, bare), {
       code: 'field_required',
       pointer: '/clientTransactionId',
     });
-    assertRefused(await process(on, bare, 'a b'), { code: 'header_invalid' });
-    assertRefused(await process(on, bare, '..'), { code: 'client_id_invalid' });
-    assertRefused(await process(on, bare, '4111111111111111'), { code: 'client_id_invalid' });
+    assertProblem(await process(on, bare, 'a b'), { code: 'header_invalid' });
+    assertProblem(await process(on, bare, '..'), { code: 'client_id_invalid' });
+    assertProblem(await process(on, bare, '4111111111111111'), { code: 'client_id_invalid' });
   });
 });
 

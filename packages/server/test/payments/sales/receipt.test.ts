@@ -14,7 +14,7 @@ async function opened() {
   const on = await scene();
   const call = async (method: string, at: string, body?: Record<string, unknown>) => {
     const answer = await on.client.call(method, `${path}${at}`, {
-      token: on.shop.token,
+      token: on.merchant.token,
       ...defined({ body }),
     });
     assert.ok(answer.status < 300, answer.text);
@@ -24,10 +24,10 @@ async function opened() {
 }
 
 test('the copies of an approved sale tell what EMV and the schemes ask for', async () => {
-  const { call, house, shop, organizationId } = await opened();
+  const { call, platform, merchant: shop, organizationId } = await opened();
   const scope = { organizationId };
-  const { view } = await house.provisioning.stores.get(scope, shop.storeId);
-  await house.provisioning.stores.replace(scope, shop.storeId, {
+  const { view } = await platform.provisioning.stores.get(scope, shop.storeId);
+  await platform.provisioning.stores.replace(scope, shop.storeId, {
     name: view.name,
     merchantId: shop.merchantId,
     address: { line1: '12 rue des Halles', postalCode: '75001', city: 'Paris' },

@@ -7,14 +7,14 @@ import { defined, throwProblem } from '@switchyard/contract';
 import { type Numbering, unguardedTimeline } from '../../../src/platform/index.ts';
 import { deviceTokenOf, openQr, type QrScene } from '../../qr/test-qr-merchant.ts';
 import { qrBase } from '../../qr/test-qr-provider.ts';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import {
   type SecondProcess,
-  secondProcess,
+  startSecondProcess,
 } from '../../support/processes/second-server-process.ts';
-import { commandLineOf } from '../../support/processes/switchyard-command.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import { signedInCommandLine } from '../../support/processes/switchyard-command.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { offlineSale } from '../offline/offline-uploads.ts';
 
 const base = '/payment/v1/transactions';
@@ -30,23 +30,23 @@ const timeline = { ...unguardedTimeline, numbering };
 
 describe('while the recovery of the numbering is required', () => {
   let qr: QrScene;
-  let on: Scene;
+  let on: TestOrganization;
   let other: SecondProcess;
   before(async () => {
     qr = await openQr();
     on = qr.on;
-    other = await secondProcess(on, { timeline });
+    other = await startSecondProcess(on, { timeline });
   });
   after(async () => {
     await other.stop();
     await qr.close();
   });
 
-  const call = (method: string, path: string, body?: unknown, token = on.shop.token) =>
+  const call = (method: string, path: string, body?: unknown, token = on.merchant.token) =>
     other.client.call(method, path, { token, ...defined({ body }) });
 
   async function sold(members: Record<string, unknown> = {}): Promise<string> {
-    const options = { token: on.shop.token, body: keyedSale(members) };
+    const options = { token: on.merchant.token, body: keyedSale(members) };
     const { body, text } = await on.client.call('POST', `${base}/process`, options);
     assert.ok(body.transactionId, text);
     return body.transactionId;
@@ -67,35 +67,35 @@ describe('while the recovery of the numbering is required', () => {
     ];
     for (const [path, body] of requests) {
       const answer = await call('POST', base + path, body);
-      assertRefused(answer, recovery);
+      assertProblem(answer, recovery);
       assert.equal(answer.body.outcome, 'Unknown', path);
       assert.equal(answer.body.retryable, true, path);
     }
     const file = { acquirerLink: on.linkId, openDays: true };
     const cleared = await call('POST', '/payment/v1/clearing-files', file, on.acquirerToken);
-    assertRefused(cleared, recovery);
+    assertProblem(cleared, recovery);
   });
 
   test('a payment that exists is read and confirmed, and one that is not found may be lost', async () => {
     const id = await sold({ confirmWithinSeconds: 60 });
     assert.equal((await call('GET', `${base}/${id}`)).status, 200);
     assert.equal((await call('POST', `${base}/${id}/confirm`, {})).status, 200);
-    assertRefused(await call('GET', `${base}/${randomUUID()}`), recovery);
+    assertProblem(await call('GET', `${base}/${randomUUID()}`), recovery);
   });
 
   test('QR payments and their refunds are refused; reads and cancels go on', async () => {
     const token = await deviceTokenOf(on, qr.shop);
     const id = await qr.begun();
-    assertRefused(await call('POST', qrBase, qr.request(), token), recovery);
-    assertRefused(await call('POST', `${qrBase}/${id}/refund`, {}, token), recovery);
+    assertProblem(await call('POST', qrBase, qr.request(), token), recovery);
+    assertProblem(await call('POST', `${qrBase}/${id}/refund`, {}, token), recovery);
     assert.equal((await call('GET', `${qrBase}/${id}`, undefined, token)).status, 200);
-    assertRefused(await call('GET', `${qrBase}/${randomUUID()}`, undefined, token), recovery);
+    assertProblem(await call('GET', `${qrBase}/${randomUUID()}`, undefined, token), recovery);
     const cancelled = await call('POST', `${qrBase}/${id}/cancel`, {}, token);
     assert.ok([200, 202].includes(cancelled.status), cancelled.text);
   });
 
   test('only the operator of the platform sees and recovers the numbering', async () => {
-    const line = await commandLineOf(on);
+    const line = await signedInCommandLine(on);
     try {
       for (const command of ['numbering', 'recover-numbering']) {
         assert.equal((await line.run(['admin', command])).code, 4);

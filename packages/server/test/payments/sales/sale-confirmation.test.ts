@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { assertRefused } from '../../support/assert-problem-response.ts';
+import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import type { Scene } from '../../support/test-merchant.ts';
+import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
 import { tapped } from '../offline/offline-uploads.ts';
@@ -18,19 +18,24 @@ const base = '/payment/v1/transactions';
 type Members = Record<string, unknown>;
 type Event = { type: string; at: string; data: Members };
 
-function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const options = { token: on.shop.token, ...defined({ body }) };
+function call(
+  on: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<HttpResponse> {
+  const options = { token: on.merchant.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 
-async function sold(on: Scene, members: Members = {}): Promise<Answer['body']> {
+async function sold(on: TestOrganization, members: Members = {}): Promise<HttpResponse['body']> {
   const sale = keyedSale({ confirmWithinSeconds: 60, ...members });
   const answer = await call(on, 'POST', '/process', sale);
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 }
 
-const inState = (on: Scene, id: string, state: string) =>
+const inState = (on: TestOrganization, id: string, state: string) =>
   until(
     async () => {
       const { body } = await call(on, 'GET', `/${id}`);
@@ -43,15 +48,15 @@ const inState = (on: Scene, id: string, state: string) =>
 const typesOf = ({ events }: { events: Event[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));
 
-function originalOf(on: Scene, rrn: string) {
+function originalOf(on: TestOrganization, rrn: string) {
   const { originals } = on.host.ledger();
   const isIts = (each: { rrn: string; merchant: string }) =>
-    each.rrn === rrn && each.merchant === on.shop.merchantNumber;
+    each.rrn === rrn && each.merchant === on.merchant.merchantNumber;
   return originals.find(isIts);
 }
 
 /** The deadline is over, but no process has run the job yet. */
-async function letTimePass(on: Scene, id: string): Promise<void> {
+async function letTimePass(on: TestOrganization, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
     `UPDATE jobs SET due_at = now() + interval '1 hour'
@@ -65,7 +70,7 @@ async function letTimePass(on: Scene, id: string): Promise<void> {
   );
 }
 
-async function deadlineNow(on: Scene, id: string): Promise<void> {
+async function deadlineNow(on: TestOrganization, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
     `UPDATE jobs SET due_at = now()
@@ -121,7 +126,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
   });
 
   /** The longest delay in ms between the deadline and the reversal of three sales. */
-  async function longestBehind(on: Scene): Promise<number> {
+  async function longestBehind(on: TestOrganization): Promise<number> {
     let longest = 0;
     const short = { confirmWithinSeconds: 5 };
     const sales = await Promise.all([
@@ -155,7 +160,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       const original = originalOf(on, reversed.retrievalReferenceNumber);
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
       const confirm = await call(on, 'POST', `/${sale.transactionId}/confirm`);
-      assertRefused(confirm, { code: 'transaction_reversed' });
+      assertProblem(confirm, { code: 'transaction_reversed' });
       assert.equal(confirm.body.transaction.state, 'Reversed');
     }
     return longest;
@@ -169,7 +174,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     assert.equal(second.headers['idempotent-replayed'], 'true');
     assert.equal(second.body.confirmBy, first.body.confirmBy);
     const other = await call(on, 'POST', '/process', { ...body, confirmWithinSeconds: 61 });
-    assertRefused(other, { code: 'client_id_reused', pointer: '/confirmWithinSeconds' });
+    assertProblem(other, { code: 'client_id_reused', pointer: '/confirmWithinSeconds' });
     await deadlineNow(on, first.body.transactionId);
     await inState(on, first.body.transactionId, 'Reversed');
     const third = await call(on, 'POST', '/process', body);
@@ -185,7 +190,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     const sale = await sold(on, { captureMode: 'Deferred' });
     await letTimePass(on, sale.transactionId);
     const late = await call(on, 'POST', `/${sale.transactionId}/confirm`);
-    assertRefused(late, { code: 'reversal_in_progress' });
+    assertProblem(late, { code: 'reversal_in_progress' });
     assert.equal(late.body.transaction.state, 'Reversing');
     const reversed = await inState(on, sale.transactionId, 'Reversed');
     assert.deepEqual(typesOf(reversed), ['received', 'authorized', 'reversal_queued', 'reversed']);
@@ -220,14 +225,14 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
         ['refundbyweb', {}],
       ] as const) {
         const refused = await call(on, 'POST', `/${id}/${verb}`, body);
-        assertRefused(refused, { code: 'confirmation_pending' }, verb);
+        assertProblem(refused, { code: 'confirmation_pending' }, verb);
         assert.deepEqual(refused.body.allowedOperations, allowed.operations);
       }
       const part = await call(on, 'POST', `/${id}/cancel`, {
         cancelReason: 'Technical',
         amount: 1,
       });
-      assertRefused(part, { code: 'partial_reversal_not_supported', pointer: '/amount' });
+      assertProblem(part, { code: 'partial_reversal_not_supported', pointer: '/amount' });
       const cancelled = await call(on, 'POST', `/${id}/cancel`, {
         cancelReason: 'Technical',
         reversalReason: 'CardRemoved',
@@ -236,7 +241,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       assert.equal(cancelled.body.capturedAmount, 0);
       const original = originalOf(on, cancelled.body.retrievalReferenceNumber);
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
-      assertRefused(await call(on, 'POST', `/${id}/confirm`), { code: 'transaction_reversed' });
+      assertProblem(await call(on, 'POST', `/${id}/confirm`), { code: 'transaction_reversed' });
     }
   });
 
@@ -284,20 +289,20 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     const declined = await sold(on, { amount: 9051 });
     assert.equal(declined.confirmBy, undefined);
     const refused = await call(on, 'POST', `/${declined.transactionId}/confirm`);
-    assertRefused(refused, { code: 'transaction_declined' });
+    assertProblem(refused, { code: 'transaction_declined' });
     const unknown = await sold(on, { amount: 9091 });
     assert.equal(unknown.state, 'Reversing');
     const reversing = await call(on, 'POST', `/${unknown.transactionId}/confirm`);
-    assertRefused(reversing, { code: 'reversal_in_progress' });
+    assertProblem(reversing, { code: 'reversal_in_progress' });
     await inState(on, unknown.transactionId, 'Reversed');
-    on.tap.hold();
+    on.tap.holdResponses();
     const running = call(on, 'POST', '/process', keyedSale({ clientTransactionId: 'slow' }));
     const early = await until(async () => {
       const answer = await call(on, 'POST', '/slow/confirm');
       return answer.status === 404 ? undefined : answer;
     }, 'the running sale');
-    assertRefused(early, { code: 'transaction_in_progress' });
-    on.tap.release();
+    assertProblem(early, { code: 'transaction_in_progress' });
+    on.tap.releaseResponses();
     assert.equal((await running).body.state, 'Captured');
   });
 
@@ -305,7 +310,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     const on = await scene();
     for (const confirmWithinSeconds of [4, 121, 0, -5, '30', null]) {
       const answer = await call(on, 'POST', '/process', keyedSale({ confirmWithinSeconds }));
-      assertRefused(answer, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
+      assertProblem(answer, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
     }
     const verification = keyedSale({
       amount: 0,
@@ -313,16 +318,16 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       confirmWithinSeconds: 30,
     });
     const pointless = await call(on, 'POST', '/process', verification);
-    assertRefused(pointless, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
+    assertProblem(pointless, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
     const { transactionId: id } = await sold(on);
-    assertRefused(await call(on, 'POST', `/${id}/confirm`, { amount: 1 }), {
+    assertProblem(await call(on, 'POST', `/${id}/confirm`, { amount: 1 }), {
       code: 'field_unknown',
       pointer: '/amount',
     });
     const foreign = await on.client.call('POST', `${base}/${id}/confirm`, {
-      token: on.otherShop.token,
+      token: on.otherMerchant.token,
     });
-    assertRefused(foreign, { code: 'transaction_not_found' });
+    assertProblem(foreign, { code: 'transaction_not_found' });
     assert.equal((await call(on, 'POST', `/${id}/confirm`)).status, 200);
   });
 

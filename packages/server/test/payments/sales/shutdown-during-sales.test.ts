@@ -11,7 +11,7 @@ import { base, linkIsUp, tokenOf } from '../../faults/load-during-faults.ts';
 import { freePorts } from '../../support/free-ports.ts';
 import { createClient } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { serverProcess } from '../../support/processes/server-process.ts';
+import { createServerProcess } from '../../support/processes/server-process.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const acquirerTimeoutMs = 30_000;
@@ -38,7 +38,7 @@ test('a process that is told to stop ends what runs and answers who waits', {
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = serverProcess(
+  const server = createServerProcess(
     {
       SWITCHYARD_DATA_DIR: directory,
       SWITCHYARD_PORT: port ?? '',
@@ -52,7 +52,7 @@ test('a process that is told to stop ends what runs and answers who waits', {
   );
   try {
     await server.start();
-    const { baseUrl, caFile, devices, metricsUrl } = await server.facts();
+    const { baseUrl, caFile, devices, metricsUrl } = await server.demoFacts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const token = await tokenOf(server, client);
     await linkIsUp(client, token);

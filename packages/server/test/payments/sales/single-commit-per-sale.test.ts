@@ -22,7 +22,7 @@ import {
   systemIds,
   unguardedNumbering,
 } from '../../../src/platform/index.ts';
-import { migrations, testCopyUrl } from '../../support/database/test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../../support/database/test-database.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.000Z');
 const iso = new Date(at).toISOString();
@@ -106,8 +106,8 @@ describe('one commit', () => {
 
   before(async () => {
     const log = createLog({ logLevel: 'warn', instanceName: 'one-commit' });
-    database = openDatabase({ url: await testCopyUrl(), log });
-    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    database = openDatabase({ url: await testDatabaseCopyUrl(), log });
+    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     store = createTransactionRepository({
       database,
       ids: systemIds,

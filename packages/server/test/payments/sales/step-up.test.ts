@@ -1,22 +1,30 @@
 // From a contactless tap that needs more to PIN or chip, including a final decline by the chip.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { answerTo, frameOf, startScriptedHost } from '../../support/acquirers/scripted-host.ts';
+import {
+  approvalResponse,
+  encodeMessageFrame,
+  startScriptedHost,
+} from '../../support/acquirers/scripted-host.ts';
 import {
   type AttachedAcquirer,
   attachHttpAcquirer,
-  termsOn,
-  untilAvailable,
+  contractTermsOnLink,
+  waitUntilAvailable,
 } from '../../support/acquirers/test-http-acquirer.ts';
-import { chipData, tlv } from '../../support/card-data/chip-data.ts';
+import { chipData, encodeTlv } from '../../support/card-data/chip-data.ts';
 import {
+  createEncryptingDevice,
   type EncryptingDevice,
-  encryptingDevice,
 } from '../../support/card-data/encrypting-device.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { Answer } from '../../support/https-client.ts';
+import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { type Scene, type Shop, scene } from '../../support/test-merchant.ts';
+import {
+  createTestOrganization,
+  type TestMerchant,
+  type TestOrganization,
+} from '../../support/test-organization.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
@@ -25,7 +33,12 @@ const tooManyTaps = 9065;
 const amountOf = (amount: number) => ({ '9F02': String(amount).padStart(12, '0') });
 const pan = '5413330089010012';
 
-function call(on: Scene, path: string, body: unknown, shop: Shop = on.shop): Promise<Answer> {
+function call(
+  on: TestOrganization,
+  path: string,
+  body: unknown,
+  shop: TestMerchant = on.merchant,
+): Promise<HttpResponse> {
   return on.client.call('POST', base + path, { token: shop.token, body });
 }
 
@@ -38,9 +51,9 @@ const chip = (entryMode: string, amount: number, members: Record<string, unknown
   });
 
 describe('step-up', () => {
-  let on: Scene;
+  let on: TestOrganization;
   let declined: { transactionId: string; clientTransactionId: string };
-  const deviceId = () => on.shop.deviceIds[0];
+  const deviceId = () => on.merchant.deviceIds[0];
 
   async function tap(amount = tooManyTaps) {
     const { body, text } = await call(
@@ -53,7 +66,7 @@ describe('step-up', () => {
   }
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     declined = await tap();
   });
 
@@ -82,7 +95,7 @@ describe('step-up', () => {
       chip('ContactlessChip', 1234, { deviceId: deviceId() }),
     );
     const refused: [Record<string, unknown>, string][] = [
-      [insert({ deviceId: on.shop.deviceIds[1] }), 'step_up_invalid'],
+      [insert({ deviceId: on.merchant.deviceIds[1] }), 'step_up_invalid'],
       [insert({ deviceId: undefined }), 'step_up_invalid'],
       [
         chip('ContactChip', 9066, { deviceId: deviceId(), stepUpOf: declined.transactionId }),
@@ -109,8 +122,8 @@ describe('step-up', () => {
     const theirs = await call(
       on,
       '/process',
-      { ...insert(), deviceId: on.otherShop.deviceIds[0] },
-      on.otherShop,
+      { ...insert(), deviceId: on.otherMerchant.deviceIds[0] },
+      on.otherMerchant,
     );
     assert.equal(theirs.status, 404, theirs.text);
   });
@@ -148,17 +161,17 @@ describe('step-up', () => {
 });
 
 describe('a step-up of which nothing was sent', () => {
-  let on: Scene;
-  let shop: Shop;
+  let on: TestOrganization;
+  let shop: TestMerchant;
   let bank: AttachedAcquirer;
   let device: EncryptingDevice;
 
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
     bank = await attachHttpAcquirer(on, 'bank');
-    shop = await on.newShop(termsOn(bank.linkId));
-    await untilAvailable(on, shop.token);
-    device = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    shop = await on.createMerchant(contractTermsOnLink(bank.linkId));
+    await waitUntilAvailable(on, shop.token);
+    device = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
   });
 
   const sell = (entryMode: string, amount: number, members: Record<string, unknown>) =>
@@ -169,12 +182,12 @@ describe('a step-up of which nothing was sent', () => {
       shop,
     );
 
-  async function notSent(sale: () => Promise<Answer>): Promise<void> {
+  async function notSent(sale: () => Promise<HttpResponse>): Promise<void> {
     bank.server.setReady(false);
     const answer = await sale();
     assert.equal(answer.body.code, 'not_sent', answer.text);
     bank.server.setReady(true);
-    await untilAvailable(on, shop.token);
+    await waitUntilAvailable(on, shop.token);
   }
 
   test('leaves the declined sale to the next one, and that one keeps it', async () => {
@@ -239,9 +252,9 @@ describe('a step-up of which nothing was sent', () => {
 });
 
 describe('a chip that declines after the approval', () => {
-  let on: Scene;
+  let on: TestOrganization;
   before(async () => {
-    on = await scene();
+    on = await createTestOrganization();
   });
 
   const approvedSale = async (members: Record<string, unknown> = {}) => {
@@ -261,7 +274,7 @@ describe('a chip that declines after the approval', () => {
   test('reverses the sale, with what the chip said', async () => {
     for (const emvData of [
       chipData(pan, { '9F27': '00' }),
-      tlv({ '9F26': '1122334455667788', '9F27': '00', '9F36': '0002', '95': '0000008000' }),
+      encodeTlv({ '9F26': '1122334455667788', '9F27': '00', '9F36': '0002', '95': '0000008000' }),
     ]) {
       const sale = await approvedSale();
       const answer = await call(on, `/${sale.transactionId}/cancel`, declines(emvData));
@@ -291,17 +304,17 @@ describe('a chip that declines after the approval', () => {
     const host = await startScriptedHost();
     try {
       host.script(({ message, socket }) => {
-        const answer = answerTo(message);
+        const answer = approvalResponse(message);
         const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
-        socket.write(frameOf({ ...answer, mti }));
+        socket.write(encodeMessageFrame({ ...answer, mti }));
       });
-      const there = await scene({}, { acquirerPort: host.port });
+      const there = await createTestOrganization({}, { acquirerPort: host.port });
       const body = chip('ContactChip', 1234, { captureMode: 'Deferred' });
       const { body: sale } = await call(there, '/process', body);
       const emvData = chipData(pan, { '9F27': '00', '9F26': 'A1A2A3A4A5A6A7A8' });
       const answer = await call(there, `/${sale.transactionId}/cancel`, declines(emvData));
       assert.equal(answer.body.state, 'Reversed', answer.text);
-      const asked = host.asked.find(({ message }) => message.mti === '0420');
+      const asked = host.received.find(({ message }) => message.mti === '0420');
       const de55 = asked?.message.fields[55]?.toUpperCase() ?? '';
       assert.match(de55, /9F270100/);
       assert.match(de55, /9F2608A1A2A3A4A5A6A7A8/);
@@ -325,7 +338,7 @@ describe('a chip that declines after the approval', () => {
     const good = chipData(pan, aac);
     const cases: [Record<string, unknown>, string][] = [
       [declines(chipData('4111111111111111', aac)), 'emv_data_mismatch'],
-      [declines(tlv({ '5A': '4111111111111111', ...aac })), 'emv_data_mismatch'],
+      [declines(encodeTlv({ '5A': '4111111111111111', ...aac })), 'emv_data_mismatch'],
       [declines(chipData(pan, { '9F27': '40' })), 'emv_data_mismatch'],
       [declines('9F27'), 'emv_data_invalid'],
       [declines(good, { cancelReason: 'Functional' }), 'field_invalid'],

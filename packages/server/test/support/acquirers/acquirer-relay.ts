@@ -8,7 +8,7 @@ import {
 } from '@switchyard/iso8583';
 import { freePorts } from '../free-ports.ts';
 
-export type AcquirerTap = {
+export type AcquirerRelay = {
   port: number;
   /** The financial messages that the platform sent, oldest first. */
   sent: Message[];
@@ -17,13 +17,13 @@ export type AcquirerTap = {
   /** Closes every connection and accepts no new one. */
   close(): Promise<void>;
   /** Accepts no new connection; open connections stay open. */
-  shut(): Promise<void>;
+  stopListening(): Promise<void>;
   /** Accepts connections again, at the same port. */
-  open(): Promise<void>;
+  startListening(): Promise<void>;
   /** From now on the relay holds back the responses of the host. */
-  hold(): void;
+  holdResponses(): void;
   /** Sends the held responses and passes on all later ones. */
-  release(): void;
+  releaseResponses(): void;
 };
 
 const dialect = compileDialect(iso1987BinaryEmv);
@@ -41,31 +41,31 @@ function listen(server: Server, port: number): Promise<void> {
 }
 
 /** @param hostPort the port of the acquirer host */
-export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
+export async function startAcquirerRelay(hostPort: number): Promise<AcquirerRelay> {
   const sent: Message[] = [];
   const sockets = new Set<Socket>();
-  let held: (() => void)[] | undefined;
+  let heldResponses: (() => void)[] | undefined;
 
-  function note(bytes: Buffer): void {
+  function recordMessage(bytes: Buffer): void {
     if (bytes.length === 0) return;
     const message = dialect.decode(bytes);
     if (!message.mti.startsWith('08')) sent.push(message);
   }
 
-  function relay(from: Socket): void {
-    const to = connect(hostPort, '127.0.0.1');
+  function relay(clientSocket: Socket): void {
+    const hostSocket = connect(hostPort, '127.0.0.1');
     const deframer = createDeframer(framing, { maxBytes: frameBytesMax });
-    from.on('data', (chunk: Buffer) => {
-      for (const { payload } of deframer.push(chunk)) note(payload);
-      to.write(chunk);
+    clientSocket.on('data', (chunk: Buffer) => {
+      for (const { payload } of deframer.push(chunk)) recordMessage(payload);
+      hostSocket.write(chunk);
     });
-    to.on('data', (chunk: Buffer) => {
-      if (held === undefined) from.write(chunk);
-      else held.push(() => from.write(chunk));
+    hostSocket.on('data', (chunk: Buffer) => {
+      if (heldResponses === undefined) clientSocket.write(chunk);
+      else heldResponses.push(() => clientSocket.write(chunk));
     });
     for (const [one, other] of [
-      [from, to],
-      [to, from],
+      [clientSocket, hostSocket],
+      [hostSocket, clientSocket],
     ] as const) {
       sockets.add(one);
       one.setNoDelay(true);
@@ -89,16 +89,16 @@ export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
       for (const socket of sockets) socket.destroy();
       await closed;
     },
-    shut: async () => void server.close(),
-    hold() {
-      held ??= [];
+    stopListening: async () => void server.close(),
+    holdResponses() {
+      heldResponses ??= [];
     },
-    release() {
-      const waiting = held ?? [];
-      held = undefined;
-      for (const send of waiting) send();
+    releaseResponses() {
+      const responses = heldResponses ?? [];
+      heldResponses = undefined;
+      for (const send of responses) send();
     },
-    async open() {
+    async startListening() {
       server = createServer(relay);
       await listen(server, port);
     },

@@ -6,65 +6,65 @@ import {
   makeCertificate,
 } from '../../../src/http/authentication/certificate.fixture.ts';
 
-export type DemandingServer = {
+export type ClientCertificateServer = {
   port: number;
   /** The certificate authority that clients must trust. */
   authority: string;
   /** The subject names of the client certificates that the server accepted. */
-  shown: string[];
+  acceptedClients: string[];
   /** The number of refused connections. */
-  refused(): number;
+  refusedConnections(): number;
   /** Accepts only these certificates from now on, and closes all connections. */
-  know(...clients: readonly MadeCertificate[]): void;
+  acceptOnly(...clients: readonly MadeCertificate[]): void;
   close(): Promise<void>;
 };
 
-export async function demandingServer(
-  behind: number,
+export async function startClientCertificateServer(
+  acquirerPort: number,
   ...clients: readonly MadeCertificate[]
-): Promise<DemandingServer> {
-  const own = await makeCertificate('acquirer');
-  const demands = (known: readonly MadeCertificate[]) => ({
-    cert: own.cert,
-    key: own.key,
+): Promise<ClientCertificateServer> {
+  const serverCertificate = await makeCertificate('acquirer');
+  const tlsOptions = (trustedClients: readonly MadeCertificate[]) => ({
+    cert: serverCertificate.cert,
+    key: serverCertificate.key,
     requestCert: true,
     rejectUnauthorized: true,
-    ca: known.map(({ cert }) => cert),
+    ca: trustedClients.map(({ cert }) => cert),
   });
-  const open = new Set<Socket>();
-  const shown: string[] = [];
-  let refused = 0;
-  const server = createServer(demands(clients), (socket: TLSSocket) => {
+  const openSockets = new Set<Socket>();
+  const acceptedClients: string[] = [];
+  let refusedConnections = 0;
+  const server = createServer(tlsOptions(clients), (socket: TLSSocket) => {
     const { CN } = socket.getPeerCertificate().subject;
-    shown.push(String(CN));
-    const inner = connect(behind, '127.0.0.1');
-    for (const each of [socket, inner]) {
-      open.add(each);
+    acceptedClients.push(String(CN));
+    const acquirerSocket = connect(acquirerPort, '127.0.0.1');
+    for (const each of [socket, acquirerSocket]) {
+      openSockets.add(each);
       each.on('error', () => {});
       each.on('close', () => {
-        open.delete(each);
-        (each === socket ? inner : socket).destroy();
+        openSockets.delete(each);
+        (each === socket ? acquirerSocket : socket).destroy();
       });
     }
-    socket.pipe(inner).pipe(socket);
+    socket.pipe(acquirerSocket).pipe(socket);
   });
   server.on('tlsClientError', () => {
-    refused += 1;
+    refusedConnections += 1;
   });
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
-    authority: own.cert,
-    shown,
-    refused: () => refused,
-    know(...known) {
-      server.setSecureContext(demands(known));
-      for (const each of open) each.destroy();
+    authority: serverCertificate.cert,
+    acceptedClients,
+    refusedConnections: () => refusedConnections,
+    acceptOnly(...trustedClients) {
+      server.setSecureContext(tlsOptions(trustedClients));
+      for (const each of openSockets) each.destroy();
     },
     async close() {
-      for (const each of open) each.destroy();
+      for (const each of openSockets) each.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
 import { freePorts } from '../free-ports.ts';
-import type { Scene } from '../test-merchant.ts';
+import type { TestOrganization } from '../test-organization.ts';
 import { testLateMs } from '../test-platform.ts';
 import { until } from '../wait-for-result.ts';
 
@@ -13,7 +13,7 @@ export type AttachedAcquirer = {
   server: HttpAcquirer;
   linkId: string;
   /** Stops the server, as when its machine fails; the link stays. */
-  vanish(): Promise<void>;
+  stop(): Promise<void>;
 };
 
 const unknownKey = 'A'.repeat(43);
@@ -27,9 +27,12 @@ after(async () => {
 /**
  * Creates the link first and updates it once, because each side needs the public key of the other.
  */
-export async function attachHttpAcquirer(on: Scene, name: string): Promise<AttachedAcquirer> {
-  const scope = { organizationId: on.organizationId };
-  const { acquirerLinks } = on.house.provisioning;
+export async function attachHttpAcquirer(
+  setup: TestOrganization,
+  name: string,
+): Promise<AttachedAcquirer> {
+  const scope = { organizationId: setup.organizationId };
+  const { acquirerLinks } = setup.platform.provisioning;
   const body = {
     name,
     adapter: 'HttpJson',
@@ -53,14 +56,14 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
     lateMs: testLateMs,
     slowMs: 300,
   });
-  let isGone = false;
-  async function vanish(): Promise<void> {
-    if (isGone) return;
-    isGone = true;
+  let isStopped = false;
+  async function stop(): Promise<void> {
+    if (isStopped) return;
+    isStopped = true;
     await server.stop();
   }
   closers.push(async () => {
-    await vanish();
+    await stop();
     rmSync(ledgerDir, { recursive: true });
   });
   const linkId = view.acquirerLinkId;
@@ -70,29 +73,29 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
     status: 'Enabled',
     httpJson: { ...httpJson, acquirerKeys: [server.publicKey] },
   });
-  await on.house.openLinks();
-  return { server, linkId, vanish };
+  await setup.platform.openLinks();
+  return { server, linkId, stop };
 }
 
-let ranges = 0;
+let rangeCount = 0;
 
 /** The terms of a contract on a link, with terminal ids that no other contract uses. */
-export function termsOn(linkId: string, terms: Record<string, unknown> = {}) {
-  ranges += 1;
-  const head = `H${ranges.toString(36).toUpperCase().padStart(3, '0')}`;
+export function contractTermsOnLink(linkId: string, terms: Record<string, unknown> = {}) {
+  rangeCount += 1;
+  const terminalIdPrefix = `H${rangeCount.toString(36).toUpperCase().padStart(3, '0')}`;
   return {
     acquirerLink: linkId,
-    acquirerMerchantId: `H${String(ranges).padStart(14, '0')}`,
-    terminalIdRange: { from: `${head}0001`, to: `${head}9999` },
+    acquirerMerchantId: `H${String(rangeCount).padStart(14, '0')}`,
+    terminalIdRange: { from: `${terminalIdPrefix}0001`, to: `${terminalIdPrefix}9999` },
     ...terms,
   };
 }
 
 /** Waits until the platform can accept sales of the merchant. */
-export async function untilAvailable(on: Scene, token: string): Promise<void> {
+export async function waitUntilAvailable(setup: TestOrganization, token: string): Promise<void> {
   const path = '/payment/v1/transactions/technical/isAvailable';
   await until(async () => {
-    const { body } = await on.client.call('GET', path, { token });
+    const { body } = await setup.client.call('GET', path, { token });
     return body.available === true ? true : undefined;
   }, 'the acquirer to be ready');
 }

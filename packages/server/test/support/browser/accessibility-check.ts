@@ -13,7 +13,7 @@ type Violation = {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 };
 
-function told({ id, help, nodes }: Violation): string {
+function describeViolation({ id, help, nodes }: Violation): string {
   return `${id}: ${help}\n${nodes.map(({ html, failureSummary }) => `  ${html}\n  ${failureSummary}`).join('\n')}`;
 }
 
@@ -21,14 +21,14 @@ function told({ id, help, nodes }: Violation): string {
  * Axe reports the element of every violation, but only one example of each pass, because listing
  * all passes is slow. It preloads no media: only content with autoplay needs that.
  */
-const telling = `resultTypes: ['violations'], selectors: false, preload: false`;
-const plays = `document.querySelector('audio, video') !== null`;
+const axeOptions = `resultTypes: ['violations'], selectors: false, preload: false`;
+const hasMedia = `document.querySelector('audio, video') !== null`;
 
 /**
  * Runs all rules in light, and only the colour rules in dark, because the other results are the
  * same.
  */
-const runs = [
+const axeRuns = [
   ['light', ''],
   ['dark', 'runOnly: ["color-contrast", "link-in-text-block"],'],
 ] as const;
@@ -37,47 +37,57 @@ const wide = { width: 1280, height: 900 };
 const narrow = { width: 320, height: 640 };
 
 /** Waits for colour transitions to finish; endless animations are excluded. */
-const settled = `Promise.allSettled(document.getAnimations()
+const transitionsEnd = `Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
   .map(({ finished }) => finished))`;
 
-const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+const horizontalOverflow =
+  'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
 /** Polls, because the page repositions floating elements shortly after the width changes. */
-export const assertNotSideways = (page: Page, name: string): Promise<void> =>
+export const assertNoHorizontalScroll = (page: Page, name: string): Promise<void> =>
   eventually(
     `${name} is no wider than its window`,
-    async () => (await page.evaluate(overflow)) === 0,
+    async () => (await page.evaluate(horizontalOverflow)) === 0,
   );
 
 /** Sets light or dark and waits for all transitions to finish. */
-export async function wear(page: Page, name: string, colorScheme: 'light' | 'dark'): Promise<void> {
+export async function setColorScheme(
+  page: Page,
+  name: string,
+  colorScheme: 'light' | 'dark',
+): Promise<void> {
   await page.emulateMedia({ colorScheme });
   // The portal page changes its colour scheme in a later render and starts the transition then.
-  const wears = `[null, '${colorScheme}'].includes(document.documentElement.getAttribute('data-mantine-color-scheme'))`;
-  await eventually(`${name} in ${colorScheme}`, async () => (await page.evaluate(wears)) === true);
+  const hasColorScheme = `[null, '${colorScheme}'].includes(document.documentElement.getAttribute('data-mantine-color-scheme'))`;
+  await eventually(
+    `${name} in ${colorScheme}`,
+    async () => (await page.evaluate(hasColorScheme)) === true,
+  );
   await page.evaluate(
     'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
   );
-  await page.evaluate(settled);
+  await page.evaluate(transitionsEnd);
 }
 
 /** @param name identifies the page in the failure message */
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.setViewportSize(narrow);
-  await assertNotSideways(page, `${name} on a small phone`);
+  await assertNoHorizontalScroll(page, `${name} on a small phone`);
   await page.setViewportSize(wide);
   // The script is injected as by browser developer tools, so the page's content security policy
   // stays on. One injection serves all screens of a page.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
-  assert.equal(await page.evaluate(plays), false, `${name} plays something`);
-  for (const [colorScheme, options] of runs) {
-    await wear(page, name, colorScheme);
-    const { violations, passes } = (await page.evaluate(`axe.run({ ${options} ${telling} })`)) as {
+  assert.equal(await page.evaluate(hasMedia), false, `${name} plays something`);
+  for (const [colorScheme, options] of axeRuns) {
+    await setColorScheme(page, name, colorScheme);
+    const { violations, passes } = (await page.evaluate(
+      `axe.run({ ${options} ${axeOptions} })`,
+    )) as {
       violations: Violation[];
       passes: unknown[];
     };
     assert.ok(passes.length > (colorScheme === 'light' ? 10 : 0), `${name}: axe saw a page`);
-    assert.deepEqual(violations.map(told), [], `${name} in ${colorScheme}`);
+    assert.deepEqual(violations.map(describeViolation), [], `${name} in ${colorScheme}`);
   }
 }

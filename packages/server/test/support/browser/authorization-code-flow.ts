@@ -5,22 +5,22 @@ import type { User } from '../../../src/identity/accounts/index.ts';
 import type { NewApplication } from '../../../src/identity/index.ts';
 import { testDatabase } from '../database/test-database.ts';
 import {
-  type Answer,
   authUrl,
   type MovableClock,
   movableClock,
   openTestRealm,
+  type RealmResponse,
   type TestRealm,
-  type TestRealmDeps,
+  type TestRealmOptions,
 } from '../test-realm.ts';
-import { type Browser, createBrowser, overInjection } from './cookie-browser.ts';
-import { authorizationAddress, signIn } from './sign-in-without-pages.ts';
+import { type Browser, createBrowser, injectionTransport } from './cookie-browser.ts';
+import { authorizationUrl, signIn } from './sign-in-without-pages.ts';
 
 export const redirectUri = 'https://shop.example/callback';
 
-export type Credentials = { readonly clientId: string; readonly clientSecret: string };
+export type ClientCredentials = { readonly clientId: string; readonly clientSecret: string };
 /** The body of a token response. */
-export type Tokens = Readonly<Record<string, unknown>> & {
+export type TokenResponse = Readonly<Record<string, unknown>> & {
   readonly access_token: string;
   readonly refresh_token: string;
   readonly id_token: string;
@@ -28,39 +28,42 @@ export type Tokens = Readonly<Record<string, unknown>> & {
   readonly scope: string;
 };
 
-export type Flow = {
+export type AuthorizationCodeFlow = {
   readonly realm: TestRealm;
   readonly clock: MovableClock;
   readonly user: User;
-  readonly client: Credentials;
+  readonly client: ClientCredentials;
   /** `/auth/realms/{realm}/protocol/openid-connect` */
   readonly base: string;
   createUser(): Promise<User>;
   /** Creates an application that signs users in. */
-  createClient(facts?: Partial<NewApplication>): Promise<Credentials>;
+  createClient(facts?: Partial<NewApplication>): Promise<ClientCredentials>;
   openBrowser(): Browser;
   /** The authorization request to which an application sends users. */
-  link(wanted?: Readonly<Record<string, string>>): string;
+  authorizationUrl(parameters?: Readonly<Record<string, string>>): string;
   /** The authorization code that the browser receives. */
-  code(wanted?: Readonly<Record<string, string>>, browser?: Browser): Promise<string>;
-  redeem(code: string, form?: Readonly<Record<string, string>>): Promise<Answer>;
+  requestCode(parameters?: Readonly<Record<string, string>>, browser?: Browser): Promise<string>;
+  redeemCode(code: string, form?: Readonly<Record<string, string>>): Promise<RealmResponse>;
   /** Completes a whole sign-in and returns the tokens. */
-  tokens(wanted?: Readonly<Record<string, string>>, browser?: Browser): Promise<Tokens>;
-  refresh(token: string, form?: Readonly<Record<string, string>>): Promise<Answer>;
-  introspect(token: string, by?: Credentials): Promise<Record<string, unknown>>;
+  requestTokens(
+    parameters?: Readonly<Record<string, string>>,
+    browser?: Browser,
+  ): Promise<TokenResponse>;
+  refresh(token: string, form?: Readonly<Record<string, string>>): Promise<RealmResponse>;
+  introspect(token: string, by?: ClientCredentials): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 };
 
-const formOf = ({ clientId, clientSecret }: Credentials) => ({
+const formOf = ({ clientId, clientSecret }: ClientCredentials) => ({
   client_id: clientId,
   client_secret: clientSecret,
 });
 
 /** Default of `deps`: the shared database and no mail. */
-export async function openFlow(
+export async function openAuthorizationCodeFlow(
   facts: Partial<NewApplication> = {},
-  deps: Partial<Pick<TestRealmDeps, 'database' | 'jobs' | 'mail'>> = {},
-): Promise<Flow> {
+  deps: Partial<Pick<TestRealmOptions, 'database' | 'jobs' | 'mail'>> = {},
+): Promise<AuthorizationCodeFlow> {
   const clock = movableClock();
   const realm = await openTestRealm({ database: await testDatabase(), ...deps, clock });
   const { organizationId, userDomainId, identity } = realm;
@@ -81,16 +84,16 @@ export async function openFlow(
       groups: [`${organizationId}_org_admin`],
       secondFactor: 'Off',
     });
-  const createClient = (given: Partial<NewApplication> = {}) =>
+  const createClient = (clientFacts: Partial<NewApplication> = {}) =>
     realm.createApplication({
       securityFlows: ['AuthorizationCode'],
       redirectUris: [redirectUri],
-      ...given,
+      ...clientFacts,
     });
   const user = await createUser();
   const client = await createClient(facts);
 
-  const flow: Flow = {
+  const flow: AuthorizationCodeFlow = {
     realm,
     clock,
     user,
@@ -98,21 +101,21 @@ export async function openFlow(
     base,
     createUser,
     createClient,
-    openBrowser: () => createBrowser(authUrl, overInjection(realm.app)),
-    link: (wanted) =>
-      authorizationAddress(`${base}/auth`, {
+    openBrowser: () => createBrowser(authUrl, injectionTransport(realm.app)),
+    authorizationUrl: (parameters) =>
+      authorizationUrl(`${base}/auth`, {
         client_id: client.clientId,
         redirect_uri: redirectUri,
-        ...wanted,
+        ...parameters,
       }),
-    async code(wanted, browser = flow.openBrowser()) {
+    async requestCode(parameters, browser = flow.openBrowser()) {
       const proof = { userId: user.userId };
-      const callback = await signIn(identity, browser, flow.link(wanted), proof);
+      const callback = await signIn(identity, browser, flow.authorizationUrl(parameters), proof);
       const code = callback.searchParams.get('code');
       assert.ok(code !== null, callback.href);
       return code;
     },
-    redeem: (code, form) =>
+    redeemCode: (code, form) =>
       realm.post(realm.tokenPath, {
         grant_type: 'authorization_code',
         ...formOf(client),
@@ -120,10 +123,10 @@ export async function openFlow(
         code,
         ...form,
       }),
-    async tokens(wanted, browser) {
-      const { status, body } = await flow.redeem(await flow.code(wanted, browser));
+    async requestTokens(parameters, browser) {
+      const { status, body } = await flow.redeemCode(await flow.requestCode(parameters, browser));
       assert.equal(status, 200, JSON.stringify(body));
-      return body as Tokens;
+      return body as TokenResponse;
     },
     refresh: (token, form) =>
       realm.post(realm.tokenPath, {

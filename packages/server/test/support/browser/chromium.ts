@@ -25,13 +25,13 @@ export function reasonToSkip(path: string | undefined, required: string | undefi
 }
 
 /** The `skip` option for `describe`. */
-export const withoutChromium: string | false = reasonToSkip(
+export const chromiumSkipReason: string | false = reasonToSkip(
   executablePath,
   process.env['SWITCHYARD_REQUIRE_BROWSER'],
 );
-if (withoutChromium !== false) console.warn(`\n*** SKIPPED: ${withoutChromium} ***\n`);
+if (chromiumSkipReason !== false) console.warn(`\n*** SKIPPED: ${chromiumSkipReason} ***\n`);
 
-export type ChromiumDeps = {
+export type ChromiumOptions = {
   /** The certificate of the server, PEM. */
   readonly certificate: string;
   /** Resolves these host names to this address: `127.0.0.1:8443`. */
@@ -43,7 +43,7 @@ export type ChromiumDeps = {
  * Chromium refuses passkeys after a certificate error, even an ignored one. The caller closes the
  * browser.
  */
-export async function openChromium({ certificate, hosts }: ChromiumDeps): Promise<Browser> {
+export async function openChromium({ certificate, hosts }: ChromiumOptions): Promise<Browser> {
   assert.ok(executablePath !== undefined, 'Chromium is needed here, and there is none');
   const { publicKey } = new X509Certificate(certificate);
   const key = publicKey.export({ type: 'spki', format: 'der' });

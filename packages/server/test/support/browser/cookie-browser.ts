@@ -17,7 +17,7 @@ type Received = {
 };
 export type Transport = (request: Sent) => Promise<Received>;
 
-export type Seen = Received & {
+export type BrowserResponse = Received & {
   /** The address of the response, after any redirects. */
   readonly url: URL;
   /** The target of a redirect. */
@@ -26,7 +26,7 @@ export type Seen = Received & {
   json(): Record<string, unknown>;
 };
 
-export type Visit = {
+export type VisitOptions = {
   readonly method?: string;
   /** Sent as a form. */
   readonly form?: Readonly<Record<string, string>>;
@@ -50,16 +50,16 @@ export type Cookie = {
 
 export type Browser = {
   /** Sends one request; it does not follow a redirect. */
-  visit(address: string | URL, visit?: Visit): Promise<Seen>;
+  visit(address: string | URL, visit?: VisitOptions): Promise<BrowserResponse>;
   /** Follows at most 10 redirects, and only within this server. */
-  browse(address: string | URL, visit?: Visit): Promise<Seen>;
+  browse(address: string | URL, visit?: VisitOptions): Promise<BrowserResponse>;
   /** The cookies that the browser would send to this address. */
   cookiesFor(address: string | URL): Cookie[];
   readonly cookies: readonly Cookie[];
   /** Stores the cookies of a response that did not pass through this browser. */
-  keepCookies(lines: readonly string[], from: URL): void;
+  storeCookies(lines: readonly string[], from: URL): void;
   /** Stores a cookie, as an attacker would. */
-  plant(cookie: Cookie): void;
+  setCookie(cookie: Cookie): void;
 };
 
 const redirectsMax = 10;
@@ -69,9 +69,9 @@ function directoryOf(path: string): string {
   return end <= 0 ? '/' : path.slice(0, end);
 }
 
-function pathMatches(asked: string, path: string): boolean {
-  if (asked === path) return true;
-  return asked.startsWith(path.endsWith('/') ? path : `${path}/`);
+function pathMatches(requestPath: string, path: string): boolean {
+  if (requestPath === path) return true;
+  return requestPath.startsWith(path.endsWith('/') ? path : `${path}/`);
 }
 
 /** Asserts that a real browser would not reject the cookie. */
@@ -108,13 +108,13 @@ function readCookie(line: string, url: URL): Cookie {
 export function createBrowser(baseUrl: string, transport: Transport): Browser {
   let cookies: Cookie[] = [];
 
-  function keep(cookie: Cookie): void {
+  function storeCookie(cookie: Cookie): void {
     cookies = cookies.filter(
-      (known) =>
-        known.name !== cookie.name || known.path !== cookie.path || known.host !== cookie.host,
+      (other) =>
+        other.name !== cookie.name || other.path !== cookie.path || other.host !== cookie.host,
     );
-    const isGone = cookie.expiresAt !== undefined && cookie.expiresAt <= Date.now();
-    if (!isGone) cookies.push(cookie);
+    const isExpired = cookie.expiresAt !== undefined && cookie.expiresAt <= Date.now();
+    if (!isExpired) cookies.push(cookie);
   }
 
   function cookiesFor(address: string | URL): Cookie[] {
@@ -125,13 +125,17 @@ export function createBrowser(baseUrl: string, transport: Transport): Browser {
       .sort((a, b) => b.path.length - a.path.length);
   }
 
-  async function visit(address: string | URL, given: Visit = {}): Promise<Seen> {
+  async function visit(
+    address: string | URL,
+    options: VisitOptions = {},
+  ): Promise<BrowserResponse> {
     const url = new URL(address, baseUrl);
-    const { form, isCrossSite = false } = given;
-    const body = given.body ?? (form === undefined ? undefined : String(new URLSearchParams(form)));
-    const method = given.method ?? (body === undefined ? 'GET' : 'POST');
+    const { form, isCrossSite = false } = options;
+    const body =
+      options.body ?? (form === undefined ? undefined : String(new URLSearchParams(form)));
+    const method = options.method ?? (body === undefined ? 'GET' : 'POST');
     const sent = isCrossSite && method !== 'GET' ? [] : cookiesFor(url);
-    const answer = await transport({
+    const received = await transport({
       method,
       url,
       headers: {
@@ -142,29 +146,30 @@ export function createBrowser(baseUrl: string, transport: Transport): Browser {
         ...defined({
           'content-type': form === undefined ? undefined : 'application/x-www-form-urlencoded',
         }),
-        ...given.headers,
+        ...options.headers,
       },
       body,
     });
-    for (const line of [answer.headers['set-cookie'] ?? []].flat()) keep(readCookie(line, url));
-    const { location } = answer.headers;
+    for (const line of [received.headers['set-cookie'] ?? []].flat())
+      storeCookie(readCookie(line, url));
+    const { location } = received.headers;
     return {
-      ...answer,
+      ...received,
       url,
       location: typeof location === 'string' ? new URL(location, url) : undefined,
-      json: () => JSON.parse(answer.text) as Record<string, unknown>,
+      json: () => JSON.parse(received.text) as Record<string, unknown>,
     };
   }
 
   return {
     visit,
-    async browse(address, given) {
-      let seen = await visit(address, given);
+    async browse(address, options) {
+      let response = await visit(address, options);
       for (let hop = 0; hop < redirectsMax; hop += 1) {
-        const { location, status } = seen;
+        const { location, status } = response;
         const isRedirect = status >= 300 && status < 400 && location !== undefined;
-        if (!isRedirect || location.host !== new URL(baseUrl).host) return seen;
-        seen = await visit(location);
+        if (!isRedirect || location.host !== new URL(baseUrl).host) return response;
+        response = await visit(location);
       }
       throw new Error(`more than ${redirectsMax} redirects`);
     },
@@ -172,15 +177,15 @@ export function createBrowser(baseUrl: string, transport: Transport): Browser {
     get cookies() {
       return cookies;
     },
-    keepCookies(lines, from) {
-      for (const line of lines) keep(readCookie(line, from));
+    storeCookies(lines, from) {
+      for (const line of lines) storeCookie(readCookie(line, from));
     },
-    plant: keep,
+    setCookie: storeCookie,
   };
 }
 
 /** A transport for a server that accepts only injected requests. */
-export function overInjection(app: FastifyInstance): Transport {
+export function injectionTransport(app: FastifyInstance): Transport {
   return async ({ method, url, headers, body }) => {
     const response = await app.inject({
       method: method as 'GET',
@@ -188,13 +193,13 @@ export function overInjection(app: FastifyInstance): Transport {
       headers: { host: url.host, ...headers },
       ...defined({ payload: body }),
     });
-    const { statusCode: status, headers: got, body: text } = response;
-    return { status, headers: got as Received['headers'], text };
+    const { statusCode: status, headers: receivedHeaders, body: text } = response;
+    return { status, headers: receivedHeaders as Received['headers'], text };
   };
 }
 
 /** A transport for a server over TLS; the caller destroys the agent. */
-export function overTls(ca: string): { transport: Transport; agent: Agent } {
+export function tlsTransport(ca: string): { transport: Transport; agent: Agent } {
   const agent = new Agent({ ca, keepAlive: true });
   const transport: Transport = ({ method, url, headers, body }) =>
     new Promise((resolve, reject) => {
@@ -205,8 +210,8 @@ export function overTls(ca: string): { transport: Transport; agent: Agent } {
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
-          const { statusCode: status = 0, headers: got } = response;
-          resolve({ status, headers: got, text: Buffer.concat(chunks).toString() });
+          const { statusCode: status = 0, headers: receivedHeaders } = response;
+          resolve({ status, headers: receivedHeaders, text: Buffer.concat(chunks).toString() });
         });
       });
       sent.on('error', reject);
@@ -216,14 +221,14 @@ export function overTls(ca: string): { transport: Transport; agent: Agent } {
 }
 
 /** `fetch` over a transport, for client libraries that accept a `fetch` function. */
-export function fetchOver(transport: Transport): typeof fetch {
+export function fetchWithTransport(transport: Transport): typeof fetch {
   return async (input, init = {}) => {
     const request = new Request(input, init);
     const text = await request.text();
     const {
       status,
       headers,
-      text: got,
+      text: receivedHeaders,
     } = await transport({
       method: request.method,
       url: new URL(request.url),
@@ -231,7 +236,7 @@ export function fetchOver(transport: Transport): typeof fetch {
       body: request.method === 'GET' ? undefined : text,
     });
     const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
-    const body = status === 204 || status === 304 ? null : got;
+    const body = status === 204 || status === 304 ? null : receivedHeaders;
     return new Response(body, { status, headers: pairs.map(([name, value]) => [name, value]) });
   };
 }

@@ -4,14 +4,20 @@ import { hash, randomBytes } from 'node:crypto';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Identity } from '../../../src/identity/index.ts';
-import type { Browser, Seen } from './cookie-browser.ts';
+import type { Browser, BrowserResponse } from './cookie-browser.ts';
 
-export type Proof = { readonly userId: string; readonly methods?: readonly ['pwd', ...'otp'[]] };
+export type SignInProof = {
+  readonly userId: string;
+  readonly methods?: readonly ['pwd', ...'otp'[]];
+};
 
-export type RawPair = { readonly raw: IncomingMessage; readonly rawReply: ServerResponse };
+export type RawRequestAndReply = {
+  readonly raw: IncomingMessage;
+  readonly rawReply: ServerResponse;
+};
 
 /** The browser's request for an address, in the form that the server code uses. */
-export function rawRequest(browser: Browser, address: URL): RawPair {
+export function createRawRequest(browser: Browser, address: URL): RawRequestAndReply {
   const raw = new IncomingMessage(new Socket());
   raw.url = address.pathname + address.search;
   raw.method = 'GET';
@@ -20,34 +26,34 @@ export function rawRequest(browser: Browser, address: URL): RawPair {
   return { raw, rawReply: new ServerResponse(raw) };
 }
 
-function keepCookies(browser: Browser, page: URL, rawReply: ServerResponse): void {
-  browser.keepCookies([rawReply.getHeader('set-cookie') ?? []].flat().map(String), page);
+function storeCookies(browser: Browser, page: URL, rawReply: ServerResponse): void {
+  browser.storeCookies([rawReply.getHeader('set-cookie') ?? []].flat().map(String), page);
 }
 
 const realmOf = (address: URL): string => address.pathname.split('/')[3] ?? '';
 
 /** Completes the sign-in of this user at the page; returns undefined if the request is stale. */
-export async function answerPage(
+export async function completeSignIn(
   identity: Identity,
   browser: Browser,
   page: URL,
-  { userId, methods = ['pwd'] }: Proof,
+  { userId, methods = ['pwd'] }: SignInProof,
 ): Promise<string | undefined> {
-  const { raw, rawReply } = rawRequest(browser, page);
+  const { raw, rawReply } = createRawRequest(browser, page);
   const proof = { userId, methods };
   const returnTo = await identity.interactions.finish(realmOf(page), raw, rawReply, proof);
-  keepCookies(browser, page, rawReply);
+  storeCookies(browser, page, rawReply);
   return returnTo;
 }
 
-export async function denyPage(
+export async function denySignIn(
   identity: Identity,
   browser: Browser,
   page: URL,
 ): Promise<string | undefined> {
-  const { raw, rawReply } = rawRequest(browser, page);
+  const { raw, rawReply } = createRawRequest(browser, page);
   const returnTo = await identity.interactions.deny(realmOf(page), raw, rawReply);
-  keepCookies(browser, page, rawReply);
+  storeCookies(browser, page, rawReply);
   return returnTo;
 }
 
@@ -56,8 +62,8 @@ export type AuthorizationRequest = Readonly<Record<string, string>> & {
   readonly redirect_uri: string;
 };
 
-export function authorizationAddress(path: string, wanted: AuthorizationRequest): string {
-  return `${path}?${new URLSearchParams({ response_type: 'code', state: 'a-state', ...wanted })}`;
+export function authorizationUrl(path: string, parameters: AuthorizationRequest): string {
+  return `${path}?${new URLSearchParams({ response_type: 'code', state: 'a-state', ...parameters })}`;
 }
 
 /** Goes from the application's link through the sign-in page to the callback. */
@@ -65,24 +71,24 @@ export async function signIn(
   identity: Identity,
   browser: Browser,
   address: string,
-  proof: Proof,
+  proof: SignInProof,
 ): Promise<URL> {
-  const asked = await browser.visit(address);
-  assert.equal(asked.status, 303, asked.text);
-  assert.match(asked.location?.pathname ?? '', /\/sign-in\//);
-  const returnTo = await answerPage(identity, browser, asked.location as URL, proof);
+  const signInRedirect = await browser.visit(address);
+  assert.equal(signInRedirect.status, 303, signInRedirect.text);
+  assert.match(signInRedirect.location?.pathname ?? '', /\/sign-in\//);
+  const returnTo = await completeSignIn(identity, browser, signInRedirect.location as URL, proof);
   assert.ok(returnTo !== undefined, 'the request to sign in is there');
-  return callbackOf(await browser.visit(returnTo));
+  return redirectTarget(await browser.visit(returnTo));
 }
 
 /** The redirect address back to the application. */
-export function callbackOf(seen: Seen): URL {
-  assert.equal(seen.status, 303, seen.text);
-  assert.ok(seen.location !== undefined);
-  return seen.location;
+export function redirectTarget(response: BrowserResponse): URL {
+  assert.equal(response.status, 303, response.text);
+  assert.ok(response.location !== undefined);
+  return response.location;
 }
 
-export function pkce(): {
+export function createPkce(): {
   verifier: string;
   code_challenge: string;
   code_challenge_method: string;

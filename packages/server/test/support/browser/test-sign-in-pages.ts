@@ -14,26 +14,31 @@ import {
 } from '../../../src/platform/index.ts';
 import { testDatabase } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
-import { patientLimits } from '../high-load-limits.ts';
-import { openPostOffice, type PostOffice } from '../recorded-mail.ts';
+import { highLoadLimits } from '../high-load-limits.ts';
+import { createMailRecorder, type MailRecorder } from '../mail/mail-recorder.ts';
 import {
   type MovableClock,
   movableClock,
   openTestRealm,
   type TestRealm,
-  type TestRealmDeps,
+  type TestRealmOptions,
 } from '../test-realm.ts';
-import { type Browser, createBrowser, overInjection, type Seen } from './cookie-browser.ts';
-import { authorizationAddress } from './sign-in-without-pages.ts';
+import {
+  type Browser,
+  type BrowserResponse,
+  createBrowser,
+  injectionTransport,
+} from './cookie-browser.ts';
+import { authorizationUrl } from './sign-in-without-pages.ts';
 
 export const redirectUri = 'https://shop.example/callback';
 
 export type SignInPages = {
   readonly realm: TestRealm;
   readonly clock: MovableClock;
-  readonly post: PostOffice;
+  readonly mailRecorder: MailRecorder;
   /** The inputs that the sign-up form submitted. */
-  readonly taken: readonly SignUpInput[];
+  readonly signUpInputs: readonly SignUpInput[];
   readonly authUrl: string;
   /** The certificate of the server, PEM. */
   readonly certificate: string;
@@ -45,24 +50,24 @@ export type SignInPages = {
   /** A browser without a window, with its own cookies. */
   openBrowser(): Browser;
   /** The application's link with additional parameters. */
-  linkWith(wanted: Readonly<Record<string, string>>): string;
+  linkWith(parameters: Readonly<Record<string, string>>): string;
   close(): Promise<void>;
 };
 
-export type SignInPagesDeps = {
+export type SignInPagesOptions = {
   readonly clientName?: string;
   readonly redirectUri?: string;
   readonly clock?: MovableClock;
   /** Default: the shared database. */
   readonly database?: Database;
-  readonly settings?: TestRealmDeps['pages'];
+  readonly settings?: TestRealmOptions['pages'];
   /** Page requests that an IP address may send in a minute; default: more than a test sends. */
   readonly pagesPerMinute?: number;
   /** Opens a TLS port for real browsers. */
   readonly listens?: boolean;
 };
 
-export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignInPages> {
+export async function openSignInPages(deps: SignInPagesOptions = {}): Promise<SignInPages> {
   const { listens = false, clock = movableClock(), redirectUri: callback = redirectUri } = deps;
   const host = '127.0.0.1';
   const [port = 8443] = listens ? await freePorts(1) : [];
@@ -72,16 +77,16 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     settings: { dataDir, host, tlsCertFile: undefined, tlsKeyFile: undefined },
     clock: { now: () => Date.now() },
   });
-  const post = openPostOffice();
-  const taken: SignUpInput[] = [];
+  const mailRecorder = createMailRecorder();
+  const signUpInputs: SignUpInput[] = [];
   let http: Http | undefined;
   const realm = await openTestRealm({
     database: deps.database ?? (await testDatabase()),
     clock,
     authUrl,
     environment: 'demo',
-    jobs: post.jobs,
-    mail: post.mail,
+    jobs: mailRecorder.jobs,
+    mail: mailRecorder.mail,
     ...defined({ pages: deps.settings }),
     async openApp({ verifyToken, registerSignUpPages }) {
       http = await createHttp({
@@ -90,10 +95,10 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
         ids: systemIds,
         verifyToken,
-        loadLimits: patientLimits,
+        loadLimits: highLoadLimits,
         rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },
       });
-      registerSignUpPages(http.app, async (input) => void taken.push(input));
+      registerSignUpPages(http.app, async (input) => void signUpInputs.push(input));
       return http.app;
     },
   });
@@ -104,24 +109,24 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     redirectUris: [callback],
   });
   const base = `/auth/realms/${realm.userDomainId}`;
-  const linkWith = (wanted: Readonly<Record<string, string>>): string =>
-    authorizationAddress(`${base}/protocol/openid-connect/auth`, {
+  const linkWith = (parameters: Readonly<Record<string, string>>): string =>
+    authorizationUrl(`${base}/protocol/openid-connect/auth`, {
       client_id: clientId,
       redirect_uri: callback,
-      ...wanted,
+      ...parameters,
     });
   return {
     realm,
     clock,
-    post,
-    taken,
+    mailRecorder,
+    signUpInputs,
     authUrl,
     clientId,
     base,
     linkWith,
     certificate: tls.cert,
     link: linkWith({}),
-    openBrowser: () => createBrowser(authUrl, overInjection(realm.app)),
+    openBrowser: () => createBrowser(authUrl, injectionTransport(realm.app)),
     async close() {
       await http?.close();
       await realm.close();
@@ -135,7 +140,7 @@ export type PageForm = {
   readonly hidden: Readonly<Record<string, string>>;
 };
 
-function unescaped(text: string): string {
+function unescapeHtml(text: string): string {
   return text
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
@@ -145,33 +150,33 @@ function unescaped(text: string): string {
 }
 
 /** The forms of a page, with their target addresses and hidden fields. */
-export function formsIn({ text }: Pick<Seen, 'text'>): PageForm[] {
+export function readForms({ text }: Pick<BrowserResponse, 'text'>): PageForm[] {
   return [...text.matchAll(/<form method="post" action="([^"]*)"[\s\S]*?<\/form>/g)].map(
     ([whole, action = '']) => ({
-      action: unescaped(action),
+      action: unescapeHtml(action),
       hidden: Object.fromEntries(
         [...whole.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(
-          ([, name = '', value = '']) => [name, unescaped(value)],
+          ([, name = '', value = '']) => [name, unescapeHtml(value)],
         ),
       ),
     }),
   );
 }
 
-export type Submission = {
+export type SubmitOptions = {
   /** The end of the form's address; default: the first form. */
   readonly to?: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** Fills in a form of the page and submits it; it does not follow a redirect. */
-export function submit(
+export function submitForm(
   browser: Browser,
-  page: Seen,
+  page: BrowserResponse,
   fields: Readonly<Record<string, string>>,
-  { to = '', headers = {} }: Submission = {},
-): Promise<Seen> {
-  const form = formsIn(page).find(({ action }) => action.split('?', 1)[0]?.endsWith(to));
+  { to = '', headers = {} }: SubmitOptions = {},
+): Promise<BrowserResponse> {
+  const form = readForms(page).find(({ action }) => action.split('?', 1)[0]?.endsWith(to));
   assert.ok(form !== undefined, `a form to ${to} in\n${page.text}`);
   return browser.visit(new URL(form.action, page.url), {
     form: { ...form.hidden, ...fields },
@@ -180,7 +185,13 @@ export function submit(
 }
 
 /** Follows the redirects of a submitted form within this server. */
-export async function followed(browser: Browser, seen: Seen): Promise<Seen> {
-  assert.ok(seen.location !== undefined, `a redirect, not ${seen.status}\n${seen.text}`);
-  return browser.browse(seen.location);
+export async function followRedirects(
+  browser: Browser,
+  response: BrowserResponse,
+): Promise<BrowserResponse> {
+  assert.ok(
+    response.location !== undefined,
+    `a redirect, not ${response.status}\n${response.text}`,
+  );
+  return browser.browse(response.location);
 }

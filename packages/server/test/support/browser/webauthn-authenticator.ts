@@ -9,7 +9,7 @@ import type {
 const userPresent = 0x01;
 const hasCredential = 0x40;
 
-type Faults = {
+type AuthenticatorFaults = {
   /** The origin of the page in the browser. */
   readonly origin?: string;
   readonly rpId?: string;
@@ -22,13 +22,18 @@ type Faults = {
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** @param counts false: an authenticator without a counter, as passkeys of phones */
-export function createAuthenticator(origin: string, { counts = true } = {}) {
+export function createAuthenticator(origin: string, { counts: hasCounter = true } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const credentialId = randomBytes(32);
   const id = credentialId.toString('base64url');
   let counter = 0;
 
-  function dataOf(rpId: string, flags: number, count: number, rest = Buffer.alloc(0)): Buffer {
+  function authenticatorData(
+    rpId: string,
+    flags: number,
+    count: number,
+    rest = Buffer.alloc(0),
+  ): Buffer {
     const numbers = Buffer.alloc(5);
     numbers.writeUInt8(flags, 0);
     numbers.writeUInt32BE(count, 1);
@@ -55,13 +60,13 @@ export function createAuthenticator(origin: string, { counts = true } = {}) {
   return {
     id,
 
-    create(options: PublicKeyCredentialCreationOptionsJSON, faults: Faults = {}) {
+    create(options: PublicKeyCredentialCreationOptionsJSON, faults: AuthenticatorFaults = {}) {
       const length = Buffer.alloc(2);
       length.writeUInt16BE(credentialId.length);
       const credential = Buffer.concat([Buffer.alloc(16), length, credentialId, publicKeyBytes()]);
       const rpId = faults.rpId ?? options.rp.id ?? '';
       const flags = hasCredential | (faults.isAbsent === true ? 0 : userPresent);
-      const authData = dataOf(rpId, flags, 0, credential);
+      const authData = authenticatorData(rpId, flags, 0, credential);
       const attestation = new Map<string, unknown>([
         ['fmt', 'none'],
         ['attStmt', new Map()],
@@ -82,10 +87,10 @@ export function createAuthenticator(origin: string, { counts = true } = {}) {
       };
     },
 
-    get(options: PublicKeyCredentialRequestOptionsJSON, faults: Faults = {}) {
-      counter = faults.counter ?? (counts ? counter + 1 : 0);
+    get(options: PublicKeyCredentialRequestOptionsJSON, faults: AuthenticatorFaults = {}) {
+      counter = faults.counter ?? (hasCounter ? counter + 1 : 0);
       const rpId = faults.rpId ?? options.rpId ?? '';
-      const authData = dataOf(rpId, faults.isAbsent === true ? 0 : userPresent, counter);
+      const authData = authenticatorData(rpId, faults.isAbsent === true ? 0 : userPresent, counter);
       const challenge = faults.challenge ?? options.challenge;
       const data = clientData('webauthn.get', challenge, faults.origin ?? origin);
       const signature = sign('sha256', Buffer.concat([authData, sha256(data)]), privateKey);

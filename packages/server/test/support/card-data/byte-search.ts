@@ -1,6 +1,6 @@
 // Searches bytes for any of many byte sequences, at about a nanosecond a byte, ignoring letter
 // case.
-import { formsOf } from './card-data-encodings.ts';
+import { encodingsOf } from './card-data-encodings.ts';
 
 /** Shorter sequences would match by chance. */
 const windowBytes = 8;
@@ -26,13 +26,13 @@ function hashOf(bytes: Uint8Array): number {
   return hash;
 }
 
-function placeOfWord(word: number): number {
-  const alike = word | coarseFold;
-  return Math.imul(alike ^ (alike >>> 15), 0x85ebca6b) >>> (32 - bloomBits);
+function bitIndexOfWord(word: number): number {
+  const foldedWord = word | coarseFold;
+  return Math.imul(foldedWord ^ (foldedWord >>> 15), 0x85ebca6b) >>> (32 - bloomBits);
 }
 
 /** The bit index of a hash in the bloom filter. */
-const placeOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bloomBits);
+const bitIndexOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bloomBits);
 
 /** Reads four bytes in the byte order of this machine. */
 const wordAt = (bytes: Uint8Array, from: number): number =>
@@ -50,13 +50,13 @@ export type ByteSearch = {
  * A packed form with this many zero bytes is ignored: database integers and row headers look like
  * it.
  */
-const nothing = Buffer.alloc(4);
+const zeroBytes = Buffer.alloc(4);
 
 /** Digits or hex in packed form, two a byte. */
 function packedForms(secret: string): Buffer[] {
   if (!/^[0-9a-f]+$/i.test(secret)) return [];
   const sides = secret.length % 2 === 0 ? [secret] : [`0${secret}`, `${secret}F`];
-  return sides.map((side) => Buffer.from(side, 'hex')).filter((form) => !form.includes(nothing));
+  return sides.map((side) => Buffer.from(side, 'hex')).filter((form) => !form.includes(zeroBytes));
 }
 
 /** @param secrets by name; @param words texts that must not occur in this form either */
@@ -69,36 +69,36 @@ export function createByteSearch(
   const patterns = new Map<number, Pattern[]>();
   let size = 0;
 
-  function add(name: string, given: Uint8Array): void {
-    if (given.length < windowBytes) return;
-    const bytes = fold(given);
+  function add(name: string, bytesGiven: Uint8Array): void {
+    if (bytesGiven.length < windowBytes) return;
+    const bytes = fold(bytesGiven);
     const hash = hashOf(bytes);
-    const place = placeOf(hash);
-    bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
-    const known = patterns.get(hash) ?? [];
-    if (known.some((each) => each.bytes.equals(bytes))) return;
-    known.push({ name, bytes });
-    patterns.set(hash, known);
+    const bitIndex = bitIndexOf(hash);
+    bits[bitIndex >> 3] = (bits[bitIndex >> 3] ?? 0) | (1 << (bitIndex & 7));
+    const patternsOfHash = patterns.get(hash) ?? [];
+    if (patternsOfHash.some((each) => each.bytes.equals(bytes))) return;
+    patternsOfHash.push({ name, bytes });
+    patterns.set(hash, patternsOfHash);
     for (let from = 0; from < wordBytes; from += 1) {
-      const wordPlace = placeOfWord(wordAt(bytes, from));
-      wordBits[wordPlace >> 3] = (wordBits[wordPlace >> 3] ?? 0) | (1 << (wordPlace & 7));
+      const wordBit = bitIndexOfWord(wordAt(bytes, from));
+      wordBits[wordBit >> 3] = (wordBits[wordBit >> 3] ?? 0) | (1 << (wordBit & 7));
     }
     size += 1;
   }
 
   for (const [name, secret] of secrets) {
-    for (const form of formsOf(secret)) add(name, Buffer.from(form, 'latin1'));
+    for (const form of encodingsOf(secret)) add(name, Buffer.from(form, 'latin1'));
     for (const form of packedForms(secret)) add(`${name}, packed`, form);
   }
   for (const word of words) add(word, Buffer.from(word, 'latin1'));
 
-  function standsAt(bytes: Uint8Array, start: number, { bytes: wanted }: Pattern): boolean {
-    if (start + wanted.length > bytes.length) return false;
-    for (let at = windowBytes; at < wanted.length; at += 1) {
-      if (folded[bytes[start + at] ?? 0] !== wanted[at]) return false;
+  function matchesAt(bytes: Uint8Array, start: number, { bytes: pattern }: Pattern): boolean {
+    if (start + pattern.length > bytes.length) return false;
+    for (let at = windowBytes; at < pattern.length; at += 1) {
+      if (folded[bytes[start + at] ?? 0] !== pattern[at]) return false;
     }
     for (let at = 0; at < windowBytes; at += 1) {
-      if (folded[bytes[start + at] ?? 0] !== wanted[at]) return false;
+      if (folded[bytes[start + at] ?? 0] !== pattern[at]) return false;
     }
     return true;
   }
@@ -109,25 +109,26 @@ export function createByteSearch(
     for (let at = start; at < start + windowBytes; at += 1) {
       hash = (Math.imul(hash, base) + (folded[bytes[at] as number] as number)) | 0;
     }
-    const place = placeOf(hash);
-    if (((bits[place >> 3] as number) & (1 << (place & 7))) === 0) return undefined;
-    return patterns.get(hash)?.find((each) => standsAt(bytes, start, each));
+    const bitIndex = bitIndexOf(hash);
+    if (((bits[bitIndex >> 3] as number) & (1 << (bitIndex & 7))) === 0) return undefined;
+    return patterns.get(hash)?.find((each) => matchesAt(bytes, start, each));
   }
 
-  function find(given: Uint8Array): string | undefined {
-    const bytes = given.byteOffset % wordBytes === 0 ? given : Uint8Array.from(given);
+  function find(bytesGiven: Uint8Array): string | undefined {
+    const bytes =
+      bytesGiven.byteOffset % wordBytes === 0 ? bytesGiven : Uint8Array.from(bytesGiven);
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
-    let before = 0;
+    let previousWord = 0;
     for (let at = 0; at < words.length; at += 1) {
       const word = words[at] as number;
-      const isEmpty = word === 0 && before === 0;
-      before = word;
+      const isEmpty = word === 0 && previousWord === 0;
+      previousWord = word;
       // Half of a database is zero bytes, and no sequence begins with this many of them.
       if (isEmpty) continue;
-      const place = placeOfWord(word);
-      if (((wordBits[place >> 3] as number) & (1 << (place & 7))) === 0) continue;
-      for (let back = wordBytes - 1; back >= 0; back -= 1) {
-        const start = at * wordBytes - back;
+      const bitIndex = bitIndexOfWord(word);
+      if (((wordBits[bitIndex >> 3] as number) & (1 << (bitIndex & 7))) === 0) continue;
+      for (let offset = wordBytes - 1; offset >= 0; offset -= 1) {
+        const start = at * wordBytes - offset;
         const found = findAt(bytes, start);
         if (found !== undefined) return `${found.name} in …${around(bytes, start)}…`;
       }
@@ -146,8 +147,8 @@ export function createByteSearch(
 const aroundBytes = 60;
 
 function around(bytes: Uint8Array, start: number): string {
-  const near = bytes.subarray(Math.max(0, start - aroundBytes), start + aroundBytes);
-  return Buffer.from(near)
+  const nearBytes = bytes.subarray(Math.max(0, start - aroundBytes), start + aroundBytes);
+  return Buffer.from(nearBytes)
     .toString('latin1')
     .replace(/[^\x20-\x7e]/g, '.');
 }

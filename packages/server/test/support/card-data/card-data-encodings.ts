@@ -2,7 +2,7 @@
 import { createHash, randomInt } from 'node:crypto';
 
 /** A unique card number with a valid check digit. */
-export function newPan(prefix = '4', length = 16): string {
+export function createPan(prefix = '4', length = 16): string {
   let digits = prefix;
   while (digits.length < length - 1) digits += String(randomInt(10));
   let sum = 0;
@@ -13,7 +13,7 @@ export function newPan(prefix = '4', length = 16): string {
   return digits + String((10 - (sum % 10)) % 10);
 }
 
-const backwards = (text: string) => [...text].reverse().join('');
+const reversed = (text: string) => [...text].reverse().join('');
 
 /**
  * Base64 of the bytes at each alignment, without the characters that depend on neighbouring bytes.
@@ -29,7 +29,7 @@ function base64Forms(bytes: Buffer): string[] {
 }
 
 /** Digits or hex in packed form, two a byte; an odd length is padded on either side. */
-function packed(text: string): Buffer[] {
+function packedDigits(text: string): Buffer[] {
   if (!/^[0-9a-f]+$/i.test(text)) return [];
   const sides = text.length % 2 === 0 ? [text] : [`0${text}`, `${text}F`];
   return sides.map((side) => Buffer.from(side, 'hex'));
@@ -42,15 +42,15 @@ function hashes(text: string): string[] {
   });
 }
 
-const leastLength = 10;
+const minLength = 10;
 
 /** Every encoding of a secret in lower case that is too long to match by chance. */
-export function formsOf(secret: string): string[] {
+export function encodingsOf(secret: string): string[] {
   const plain = Buffer.from(secret, 'latin1');
-  const bytes = [plain, ...packed(secret)];
+  const bytes = [plain, ...packedDigits(secret)];
   const all = [
     secret,
-    backwards(secret),
+    reversed(secret),
     ...bytes.flatMap((each) => [
       each.toString('hex'),
       Buffer.from(each).reverse().toString('hex'),
@@ -62,15 +62,15 @@ export function formsOf(secret: string): string[] {
   ];
   // The search ignores letter case, as hex requires; for base64 it only becomes a little broader.
   return [...new Set(all.map((form) => form.toLowerCase()))].filter(
-    (form) => form.length >= leastLength,
+    (form) => form.length >= minLength,
   );
 }
 
 /** Finds secrets in text and returns the text around each match. */
-export function createSearch(secrets: Readonly<Record<string, string>>) {
+export function createTextSearch(secrets: Readonly<Record<string, string>>) {
   const names = new Map<string, string>();
   for (const [name, secret] of Object.entries(secrets)) {
-    for (const form of formsOf(secret)) names.set(form, name);
+    for (const form of encodingsOf(secret)) names.set(form, name);
   }
   const escaped = [...names.keys()].map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const pattern = new RegExp(escaped.join('|'));

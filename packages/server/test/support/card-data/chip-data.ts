@@ -1,6 +1,6 @@
 // The chip data of a sale as separate data objects, for tests that change it.
 
-const usual = {
+const defaultObjects = {
   '5F34': '01',
   '84': 'A0000000041010',
   '82': '1980',
@@ -21,7 +21,7 @@ const usual = {
 };
 
 /** Encodes objects of less than 128 bytes as BER-TLV in hex. */
-export function tlv(objects: Readonly<Record<string, string | undefined>>): string {
+export function encodeTlv(objects: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(objects)
     .filter((entry): entry is [string, string] => entry[1] !== undefined)
     .map(([tag, value]) => tag + (value.length / 2).toString(16).padStart(2, '0') + value)
@@ -34,5 +34,9 @@ export function chipData(
   objects: Readonly<Record<string, string | undefined>> = {},
 ): string {
   const track = `${pan}D30122010000000000`;
-  return tlv({ '57': track.length % 2 === 0 ? track : `${track}F`, ...usual, ...objects });
+  return encodeTlv({
+    '57': track.length % 2 === 0 ? track : `${track}F`,
+    ...defaultObjects,
+    ...objects,
+  });
 }

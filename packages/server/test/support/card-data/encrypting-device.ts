@@ -10,14 +10,14 @@ import {
 } from '@switchyard/pin';
 import { demoKeys } from '../../../src/vault/index.ts';
 
-export type Scheme = 'DukptTdes' | 'DukptAes';
-export type PinMembers = { ksn: string; pinblock: string; pinblockFormat: PinBlockFormat };
+export type DukptScheme = 'DukptTdes' | 'DukptAes';
+export type PinFields = { ksn: string; pinblock: string; pinblockFormat: PinBlockFormat };
 
 export type EncryptingDevice = {
   /** The next key serial number; a device only counts up. */
   nextKsn(): string;
   /** The members of a sale with a PIN; `ksn` defaults to the next one. */
-  pin(digits: string, pan: string, format?: PinBlockFormat, ksn?: string): PinMembers;
+  pin(digits: string, pan: string, format?: PinBlockFormat, ksn?: string): PinFields;
   /** The instrument with encrypted data, padded with zeros or with 80 and zeros. */
   encrypted(
     of: 'Track2' | 'Emv' | 'Card',
@@ -29,26 +29,26 @@ export type EncryptingDevice = {
 const counterHex = { DukptTdes: 5, DukptAes: 8 } as const;
 
 function padded(data: Buffer, block: number, padding: '00' | '80'): Buffer {
-  const marked = padding === '80' ? Buffer.concat([data, Buffer.from([0x80])]) : data;
-  const rest = (block - (marked.length % block)) % block;
-  return Buffer.concat([marked, Buffer.alloc(rest)]);
+  const withMarker = padding === '80' ? Buffer.concat([data, Buffer.from([0x80])]) : data;
+  const paddingLength = (block - (withMarker.length % block)) % block;
+  return Buffer.concat([withMarker, Buffer.alloc(paddingLength)]);
 }
 
-let made = 0;
+let deviceCount = 0;
 
 /** @example const device = encryptingDevice(on.settings.dataDir, 'DukptTdes'); */
-export function encryptingDevice(dataDir: string, scheme: Scheme): EncryptingDevice {
-  made += 1;
+export function createEncryptingDevice(dataDir: string, scheme: DukptScheme): EncryptingDevice {
+  deviceCount += 1;
   const { baseDerivationKey, ksn: first } = demoKeys(dataDir).deviceKey(
-    `test-${process.pid}-${made}`,
+    `test-${process.pid}-${deviceCount}`,
     scheme,
   );
   const baseKey = Buffer.from(baseDerivationKey, 'hex');
-  const head = first.slice(0, -counterHex[scheme]);
+  const ksnPrefix = first.slice(0, -counterHex[scheme]);
   let counter = 0;
   const nextKsn = () => {
     counter += 1;
-    return head + counter.toString(16).toUpperCase().padStart(counterHex[scheme], '0');
+    return ksnPrefix + counter.toString(16).toUpperCase().padStart(counterHex[scheme], '0');
   };
   const defaultFormat = scheme === 'DukptAes' ? 'ISO4' : 'ISO0';
   return {
@@ -65,9 +65,9 @@ export function encryptingDevice(dataDir: string, scheme: Scheme): EncryptingDev
     },
     encrypted(of, data, padding = '00') {
       const ksn = nextKsn();
-      const whole = padded(data, scheme === 'DukptAes' ? 16 : 8, padding);
-      const sealed = encryptDukptData({ baseKey, ksn, data: whole });
-      return { encrypted: { of, scheme, ksn, data: sealed.toString('hex') } };
+      const paddedData = padded(data, scheme === 'DukptAes' ? 16 : 8, padding);
+      const encryptedBytes = encryptDukptData({ baseKey, ksn, data: paddedData });
+      return { encrypted: { of, scheme, ksn, data: encryptedBytes.toString('hex') } };
     },
   };
 }

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createByteSearch } from './byte-search.ts';
-import { newPan } from './card-data-encodings.ts';
+import { createPan } from './card-data-encodings.ts';
 import { findInFile } from './leak-scan.ts';
 
-const pan = newPan('4');
-const short = newPan('37', 15);
+const pan = createPan('4');
+const short = createPan('37', 15);
 const pinBlock = 'C13A9F77D25B804E';
 const search = createByteSearch(
   [

@@ -4,25 +4,25 @@ import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../../src/platform/index.ts';
 import { type ByteSearch, createByteSearch } from './byte-search.ts';
-import { sentSecrets } from './sent-card-data.ts';
+import { recordedCardData } from './sent-card-data.ts';
 
 /** Request members that the server never stores or logs, with any value. */
-export const neverStored = ['"securityCode":', '"pinblock":', '"track2":', '"emvData":'];
+export const neverStoredMembers = ['"securityCode":', '"pinblock":', '"track2":', '"emvData":'];
 const rowsAtOnce = 2000;
 const pieceBytes = 16 * 1024 * 1024;
 /** No sequence is longer than the overlap, so every sequence is complete in one chunk. */
 const overlapBytes = 64 * 1024;
 
-let last: { search: ByteSearch; of: number } | undefined;
+let cachedSearch: { search: ByteSearch; of: number } | undefined;
 
 /** Rebuilds the search only if tests sent more card data since the last call. */
 function currentSearch(): ByteSearch | undefined {
-  const secrets = sentSecrets();
+  const secrets = recordedCardData();
   if (secrets.length === 0) return undefined;
-  if (last?.of !== secrets.length) {
-    last = { search: createByteSearch(secrets, neverStored), of: secrets.length };
+  if (cachedSearch?.of !== secrets.length) {
+    cachedSearch = { search: createByteSearch(secrets, neverStoredMembers), of: secrets.length };
   }
-  return last.search;
+  return cachedSearch.search;
 }
 
 function report(where: string, found: string): void {
@@ -70,25 +70,25 @@ export function findInFile(
   path: string,
   { piece = pieceBytes, overlap = overlapBytes } = {},
 ): string | undefined {
-  const file = opened(path);
+  const file = openIfExists(path);
   if (file === undefined) return undefined;
   try {
     const length = Math.min(piece, fstatSync(file).size + overlap + 1);
     const bytes = Buffer.allocUnsafeSlow(length);
-    for (let kept = 0; ; ) {
-      const read = readSync(file, bytes, kept, length - kept, null);
-      const found = search.find(bytes.subarray(0, kept + read));
+    for (let keptBytes = 0; ; ) {
+      const read = readSync(file, bytes, keptBytes, length - keptBytes, null);
+      const found = search.find(bytes.subarray(0, keptBytes + read));
       if (found !== undefined || read === 0) return found;
-      const end = kept + read;
-      kept = Math.min(overlap, end);
-      bytes.copyWithin(0, end - kept, end);
+      const end = keptBytes + read;
+      keptBytes = Math.min(overlap, end);
+      bytes.copyWithin(0, end - keptBytes, end);
     }
   } finally {
     closeSync(file);
   }
 }
 
-function opened(path: string): number | undefined {
+function openIfExists(path: string): number | undefined {
   try {
     return openSync(path, 'r');
   } catch (error) {

@@ -3,44 +3,44 @@ import { appendFileSync } from 'node:fs';
 import { parseChipData, parseTrack2, passesLuhn } from '@switchyard/emv';
 
 /** The kind of each value; a value is recorded once. */
-const noted = new Map<string, string>();
-const notedMax = 20_000;
+const recorded = new Map<string, string>();
+const recordedMax = 20_000;
 
 /** The file in which the run collects the values, to scan after all processes have ended. */
 const file = process.env['TEST_SECRETS_FILE'];
 
-function note(name: string, value: string): void {
-  if (noted.has(value) || noted.size >= notedMax) return;
-  noted.set(value, name);
+function record(name: string, value: string): void {
+  if (recorded.has(value) || recorded.size >= recordedMax) return;
+  recorded.set(value, name);
   if (file !== undefined) appendFileSync(file, `${name}\t${value}\n`);
 }
 
 const isPan = (text: unknown): text is string =>
   typeof text === 'string' && /^\d{13,19}$/.test(text) && passesLuhn(text);
 
-function noteTrack(text: string): void {
+function recordTrack(text: string): void {
   try {
     const { pan, text: track } = parseTrack2(text);
     if (!isPan(pan)) return;
-    note('card number of a track', pan);
-    note('track 2', track);
-    note('track 2', track.replace('=', 'D'));
+    record('card number of a track', pan);
+    record('track 2', track);
+    record('track 2', track.replace('=', 'D'));
   } catch {
     // The server refused invalid track data, which contains no card number.
   }
 }
 
-function noteChip(hex: string): void {
+function recordChip(hex: string): void {
   try {
     const { pan, track2 } = parseChipData(hex);
-    if (isPan(pan)) note('card number of a chip', pan);
-    if (track2 !== undefined) noteTrack(track2);
+    if (isPan(pan)) record('card number of a chip', pan);
+    if (track2 !== undefined) recordTrack(track2);
   } catch {
     // The server refused chip data that cannot be parsed.
   }
 }
 
-type Sent = {
+type SentBody = {
   readonly pinblock?: unknown;
   readonly instrument?: {
     readonly card?: { readonly number?: unknown };
@@ -50,16 +50,16 @@ type Sent = {
 };
 
 /** @param body a request as it is sent */
-export function noteSent(body: unknown): void {
+export function recordSentCardData(body: unknown): void {
   if (typeof body !== 'object' || body === null || !('instrument' in body)) return;
-  const { instrument, pinblock } = body as Sent;
-  if (isPan(instrument?.card?.number)) note('card number', instrument.card.number);
-  if (typeof instrument?.track2 === 'string') noteTrack(instrument.track2);
-  if (typeof instrument?.emvData === 'string') noteChip(instrument.emvData);
+  const { instrument, pinblock } = body as SentBody;
+  if (isPan(instrument?.card?.number)) record('card number', instrument.card.number);
+  if (typeof instrument?.track2 === 'string') recordTrack(instrument.track2);
+  if (typeof instrument?.emvData === 'string') recordChip(instrument.emvData);
   if (typeof pinblock === 'string' && /^[0-9A-F]{16,32}$/i.test(pinblock))
-    note('PIN block', pinblock);
+    record('PIN block', pinblock);
 }
 
 /** The name and value of all recorded card data. */
-export const sentSecrets = (): readonly (readonly [name: string, value: string])[] =>
-  [...noted].map(([value, name]) => [name, value] as const);
+export const recordedCardData = (): readonly (readonly [name: string, value: string])[] =>
+  [...recorded].map(([value, name]) => [name, value] as const);

@@ -4,12 +4,12 @@ import { createLog, type Database, openDatabase } from '../../../src/platform/in
 import { testDatabaseUrl } from './test-database.ts';
 
 /** The moment in the transaction that contains the statement. */
-export type Moment = 'before the statement' | 'before COMMIT' | 'after COMMIT';
+export type BreakMoment = 'before the statement' | 'before COMMIT' | 'after COMMIT';
 
-export type DatabaseWire = {
+export type BreakingDatabase = {
   readonly database: Database;
   /** Breaks one connection during a transaction with a statement that contains this text. */
-  breakAt(moment: Moment, statement: string): void;
+  breakAt(moment: BreakMoment, statement: string): void;
   hasBroken(): boolean;
   close(): Promise<void>;
 };
@@ -17,42 +17,42 @@ export type DatabaseWire = {
 const commit = /\0?commit\0/i;
 
 /** The client sends each statement as text, so the relay can read it. */
-export async function databaseWire(): Promise<DatabaseWire> {
+export async function openBreakingDatabase(): Promise<BreakingDatabase> {
   const url = new URL(await testDatabaseUrl());
   const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.port || 5432}`;
   const sockets = new Set<Socket>();
-  let next: { readonly moment: Moment; readonly statement: string } | undefined;
-  const server = createServer((near) => {
-    const far = connect(socketPath);
-    const end = () => {
-      near.destroy();
-      far.destroy();
+  let plannedBreak: { readonly moment: BreakMoment; readonly statement: string } | undefined;
+  const server = createServer((clientSocket) => {
+    const databaseSocket = connect(socketPath);
+    const destroyBoth = () => {
+      clientSocket.destroy();
+      databaseSocket.destroy();
     };
-    for (const socket of [near, far]) {
+    for (const socket of [clientSocket, databaseSocket]) {
       sockets.add(socket);
-      socket.on('error', end).on('close', () => {
+      socket.on('error', destroyBoth).on('close', () => {
         sockets.delete(socket);
-        end();
+        destroyBoth();
       });
     }
-    let moment: Moment | undefined;
+    let moment: BreakMoment | undefined;
     let isCommitting = false;
-    near.on('data', (chunk: Buffer) => {
+    clientSocket.on('data', (chunk: Buffer) => {
       const text = chunk.toString('latin1');
-      if (next !== undefined && text.includes(next.statement)) {
-        ({ moment } = next);
-        next = undefined;
-        if (moment === 'before the statement') return end();
+      if (plannedBreak !== undefined && text.includes(plannedBreak.statement)) {
+        ({ moment } = plannedBreak);
+        plannedBreak = undefined;
+        if (moment === 'before the statement') return destroyBoth();
       }
       if (moment !== undefined && commit.test(text)) {
-        if (moment === 'before COMMIT') return end();
+        if (moment === 'before COMMIT') return destroyBoth();
         isCommitting = true;
       }
-      far.write(chunk);
+      databaseSocket.write(chunk);
     });
-    far.on('data', (chunk: Buffer) => {
-      if (isCommitting) end();
-      else near.write(chunk);
+    databaseSocket.on('data', (chunk: Buffer) => {
+      if (isCommitting) destroyBoth();
+      else clientSocket.write(chunk);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -69,9 +69,9 @@ export async function databaseWire(): Promise<DatabaseWire> {
   return {
     database,
     breakAt(moment, statement) {
-      next = { moment, statement };
+      plannedBreak = { moment, statement };
     },
-    hasBroken: () => next === undefined,
+    hasBroken: () => plannedBreak === undefined,
     async close() {
       await database.close();
       for (const socket of sockets) socket.destroy();

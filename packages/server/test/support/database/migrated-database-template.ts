@@ -14,13 +14,13 @@ import {
   systemIds,
 } from '../../../src/platform/index.ts';
 
-const run = promisify(execFile);
-export const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url));
+const runFile = promisify(execFile);
+export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));
 /**
  * The sizes suit a test. The server does not wait for the disk, because tests kill only processes:
  * the kernel keeps what a killed process wrote.
  */
-export const testSettings = {
+export const testPostgresSettings = {
   shared_buffers: '64MB',
   max_wal_size: '512MB',
   max_connections: '100',
@@ -34,47 +34,47 @@ export const testSettings = {
  * Passes the directory to the test processes; a single file that Node runs directly has no
  * template.
  */
-export const templateVariable = 'TEST_DATABASE_TEMPLATE';
+export const templateFolderVariable = 'TEST_DATABASE_TEMPLATE';
 
 /** An unused database in the cluster; the other databases are copies of it. */
-export const migratedName = 'switchyard_migrated';
+export const templateDatabaseName = 'switchyard_migrated';
 
 const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
 
 /** The URL of another database on the same server. */
-export function urlOf(url: string, database: string): string {
+export function withDatabaseName(url: string, database: string): string {
   return url.replace(/^(postgresql:\/\/[^/]*\/)\w+/, `$1${database}`);
 }
 
-async function migrated(url: string): Promise<void> {
+async function migrateDatabase(url: string): Promise<void> {
   const database = openDatabase({ url, log });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   await database.close();
 }
 
 /** Creates the template database if the cluster has none. */
-export async function ensureMigrated(url: string): Promise<void> {
-  const database = openDatabase({ url: urlOf(url, 'template1'), log, connections: 1 });
+export async function ensureTemplateDatabase(url: string): Promise<void> {
+  const database = openDatabase({ url: withDatabaseName(url, 'template1'), log, connections: 1 });
   try {
     const found = await database.query('SELECT 1 FROM pg_database WHERE datname = $1', [
-      migratedName,
+      templateDatabaseName,
     ]);
     if (found.length > 0) return;
-    await database.query(`CREATE DATABASE ${migratedName} TEMPLATE template0`);
-    await migrated(urlOf(url, migratedName));
+    await database.query(`CREATE DATABASE ${templateDatabaseName} TEMPLATE template0`);
+    await migrateDatabase(withDatabaseName(url, templateDatabaseName));
     // An open connection to the template would block the copy.
-    await database.query(`ALTER DATABASE ${migratedName} ALLOW_CONNECTIONS false`);
+    await database.query(`ALTER DATABASE ${templateDatabaseName} ALLOW_CONNECTIONS false`);
   } finally {
     await database.close();
   }
 }
 
 /** Creates a stopped cluster with all migrations. */
-export async function makeTemplate(dataDir: string): Promise<void> {
-  const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
+export async function createTemplateCluster(dataDir: string): Promise<void> {
+  const server = await startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
   try {
-    await migrated(server.url);
-    await ensureMigrated(server.url);
+    await migrateDatabase(server.url);
+    await ensureTemplateDatabase(server.url);
   } finally {
     await server.stop();
   }
@@ -84,8 +84,8 @@ export async function makeTemplate(dataDir: string): Promise<void> {
  * Copies the template below the directory; the server then starts from a used cluster. Does nothing
  * without a template.
  */
-export async function copyTemplate(dataDir: string): Promise<void> {
-  const template = process.env[templateVariable];
+export async function copyTemplateCluster(dataDir: string): Promise<void> {
+  const template = process.env[templateFolderVariable];
   if (template === undefined) return;
   const cluster = join(dataDir, 'data');
   if ((await stat(cluster).catch(() => undefined)) !== undefined) return;
@@ -93,7 +93,7 @@ export async function copyTemplate(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const draft = await mkdtemp(join(dataDir, 'copy-'));
   // The copy keeps owners and modes, because PostgreSQL checks them.
-  await run('cp', ['-a', join(template, 'data'), draft]);
+  await runFile('cp', ['-a', join(template, 'data'), draft]);
   // If two processes start on one directory, only the first rename succeeds.
   await rename(join(draft, 'data'), cluster).catch(async (error: unknown) => {
     if ((await stat(cluster).catch(() => undefined)) === undefined) throw error;

@@ -15,22 +15,27 @@ import {
 } from '../../../src/platform/index.ts';
 import { scanFolder, scanTables } from '../card-data/leak-scan.ts';
 import {
-  copyTemplate,
-  ensureMigrated,
-  migratedName,
-  migrations,
-  testSettings,
-  urlOf,
+  copyTemplateCluster,
+  ensureTemplateDatabase,
+  migrationsFolder,
+  templateDatabaseName,
+  testPostgresSettings,
+  withDatabaseName,
 } from './migrated-database-template.ts';
 
-export { migrations } from './migrated-database-template.ts';
+export { migrationsFolder } from './migrated-database-template.ts';
 
 const directoryPrefix = 'switchyard-test-';
-type Running = { database: Database; url: string; server: EmbeddedPostgres; dataDir: string };
+type RunningDatabase = {
+  database: Database;
+  url: string;
+  server: EmbeddedPostgres;
+  dataDir: string;
+};
 /** On a busy machine a new connection is slow, and callers wait for a free connection. */
 const connectSeconds = 20;
 
-let running: Promise<Running> | undefined;
+let running: Promise<RunningDatabase> | undefined;
 let serverPid: number | undefined;
 let stopped: Promise<void> | undefined;
 
@@ -60,16 +65,16 @@ let template: Promise<void> | undefined;
 const copies: string[] = [];
 
 /** The URL of a migrated database of its own, for tests that a running platform would disturb. */
-export async function testCopyUrl(): Promise<string> {
+export async function testDatabaseCopyUrl(): Promise<string> {
   const url = await testDatabaseUrl();
-  template ??= ensureMigrated(url);
+  template ??= ensureTemplateDatabase(url);
   await template;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   // File copies keep the data out of the write-ahead log.
-  const made = `CREATE DATABASE ${name} TEMPLATE ${migratedName} STRATEGY file_copy`;
-  await (await testDatabase()).query(made);
-  copies.push(urlOf(url, name));
-  return urlOf(url, name);
+  const createStatement = `CREATE DATABASE ${name} TEMPLATE ${templateDatabaseName} STRATEGY file_copy`;
+  await (await testDatabase()).query(createStatement);
+  copies.push(withDatabaseName(url, name));
+  return withDatabaseName(url, name);
 }
 
 /**
@@ -87,25 +92,25 @@ process.once('exit', () => {
   }
 });
 
-async function start(): Promise<Running> {
+async function start(): Promise<RunningDatabase> {
   await removeAbandoned();
   const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
   const dataDir = await mkdtemp(join(tmpdir(), directoryPrefix));
-  await copyTemplate(dataDir);
-  const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
+  await copyTemplateCluster(dataDir);
+  const server = await startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
   serverPid = server.pid();
   const url = `${server.url}&connect_timeout=${connectSeconds}`;
   const database = openDatabase({ url, log });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   return { database, url, server, dataDir };
 }
 
 function stop(): Promise<void> {
-  stopped ??= finish();
+  stopped ??= scanAndStop();
   return stopped;
 }
 
-async function finish(): Promise<void> {
+async function scanAndStop(): Promise<void> {
   if (running === undefined) return;
   const { database, server, dataDir } = await running;
   await scanTables(database);
@@ -128,7 +133,7 @@ async function removeAbandoned(): Promise<void> {
     const dataDir = join(tmpdir(), name);
     if (!name.startsWith(directoryPrefix) || !(await isAbandoned(dataDir))) continue;
     try {
-      await (await startEmbeddedPostgres({ dataDir, log, settings: testSettings })).stop();
+      await (await startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings })).stop();
       await rm(dataDir, { recursive: true, force: true });
     } catch {
       // The directory belongs to another user or is half removed; the next run checks it again.

@@ -10,7 +10,7 @@ import {
   retailMac,
   translatePin,
 } from '@switchyard/pin';
-import { entryOf, hex, keyBytes, type TestKeyName, testKeys } from './hsm-test-keys.ts';
+import { keyBytes, keyTableEntry, type TestKeyName, testKeys, toHex } from './hsm-test-keys.ts';
 
 export const awsRegion = 'eu-central-1';
 export const awsCredentials = {
@@ -20,21 +20,21 @@ export const awsCredentials = {
 };
 
 type Json = Record<string, unknown>;
-type Asked = {
+type ReceivedRequest = {
   path: string;
   target: string | undefined;
   text: string;
   headers: IncomingMessage['headers'];
 };
-type Disturbance = { refuse: string; status: number } | 'hang' | 'reset' | 'garbage';
+type StubFault = { refuse: string; status: number } | 'hang' | 'reset' | 'garbage';
 
 export type AwsStub = {
   url: string;
-  asked: Asked[];
+  requests: ReceivedRequest[];
   /** Sets the fault of the next requests, in place of a response. */
-  disturb(next: Disturbance, times?: number): void;
+  failNext(plannedFaults: StubFault, times?: number): void;
   /** Overrides the description of a key. */
-  tell(name: TestKeyName, told: Json): void;
+  overrideKey(name: TestKeyName, overriddenKeys: Json): void;
   arn(name: TestKeyName): string;
   close(): Promise<void>;
 };
@@ -44,11 +44,11 @@ const arnOf = (name: TestKeyName): string =>
   `arn:aws:payment-cryptography:${awsRegion}:111122223333:key/${name.replace(/[^a-z]/g, '').padEnd(16, 'x')}`;
 const nameOf = (arn: unknown): TestKeyName => {
   const name = names.find((each) => arnOf(each) === arn);
-  if (name === undefined) throw new Refused('ResourceNotFoundException');
+  if (name === undefined) throw new StubRefusal('ResourceNotFoundException');
   return name;
 };
 
-class Refused extends Error {}
+class StubRefusal extends Error {}
 
 const usages = {
   BaseDerivation: 'TR31_B0_BASE_DERIVATION_KEY',
@@ -62,7 +62,7 @@ const usages = {
 function verify({ headers, method, url = '' }: IncomingMessage, text: string): void {
   const form =
     /^AWS4-HMAC-SHA256 Credential=(\w+)\/(\d{8})\/([\w-]+)\/([\w-]+)\/aws4_request, SignedHeaders=([\w;-]+), Signature=([0-9a-f]{64})$/;
-  const [, id, day = '', region = '', service = '', list = '', signature] =
+  const [, accessKeyId, day = '', region = '', service = '', list = '', signature] =
     form.exec(headers.authorization ?? '') ?? [];
   const sha = (data: string) => createHash('sha256').update(data).digest('hex');
   const mac = (key: string | Buffer, data: string) =>
@@ -73,23 +73,25 @@ function verify({ headers, method, url = '' }: IncomingMessage, text: string): v
     .join('/');
   const lines = list.split(';').map((name) => `${name}:${headers[name]}\n`);
   const canonical = [method, path, '', lines.join(''), list, sha(text)].join('\n');
-  const place = `${day}/${region}/${service}/aws4_request`;
-  const signed = ['AWS4-HMAC-SHA256', headers['x-amz-date'], place, sha(canonical)].join('\n');
+  const credentialScope = `${day}/${region}/${service}/aws4_request`;
+  const signed = ['AWS4-HMAC-SHA256', headers['x-amz-date'], credentialScope, sha(canonical)].join(
+    '\n',
+  );
   const keys = [day, region, service, 'aws4_request'];
   const key = keys.reduce<string | Buffer>(mac, `AWS4${awsCredentials.secretAccessKey}`);
-  const wanted = ['content-type', 'host', 'x-amz-date', 'x-amz-security-token'];
-  const isGood =
-    id === awsCredentials.accessKeyId &&
+  const requiredHeaders = ['content-type', 'host', 'x-amz-date', 'x-amz-security-token'];
+  const isValid =
+    accessKeyId === awsCredentials.accessKeyId &&
     region === awsRegion &&
     service === 'payment-cryptography' &&
-    wanted.every((name) => list.split(';').includes(name)) &&
+    requiredHeaders.every((name) => list.split(';').includes(name)) &&
     mac(key, signed).toString('hex') === signature;
-  if (!isGood) throw new Refused('InvalidSignatureException');
+  if (!isValid) throw new StubRefusal('InvalidSignatureException');
 }
 
-function demandMembers(value: unknown, ...members: string[]): Json {
+function requireMembers(value: unknown, ...members: string[]): Json {
   const keys = Object.keys(value as Json).sort();
-  if (keys.join() !== members.sort().join()) throw new Refused('ValidationException');
+  if (keys.join() !== members.sort().join()) throw new StubRefusal('ValidationException');
   return value as Json;
 }
 
@@ -97,14 +99,14 @@ function isoFormat(value: unknown): { format: PinBlockFormat; pan: string | unde
   const [name = ''] = Object.keys(value as Json);
   const format = name.replace('IsoFormat', 'ISO') as PinBlockFormat;
   const attributes = (value as Json)[name] as Json;
-  if (format === 'ISO1') return { format, pan: demandMembers(attributes) && undefined };
-  const pan = demandMembers(attributes, 'PrimaryAccountNumber')['PrimaryAccountNumber'];
+  if (format === 'ISO1') return { format, pan: requireMembers(attributes) && undefined };
+  const pan = requireMembers(attributes, 'PrimaryAccountNumber')['PrimaryAccountNumber'];
   return { format, pan: String(pan) };
 }
 
 /** The service puts the block into its error message, which reveals a client that logs it. */
-const badBlock = (block: unknown) =>
-  new Refused(`ValidationException|PIN block ${block} is invalid`);
+const pinBlockRefusal = (block: unknown) =>
+  new StubRefusal(`ValidationException|PIN block ${block} is invalid`);
 
 const algorithms = {
   TDES_2KEY: 'tdes2',
@@ -116,7 +118,7 @@ const algorithms = {
 
 function algorithmOf({ DukptKeyDerivationType: type }: Json) {
   const algorithm = algorithms[type as keyof typeof algorithms];
-  if (algorithm === undefined) throw new Refused('ValidationException');
+  if (algorithm === undefined) throw new StubRefusal('ValidationException');
   return algorithm;
 }
 
@@ -129,44 +131,44 @@ function translate(body: Json): Json {
     'IncomingTranslationAttributes',
     'OutgoingTranslationAttributes',
   ];
-  demandMembers(body, ...members, ...(isDukpt ? ['IncomingDukptAttributes'] : []));
+  requireMembers(body, ...members, ...(isDukpt ? ['IncomingDukptAttributes'] : []));
   const incoming = isoFormat(body['IncomingTranslationAttributes']);
   const outgoing = isoFormat(body['OutgoingTranslationAttributes']);
   const key = keyBytes(nameOf(body['IncomingKeyIdentifier']));
   const pan = incoming.pan ?? outgoing.pan ?? '';
-  if (outgoing.pan !== pan) throw new Refused('ValidationException');
-  let under: Parameters<typeof translatePin>[0]['under'] = { scheme: 'Zone', key };
+  if (outgoing.pan !== pan) throw new StubRefusal('ValidationException');
+  let pinKey: Parameters<typeof translatePin>[0]['under'] = { scheme: 'Zone', key };
   if (isDukpt) {
     const dukpt = body['IncomingDukptAttributes'];
-    const given = demandMembers(dukpt, 'KeySerialNumber', 'DukptKeyDerivationType');
-    const ksn = String(given['KeySerialNumber']);
-    under = { scheme: 'Dukpt', baseKey: key, ksn, algorithm: algorithmOf(given) };
+    const attributes = requireMembers(dukpt, 'KeySerialNumber', 'DukptKeyDerivationType');
+    const ksn = String(attributes['KeySerialNumber']);
+    pinKey = { scheme: 'Dukpt', baseKey: key, ksn, algorithm: algorithmOf(attributes) };
   }
   try {
-    const sealed = translatePin({
+    const pinBlock = translatePin({
       block: Buffer.from(String(body['EncryptedPinBlock']), 'hex'),
       format: incoming.format,
-      under,
+      under: pinKey,
       pan,
       to: { format: outgoing.format, key: keyBytes(nameOf(body['OutgoingKeyIdentifier'])) },
       format4Pan: 'TwelveDigits',
     });
     return {
-      PinBlock: hex(sealed),
+      PinBlock: toHex(pinBlock),
       KeyArn: body['OutgoingKeyIdentifier'],
       KeyCheckValue: '000000',
     };
   } catch (error) {
-    if (error instanceof PinError) throw badBlock(body['EncryptedPinBlock']);
+    if (error instanceof PinError) throw pinBlockRefusal(body['EncryptedPinBlock']);
     throw error;
   }
 }
 
 function decrypt(path: string, body: Json): Json {
   const name = nameOf(decodeURIComponent(path.split('/')[2] ?? ''));
-  demandMembers(body, 'CipherText', 'DecryptionAttributes');
-  const attributes = demandMembers(body['DecryptionAttributes'], 'Dukpt')['Dukpt'];
-  const dukpt = demandMembers(
+  requireMembers(body, 'CipherText', 'DecryptionAttributes');
+  const attributes = requireMembers(body['DecryptionAttributes'], 'Dukpt')['Dukpt'];
+  const dukpt = requireMembers(
     attributes,
     'KeySerialNumber',
     'Mode',
@@ -176,27 +178,27 @@ function decrypt(path: string, body: Json): Json {
   );
   const zeros = /^(?:0{16}|0{32})$/.test(String(dukpt['InitializationVector']));
   if (dukpt['Mode'] !== 'CBC' || dukpt['DukptKeyVariant'] !== 'REQUEST' || !zeros) {
-    throw new Refused('ValidationException');
+    throw new StubRefusal('ValidationException');
   }
   const ksn = String(dukpt['KeySerialNumber']);
   const data = Buffer.from(String(body['CipherText']), 'hex');
   const algorithm = algorithmOf(dukpt);
-  return { PlainText: hex(decryptDukptData({ baseKey: keyBytes(name), ksn, algorithm, data })) };
+  return { PlainText: toHex(decryptDukptData({ baseKey: keyBytes(name), ksn, algorithm, data })) };
 }
 
 function makeMac(body: Json): Json {
-  demandMembers(body, 'KeyIdentifier', 'MessageData', 'GenerationAttributes', 'MacLength');
-  const attributes = demandMembers(body['GenerationAttributes'], 'Algorithm');
+  requireMembers(body, 'KeyIdentifier', 'MessageData', 'GenerationAttributes', 'MacLength');
+  const attributes = requireMembers(body['GenerationAttributes'], 'Algorithm');
   const key = keyBytes(nameOf(body['KeyIdentifier']));
   const data = Buffer.from(String(body['MessageData']), 'hex');
-  if (attributes['Algorithm'] === 'CMAC') return { Mac: hex(aesCmac(key, data)) };
+  if (attributes['Algorithm'] === 'CMAC') return { Mac: toHex(aesCmac(key, data)) };
   if (attributes['Algorithm'] !== 'ISO9797_ALGORITHM3' || data.length % 8 !== 0) {
-    throw new Refused('ValidationException');
+    throw new StubRefusal('ValidationException');
   }
-  return { Mac: hex(retailMac(key, data)) };
+  return { Mac: toHex(retailMac(key, data)) };
 }
 
-function facts(name: TestKeyName): Json {
+function keyDescription(name: TestKeyName): Json {
   const [usage, algorithm] = testKeys[name];
   return {
     KeyArn: arnOf(name),
@@ -205,33 +207,35 @@ function facts(name: TestKeyName): Json {
       KeyAlgorithm: algorithm === 'Aes' ? `AES_${keyBytes(name).length * 8}` : 'TDES_2KEY',
       KeyClass: 'SYMMETRIC_KEY',
     },
-    KeyCheckValue: entryOf(name, '').checkValue,
+    KeyCheckValue: keyTableEntry(name, '').checkValue,
     Enabled: true,
     KeyState: 'CREATE_COMPLETE',
   };
 }
 
 /** A key block that contains the name of its key in place of the key. */
-export const tr31Of = (name: TestKeyName): string =>
-  `D0112P0TE00N0000${hex(Buffer.from(name)).padEnd(96, '0')}`;
+export const tr31KeyBlock = (name: TestKeyName): string =>
+  `D0112P0TE00N0000${toHex(Buffer.from(name)).padEnd(96, '0')}`;
 
-function control(
+function controlPlane(
   target: string | undefined,
   body: Json,
-  told: ReadonlyMap<TestKeyName, Json>,
+  overriddenKeys: ReadonlyMap<TestKeyName, Json>,
 ): Json {
   if (target === 'PaymentCryptographyControlPlane.GetKey') {
-    const name = nameOf(demandMembers(body, 'KeyIdentifier')['KeyIdentifier']);
-    return { Key: { ...facts(name), ...told.get(name) } };
+    const name = nameOf(requireMembers(body, 'KeyIdentifier')['KeyIdentifier']);
+    return { Key: { ...keyDescription(name), ...overriddenKeys.get(name) } };
   }
-  if (target !== 'PaymentCryptographyControlPlane.ImportKey') throw new Refused('UnknownOperation');
-  const material = demandMembers(body, 'KeyMaterial', 'KeyCheckValueAlgorithm')['KeyMaterial'];
-  const block = demandMembers(material, 'Tr31KeyBlock')['Tr31KeyBlock'];
-  const given = demandMembers(block, 'WrappedKeyBlock', 'WrappingKeyIdentifier');
-  if (nameOf(given['WrappingKeyIdentifier']) !== 'zmk') throw new Refused('ValidationException');
-  const name = names.find((each) => tr31Of(each) === given['WrappedKeyBlock']);
-  if (name === undefined) throw new Refused('ValidationException');
-  return { Key: facts(name) };
+  if (target !== 'PaymentCryptographyControlPlane.ImportKey')
+    throw new StubRefusal('UnknownOperation');
+  const material = requireMembers(body, 'KeyMaterial', 'KeyCheckValueAlgorithm')['KeyMaterial'];
+  const block = requireMembers(material, 'Tr31KeyBlock')['Tr31KeyBlock'];
+  const attributes = requireMembers(block, 'WrappedKeyBlock', 'WrappingKeyIdentifier');
+  if (nameOf(attributes['WrappingKeyIdentifier']) !== 'zmk')
+    throw new StubRefusal('ValidationException');
+  const name = names.find((each) => tr31KeyBlock(each) === attributes['WrappedKeyBlock']);
+  if (name === undefined) throw new StubRefusal('ValidationException');
+  return { Key: keyDescription(name) };
 }
 
 async function read(request: IncomingMessage): Promise<string> {
@@ -242,9 +246,9 @@ async function read(request: IncomingMessage): Promise<string> {
 
 /** Serves both planes at one address, because their requests differ. */
 export async function startAwsStub(): Promise<AwsStub> {
-  const asked: Asked[] = [];
-  const told = new Map<TestKeyName, Json>();
-  const next: Disturbance[] = [];
+  const requests: ReceivedRequest[] = [];
+  const overriddenKeys = new Map<TestKeyName, Json>();
+  const plannedFaults: StubFault[] = [];
 
   function answer(request: IncomingMessage, text: string): Json {
     verify(request, text);
@@ -253,14 +257,14 @@ export async function startAwsStub(): Promise<AwsStub> {
     const target = headers['x-amz-target'];
     if (url === '/') {
       if (headers['content-type'] !== 'application/x-amz-json-1.0')
-        throw new Refused('Serialization');
-      return control(typeof target === 'string' ? target : undefined, body, told);
+        throw new StubRefusal('Serialization');
+      return controlPlane(typeof target === 'string' ? target : undefined, body, overriddenKeys);
     }
-    if (headers['content-type'] !== 'application/json') throw new Refused('Serialization');
+    if (headers['content-type'] !== 'application/json') throw new StubRefusal('Serialization');
     if (url === '/pindata/translate') return translate(body);
     if (url === '/mac/generate') return makeMac(body);
     if (/^\/keys\/[^/]+\/decrypt$/.test(url)) return decrypt(url, body);
-    throw new Refused('UnknownOperationException');
+    throw new StubRefusal('UnknownOperationException');
   }
 
   function refuse(response: ServerResponse, refusal: string, status: number): void {
@@ -273,21 +277,21 @@ export async function startAwsStub(): Promise<AwsStub> {
     const text = await read(request);
     const { url = '', headers } = request;
     const target = headers['x-amz-target'];
-    asked.push({
+    requests.push({
       path: url,
       target: typeof target === 'string' ? target : undefined,
       text,
       headers,
     });
-    const disturbance = next.shift();
-    if (disturbance === 'hang') return;
-    if (disturbance === 'reset') return void request.socket.destroy();
-    if (disturbance === 'garbage') return void response.end('{"PinBlock":');
-    if (disturbance !== undefined) return refuse(response, disturbance.refuse, disturbance.status);
+    const fault = plannedFaults.shift();
+    if (fault === 'hang') return;
+    if (fault === 'reset') return void request.socket.destroy();
+    if (fault === 'garbage') return void response.end('{"PinBlock":');
+    if (fault !== undefined) return refuse(response, fault.refuse, fault.status);
     try {
       response.end(JSON.stringify(answer(request, text)));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof StubRefusal)) throw error;
       refuse(response, error.message, 400);
     }
   }
@@ -298,11 +302,11 @@ export async function startAwsStub(): Promise<AwsStub> {
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     url: `http://127.0.0.1:${address.port}`,
-    asked,
-    disturb(disturbance, times = 1) {
-      next.push(...Array<Disturbance>(times).fill(disturbance));
+    requests,
+    failNext(fault, times = 1) {
+      plannedFaults.push(...Array<StubFault>(times).fill(fault));
     },
-    tell: (name, value) => void told.set(name, value),
+    overrideKey: (name, value) => void overriddenKeys.set(name, value),
     arn: arnOf,
     async close() {
       server.closeAllConnections();

@@ -14,8 +14,8 @@ import {
 import type { KeyEntry } from '../../../src/vault/hsm/key-table.ts';
 import type { KeyUsage } from '../../../src/vault/hsm/types.ts';
 
-export const pan = '4012345678909';
-export const longPan = '6205500000000000004';
+export const testPan = '4012345678909';
+export const longTestPan = '6205500000000000004';
 export const tdesKsn = 'FFFF9876543210E00001';
 export const aesKsn = '123456789012345600000001';
 
@@ -46,7 +46,7 @@ const devices: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The table entry of a key, for an HSM that names the key `reference`. */
-export function entryOf(name: TestKeyName, reference: string, checkValue?: string): KeyEntry {
+export function keyTableEntry(name: TestKeyName, reference: string, checkValue?: string): KeyEntry {
   const [usage, algorithm] = testKeys[name];
   return {
     name,
@@ -58,7 +58,7 @@ export function entryOf(name: TestKeyName, reference: string, checkValue?: strin
   };
 }
 
-export const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex').toUpperCase();
+export const toHex = (data: Uint8Array): string => Buffer.from(data).toString('hex').toUpperCase();
 
 function pinKeyOf(ksn: string): Buffer {
   const read = readKsn(ksn);
@@ -70,24 +70,26 @@ function pinKeyOf(ksn: string): Buffer {
 const digitsOf = (pin: string) => [...pin].map(Number);
 
 /** A PIN block as a PIN pad sends it. */
-export const terminalBlock = (
+export const terminalPinBlock = (
   format: PinBlockFormat,
   ksn: string,
   pin = '1234',
-  card = pan,
+  card = testPan,
 ): string =>
-  hex(sealPinBlock(format, pinKeyOf(ksn), buildPinBlock(format, digitsOf(pin), card), card));
+  toHex(sealPinBlock(format, pinKeyOf(ksn), buildPinBlock(format, digitsOf(pin), card), card));
 
 /** A PIN block under one of the keys above. */
-export const blockUnder = (name: TestKeyName, format: PinBlockFormat, pin = '1234'): string =>
-  hex(sealPinBlock(format, keyBytes(name), buildPinBlock(format, digitsOf(pin), pan), pan));
+export const pinBlockUnderKey = (name: TestKeyName, format: PinBlockFormat, pin = '1234'): string =>
+  toHex(
+    sealPinBlock(format, keyBytes(name), buildPinBlock(format, digitsOf(pin), testPan), testPan),
+  );
 
 /** The PIN in a block under one of the keys above. */
-export const pinIn = (
+export const decryptPin = (
   block: string,
   name: TestKeyName,
   format: PinBlockFormat,
-  card = pan,
+  card = testPan,
 ): string =>
   readPinBlock(
     format,
@@ -96,8 +98,8 @@ export const pinIn = (
   ).join('');
 
 /** Track data as an encrypting card reader sends it. */
-export const terminalData = (ksn: string, data: Buffer): string =>
-  hex(
+export const encryptTerminalData = (ksn: string, data: Buffer): string =>
+  toHex(
     encryptDukptData({
       baseKey: keyBytes(readKsn(ksn).scheme === 'DukptAes' ? 'bdk-aes' : 'bdk-tdes'),
       ksn,

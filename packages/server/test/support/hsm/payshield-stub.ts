@@ -12,18 +12,18 @@ import {
   translatePin,
   unwrapKey,
 } from '@switchyard/pin';
-import { entryOf, hex, keyBytes, type TestKeyName, testKeys } from './hsm-test-keys.ts';
+import { keyBytes, keyTableEntry, type TestKeyName, testKeys, toHex } from './hsm-test-keys.ts';
 
-type Disturbance = 'hang' | 'close' | 'other header' | 'garbage' | 'twice' | { error: string };
+type StubFault = 'hang' | 'close' | 'other header' | 'garbage' | 'twice' | { error: string };
 
 export type PayShieldStub = {
   port: number;
   /** Every received command, including its header. */
-  asked: string[];
+  commands: string[];
   connections(): number;
-  disturb(next: Disturbance): void;
+  failNext(plannedFaults: StubFault): void;
   /** Overrides the check value of a key. */
-  tell(name: TestKeyName, checkValue: string | undefined): void;
+  overrideCheckValue(name: TestKeyName, checkValue: string | undefined): void;
   /** Closes the connections, as when the HSM restarts. */
   drop(): void;
   close(): Promise<void>;
@@ -33,7 +33,7 @@ const names = Object.keys(testKeys) as TestKeyName[];
 const headerLength = 4;
 
 /** A key under the local master key; only the stub can resolve it. */
-export const underLmk = (name: TestKeyName): string =>
+export const keyUnderLmk = (name: TestKeyName): string =>
   `U${hash('sha256', `under the LMK: ${name}`).slice(0, 32).toUpperCase()}`;
 
 const keyTypes = {
@@ -46,38 +46,38 @@ const keyTypes = {
 const formats: Record<string, PinBlockFormat> = { '01': 'ISO0', '05': 'ISO1', '47': 'ISO3' };
 
 /** The stub answers with the two digits of the message. */
-class Code extends Error {}
+class CommandError extends Error {}
 
 /** Reads the fields of a command in turn; data after the last field is an error. */
-function reader(text: string) {
+function createFieldReader(text: string) {
   let at = 0;
-  const take = (form: RegExp): string => {
-    const found = new RegExp(`^(?:${form.source})`).exec(text.slice(at))?.[0];
-    if (found === undefined) throw new Code('15');
-    at += found.length;
-    return found;
+  const takeField = (form: RegExp): string => {
+    const field = new RegExp(`^(?:${form.source})`).exec(text.slice(at))?.[0];
+    if (field === undefined) throw new CommandError('15');
+    at += field.length;
+    return field;
   };
   return {
-    take,
+    take: takeField,
     rest: () => text.slice(at),
     end() {
-      if (at !== text.length) throw new Code('15');
+      if (at !== text.length) throw new CommandError('15');
     },
   };
 }
 
 const keyField = /U[0-9A-F]{32}/;
 
-function keyNamed(field: string, type: string, parity: string): TestKeyName {
-  const name = names.find((each) => underLmk(each) === field);
+function findKey(field: string, type: string, parity: string): TestKeyName {
+  const name = names.find((each) => keyUnderLmk(each) === field);
   // Under another pair of local master keys the key decrypts to a value with wrong parity.
-  if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new Code(parity);
+  if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new CommandError(parity);
   return name;
 }
 
 const formatOf = (code: string): PinBlockFormat => {
   const format = formats[code];
-  if (format === undefined) throw new Code('23');
+  if (format === undefined) throw new CommandError('23');
   return format;
 };
 
@@ -91,43 +91,43 @@ type Translation = {
 };
 
 /** The account number field has twelve digits, without the check digit. */
-function translated({ under, zone, block, from, to, digits }: Translation): string {
+function translatePinBlock({ under, zone, block, from, to, digits }: Translation): string {
   try {
-    const sealed = translatePin({
+    const pinBlock = translatePin({
       block: Buffer.from(block, 'hex'),
       format: formatOf(from),
       under,
       pan: `${digits}0`,
       to: { format: formatOf(to), key: keyBytes(zone) },
     });
-    return `04${hex(sealed)}${to}`;
+    return `04${toHex(pinBlock)}${to}`;
   } catch (error) {
     if (!(error instanceof PinError)) throw error;
-    throw new Code(error.code === 'format_not_allowed' ? '23' : '20');
+    throw new CommandError(error.code === 'format_not_allowed' ? '23' : '20');
   }
 }
 
-function fromDukpt(text: string): string {
-  const fields = reader(text);
-  const bdk = keyNamed(fields.take(keyField), keyTypes.BaseDerivation, '10');
-  const zone = keyNamed(fields.take(keyField), keyTypes.ZonePin, '11');
+function translateFromDukpt(text: string): string {
+  const fields = createFieldReader(text);
+  const bdk = findKey(fields.take(keyField), keyTypes.BaseDerivation, '10');
+  const zone = findKey(fields.take(keyField), keyTypes.ZonePin, '11');
   const descriptor = fields.take(/[0-9A-F]{3}/);
   const sum = [...descriptor].reduce((all, digit) => all + Number.parseInt(digit, 16), 0);
   const ksn = fields.take(new RegExp(`[0-9A-F]{${sum + 5}}`)).padStart(20, 'F');
-  if (readKsn(ksn).scheme !== 'DukptTdes') throw new Code('15');
+  if (readKsn(ksn).scheme !== 'DukptTdes') throw new CommandError('15');
   const block = fields.take(/[0-9A-F]{16}/);
   const from = fields.take(/\d{2}/);
   const to = fields.take(/\d{2}/);
   const digits = fields.take(/\d{12}/);
   fields.end();
   const under = { scheme: 'Dukpt', baseKey: keyBytes(bdk), ksn } as const;
-  return translated({ under, zone, block, from, to, digits });
+  return translatePinBlock({ under, zone, block, from, to, digits });
 }
 
-function fromSharedKey(text: string, type: string): string {
-  const fields = reader(text);
-  const source = keyNamed(fields.take(keyField), type, '10');
-  const zone = keyNamed(fields.take(keyField), keyTypes.ZonePin, '11');
+function translateFromSharedKey(text: string, type: string): string {
+  const fields = createFieldReader(text);
+  const source = findKey(fields.take(keyField), type, '10');
+  const zone = findKey(fields.take(keyField), keyTypes.ZonePin, '11');
   fields.take(/12/);
   const block = fields.take(/[0-9A-F]{16}/);
   const from = fields.take(/\d{2}/);
@@ -135,55 +135,59 @@ function fromSharedKey(text: string, type: string): string {
   const digits = fields.take(/\d{12}/);
   fields.end();
   const under = { scheme: 'Zone', key: keyBytes(source) } as const;
-  return translated({ under, zone, block, from, to, digits });
+  return translatePinBlock({ under, zone, block, from, to, digits });
 }
 
 function importKey(text: string): string {
-  const fields = reader(text);
+  const fields = createFieldReader(text);
   const type = fields.take(/001|008/);
-  const zmk = keyNamed(fields.take(keyField), keyTypes.KeyEncryption, '10');
+  const zmk = findKey(fields.take(keyField), keyTypes.KeyEncryption, '10');
   const wrapped = fields.take(/X[0-9A-F]{32}/).slice(1);
   fields.take(/U/);
   fields.end();
   const key = unwrapKey(keyBytes(zmk), Buffer.from(wrapped, 'hex'), 'Tdes');
   const name = names.find((each) => keyBytes(each).equals(key));
-  if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new Code('26');
-  return underLmk(name) + entryOf(name, '').checkValue;
+  if (name === undefined || keyTypes[testKeys[name][0]] !== type) throw new CommandError('26');
+  return keyUnderLmk(name) + keyTableEntry(name, '').checkValue;
 }
 
-function checkValue(text: string, told: ReadonlyMap<TestKeyName, string>): string {
-  const fields = reader(text);
+function checkValue(text: string, checkValues: ReadonlyMap<TestKeyName, string>): string {
+  const fields = createFieldReader(text);
   fields.take(/FF1/);
   const field = fields.take(keyField);
   fields.take(/;/);
-  const name = keyNamed(field, fields.take(/[0-9A-F]{3}/), '10');
+  const name = findKey(field, fields.take(/[0-9A-F]{3}/), '10');
   fields.take(/;001/);
   fields.end();
-  return told.get(name) ?? entryOf(name, '').checkValue;
+  return checkValues.get(name) ?? keyTableEntry(name, '').checkValue;
 }
 
 function makeMac(text: string): string {
-  const fields = reader(text);
+  const fields = createFieldReader(text);
   fields.take(/00131008/);
-  const name = keyNamed(fields.take(keyField), keyTypes.Mac, '10');
+  const name = findKey(fields.take(keyField), keyTypes.Mac, '10');
   const length = Number.parseInt(fields.take(/[0-9A-F]{4}/), 16);
   const message = Buffer.from(fields.rest(), 'latin1');
-  if (message.length !== length) throw new Code('15');
-  return hex(retailMac(keyBytes(name), message));
+  if (message.length !== length) throw new CommandError('15');
+  return toHex(retailMac(keyBytes(name), message));
 }
 
-function work(command: string, text: string, told: ReadonlyMap<TestKeyName, string>): string {
-  if (command === 'G0') return fromDukpt(text);
-  if (command === 'CA') return fromSharedKey(text, keyTypes.TerminalPin);
-  if (command === 'CC') return fromSharedKey(text, keyTypes.ZonePin);
+function runCommand(
+  command: string,
+  text: string,
+  checkValues: ReadonlyMap<TestKeyName, string>,
+): string {
+  if (command === 'G0') return translateFromDukpt(text);
+  if (command === 'CA') return translateFromSharedKey(text, keyTypes.TerminalPin);
+  if (command === 'CC') return translateFromSharedKey(text, keyTypes.ZonePin);
   if (command === 'A6') return importKey(text);
-  if (command === 'BU') return checkValue(text, told);
+  if (command === 'BU') return checkValue(text, checkValues);
   if (command === 'M6') return makeMac(text);
   if (command === 'NC') return `${'A'.repeat(16)}0007-E000`;
-  throw new Code('68');
+  throw new CommandError('68');
 }
 
-function framed(text: string): Buffer {
+function encodeFrame(text: string): Buffer {
   const frame = Buffer.alloc(2 + text.length);
   frame.writeUInt16BE(text.length);
   frame.write(text, 2, 'latin1');
@@ -191,10 +195,10 @@ function framed(text: string): Buffer {
 }
 
 export async function startPayShieldStub(tls?: TlsOptions): Promise<PayShieldStub> {
-  const asked: string[] = [];
-  const told = new Map<TestKeyName, string>();
+  const commands: string[] = [];
+  const checkValues = new Map<TestKeyName, string>();
   const sockets = new Set<Socket>();
-  const next: Disturbance[] = [];
+  const plannedFaults: StubFault[] = [];
   let connections = 0;
 
   function answer(frame: string): string {
@@ -202,30 +206,30 @@ export async function startPayShieldStub(tls?: TlsOptions): Promise<PayShieldStu
     const command = frame.slice(headerLength, headerLength + 2);
     const reply = command.slice(0, 1) + String.fromCharCode(command.charCodeAt(1) + 1);
     try {
-      return `${header}${reply}00${work(command, frame.slice(headerLength + 2), told)}`;
+      return `${header}${reply}00${runCommand(command, frame.slice(headerLength + 2), checkValues)}`;
     } catch (error) {
-      if (!(error instanceof Code)) throw error;
+      if (!(error instanceof CommandError)) throw error;
       return `${header}${reply}${error.message}`;
     }
   }
 
   function serve(socket: Socket, frame: string): void {
-    asked.push(frame);
-    const disturbance = next.shift();
-    if (disturbance === 'hang') return;
-    if (disturbance === 'close') return void socket.destroy();
+    commands.push(frame);
+    const fault = plannedFaults.shift();
+    if (fault === 'hang') return;
+    if (fault === 'close') return void socket.destroy();
     let text = answer(frame);
-    if (disturbance === 'other header') text = `9999${text.slice(headerLength)}`;
-    if (disturbance === 'garbage') text = `${frame.slice(0, headerLength)}ZZ00`;
-    if (typeof disturbance === 'object') {
-      text = text.slice(0, headerLength + 2) + disturbance.error;
+    if (fault === 'other header') text = `9999${text.slice(headerLength)}`;
+    if (fault === 'garbage') text = `${frame.slice(0, headerLength)}ZZ00`;
+    if (typeof fault === 'object') {
+      text = text.slice(0, headerLength + 2) + fault.error;
     }
-    const whole = framed(text);
+    const frameBytes = encodeFrame(text);
     // The response arrives in two parts, because only its length field ends a frame.
-    socket.write(whole.subarray(0, 3));
+    socket.write(frameBytes.subarray(0, 3));
     setImmediate(() => {
-      socket.write(whole.subarray(3));
-      if (disturbance === 'twice') socket.write(whole);
+      socket.write(frameBytes.subarray(3));
+      if (fault === 'twice') socket.write(frameBytes);
     });
   }
 
@@ -253,12 +257,12 @@ export async function startPayShieldStub(tls?: TlsOptions): Promise<PayShieldStu
   };
   return {
     port: (server.address() as AddressInfo).port,
-    asked,
+    commands,
     connections: () => connections,
-    disturb: (disturbance) => void next.push(disturbance),
-    tell(name, value) {
-      if (value === undefined) told.delete(name);
-      else told.set(name, value);
+    failNext: (fault) => void plannedFaults.push(fault),
+    overrideCheckValue(name, value) {
+      if (value === undefined) checkValues.delete(name);
+      else checkValues.set(name, value);
     },
     drop,
     async close() {

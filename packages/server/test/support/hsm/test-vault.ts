@@ -15,30 +15,30 @@ import { createVault, type KeyProvider, type Vault } from '../../../src/vault/in
 import { roundKind } from '../../../src/vault/jobs.ts';
 import { createLocalProvider } from '../../../src/vault/key-providers/index.ts';
 import type { VaultDeps } from '../../../src/vault/vault.ts';
-import { migrations, testCopyUrl } from '../database/test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../database/test-database.ts';
 import { type MovableClock, movableClock } from '../movable-clock.ts';
 
-export type Told = Parameters<VaultDeps['tell']>[1];
+export type VaultAuditEntry = Parameters<VaultDeps['tell']>[1];
 
-export type VaultRoom = {
+export type TestVault = {
   readonly vault: Vault;
   readonly clock: MovableClock;
-  readonly told: Told[];
+  readonly auditEntries: VaultAuditEntry[];
   /** Runs the job of a kind now, as the platform would. */
-  job(kind: string, organizationId: string): ReturnType<JobHandler>;
-  round(organizationId: string): ReturnType<JobHandler>;
+  runJob(kind: string, organizationId: string): ReturnType<JobHandler>;
+  runRound(organizationId: string): ReturnType<JobHandler>;
   close(): Promise<void>;
 };
 
 export const log = createLog({ logLevel: 'silent', instanceName: 'vault-test' });
 
-export async function vaultDatabase(): Promise<Database> {
-  const database = openDatabase({ url: await testCopyUrl(), log, connections: 4 });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+export async function openVaultDatabase(): Promise<Database> {
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log, connections: 4 });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   return database;
 }
 
-export type RoomOptions = Partial<
+export type TestVaultOptions = Partial<
   Pick<VaultDeps, 'legacyMaster' | 'retentionDays' | 'keyDays' | 'clock'>
 > & {
   readonly database: Database;
@@ -47,11 +47,11 @@ export type RoomOptions = Partial<
 };
 
 /** Acts as a separate process over the same database. */
-export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
+export async function openTestVault(options: TestVaultOptions): Promise<TestVault> {
   const { database, clock = movableClock(Date.now()) } = options;
   const { provider = createLocalProvider(randomBytes(32)) } = options;
   const handlers = new Map<string, JobHandler>();
-  const told: Told[] = [];
+  const auditEntries: VaultAuditEntry[] = [];
   const vault = createVault({
     database,
     clock,
@@ -64,13 +64,13 @@ export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
       handle: (kind, handler) => void handlers.set(kind, handler),
       enqueue: async () => {},
     },
-    tell: async (_trx, change) => void told.push(change),
+    tell: async (_trx, change) => void auditEntries.push(change),
     keyDays: options.keyDays ?? 365,
     retentionDays: options.retentionDays ?? 540,
     accessDays: 400,
   });
   await vault.openKeys();
-  const job = async (kind: string, organizationId: string) => {
+  const runJob = async (kind: string, organizationId: string) => {
     const handler = handlers.get(kind);
     if (handler === undefined) throw new Error(`nobody does ${kind}`);
     const facts: Job = {
@@ -86,9 +86,9 @@ export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
   return {
     vault,
     clock,
-    told,
-    job,
-    round: (organizationId) => job(roundKind, organizationId),
+    auditEntries,
+    runJob,
+    runRound: (organizationId) => runJob(roundKind, organizationId),
     async close() {
       await vault.drain();
       await vault.close();

@@ -2,59 +2,59 @@
 // unchanged.
 import { connect, createServer, type Socket } from 'node:net';
 
-export type CutWire = {
+export type CuttableConnection = {
   readonly port: number;
   /** Breaks every connection and accepts no new one until `mend`. */
   cut(): void;
-  mend(): void;
+  restore(): void;
   /** The number of connections so far. */
   connections(): number;
   close(): Promise<void>;
 };
 
 /** @param port the port of the platform on this machine */
-export async function cutWire(port: number): Promise<CutWire> {
-  const open = new Set<Socket>();
+export async function openCuttableConnection(port: number): Promise<CuttableConnection> {
+  const openSockets = new Set<Socket>();
   let isCut = false;
   let connections = 0;
-  const server = createServer((near) => {
+  const server = createServer((clientSocket) => {
     if (isCut) {
-      near.destroy();
+      clientSocket.destroy();
       return;
     }
     connections += 1;
-    const far = connect(port, 'localhost');
-    const end = () => {
-      near.destroy();
-      far.destroy();
+    const platformSocket = connect(port, 'localhost');
+    const destroyBoth = () => {
+      clientSocket.destroy();
+      platformSocket.destroy();
     };
-    for (const socket of [near, far]) {
-      open.add(socket);
-      socket.on('error', end).on('close', () => {
-        open.delete(socket);
-        end();
+    for (const socket of [clientSocket, platformSocket]) {
+      openSockets.add(socket);
+      socket.on('error', destroyBoth).on('close', () => {
+        openSockets.delete(socket);
+        destroyBoth();
       });
     }
-    near.pipe(far).pipe(near);
+    clientSocket.pipe(platformSocket).pipe(clientSocket);
   });
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  const breakAll = () => {
-    for (const socket of open) socket.destroy();
+  const destroyAll = () => {
+    for (const socket of openSockets) socket.destroy();
   };
   return {
     port: address.port,
     cut() {
       isCut = true;
-      breakAll();
+      destroyAll();
     },
-    mend() {
+    restore() {
       isCut = false;
     },
     connections: () => connections,
     close() {
-      breakAll();
+      destroyAll();
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };

@@ -9,9 +9,9 @@ export const natsPassword = 'between-nodes';
 
 export type NatsServer = { start(): Promise<void>; kill(): Promise<void> };
 
-export function natsServer(port: number): NatsServer {
+export function createNatsServer(port: number): NatsServer {
   let child: ChildProcess | undefined;
-  const answers = () =>
+  const isAnswering = () =>
     new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1');
       socket.once('data', () => resolve(true)).once('error', () => resolve(false));
@@ -23,7 +23,7 @@ export function natsServer(port: number): NatsServer {
       const started = spawn('nats-server', [...args, '--pass', natsPassword], { stdio: 'ignore' });
       child = started;
       await once(started, 'spawn');
-      await eventually('nats-server', answers);
+      await eventually('nats-server', isAnswering);
     },
     async kill() {
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

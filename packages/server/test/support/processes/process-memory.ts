@@ -6,10 +6,10 @@ const chunkBytes = 4 * 1024 * 1024;
 const overlapBytes = 256;
 const zeros = Buffer.alloc(chunkBytes + overlapBytes);
 
-export type Needle = { readonly name: string; readonly bytes: Buffer };
+export type BytePattern = { readonly name: string; readonly bytes: Buffer };
 
 /** A key in each encoding that memory could contain. */
-export function formsOfKey(name: string, key: Buffer): Needle[] {
+export function keyPatterns(name: string, key: Buffer): BytePattern[] {
   const hex = key.toString('hex');
   return [
     { name: `${name} in bytes`, bytes: key },
@@ -41,10 +41,10 @@ function readAt(file: number, into: Buffer, length: number, position: number): n
   }
 }
 
-export type Found = { readonly names: string[]; readonly bytesRead: number };
+export type MemoryMatches = { readonly names: string[]; readonly bytesRead: number };
 
 /** @throws Error if the system denies access to the memory (EACCES, EPERM) */
-export function findInMemory(pid: number, needles: readonly Needle[]): Found {
+export function findInMemory(pid: number, patterns: readonly BytePattern[]): MemoryMatches {
   const file = openSync(`/proc/${pid}/mem`, 'r');
   const chunk = Buffer.alloc(chunkBytes + overlapBytes);
   const names = new Set<string>();
@@ -53,10 +53,10 @@ export function findInMemory(pid: number, needles: readonly Needle[]): Found {
     for (const { from, to } of writableRanges(pid)) {
       for (let at = from; at < to; at += chunkBytes) {
         const length = readAt(file, chunk, Math.min(chunk.length, to - at), at);
-        const read = chunk.subarray(0, length);
-        if (length === 0 || read.equals(zeros.subarray(0, length))) continue;
+        const bytesOfChunk = chunk.subarray(0, length);
+        if (length === 0 || bytesOfChunk.equals(zeros.subarray(0, length))) continue;
         bytesRead += length;
-        for (const { name, bytes } of needles) if (read.includes(bytes)) names.add(name);
+        for (const { name, bytes } of patterns) if (bytesOfChunk.includes(bytes)) names.add(name);
       }
     }
   } finally {
@@ -65,7 +65,7 @@ export function findInMemory(pid: number, needles: readonly Needle[]): Found {
   return { names: [...names], bytesRead };
 }
 
-export function findInEnvironment(pid: number, needles: readonly Needle[]): string[] {
+export function findInEnvironment(pid: number, patterns: readonly BytePattern[]): string[] {
   const environment = readFileSync(`/proc/${pid}/environ`);
-  return needles.filter(({ bytes }) => environment.includes(bytes)).map(({ name }) => name);
+  return patterns.filter(({ bytes }) => environment.includes(bytes)).map(({ name }) => name);
 }

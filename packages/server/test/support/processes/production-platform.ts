@@ -12,12 +12,12 @@ import { makeCertificate } from '../../../src/http/authentication/certificate.fi
 import { testSchemaUrl } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
 import { type Client, createClient } from '../https-client.ts';
-import { type MailServer, openMailServer } from '../smtp-test-server.ts';
+import { type SmtpTestServer, startSmtpTestServer } from '../mail/smtp-test-server.ts';
 import { until } from '../wait-for-result.ts';
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const main = script('../../../src/main.ts');
-const operatorTool = script('../../../../../tools/operator.ts');
+const operatorTool = script('../../../../../tools/operator/operator-command.ts');
 const startLimitMs = 120_000;
 const outputMax = 100_000;
 
@@ -28,60 +28,67 @@ export type Operator = {
   readonly clientSecret: string;
 };
 
-export type EmptyPlatform = {
+export type ProductionPlatform = {
   readonly baseUrl: string;
   readonly caFile: string;
   readonly client: Client;
   /** A device with its certificate, at its own listener and at the API. */
-  asDevice(shown: { cert: string; key: string }): { security: Client; api: Client };
-  readonly mail: MailServer;
+  asDevice(certificate: { cert: string; key: string }): { security: Client; api: Client };
+  readonly mail: SmtpTestServer;
   readonly host: AcquirerHost;
   readonly operator: Operator;
   /** Runs the operator command again. */
-  command(args: readonly string[]): Promise<Ran>;
+  runOperatorCommand(args: readonly string[]): Promise<CommandResult>;
   /** The port of the listener for devices. */
   readonly devicePort: number;
   /** Starts a second process of this platform, with other ports and the changed settings. */
-  startAnother(changes: Variables): Promise<AnotherProcess>;
+  startProcess(changes: Variables): Promise<AdditionalProcess>;
   close(): Promise<void>;
 };
 
-export type AnotherProcess = {
+export type AdditionalProcess = {
   readonly port: number;
   readonly devicePort: number;
   /** The result of the process, if it ended before it became ready. */
-  readonly ended: Ran | undefined;
+  readonly ended: CommandResult | undefined;
   stop(): Promise<void>;
 };
 
-type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
+type CommandResult = {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
 type Variables = Readonly<Record<string, string>>;
 
 /** The environment that every command inherits, without settings of the caller. */
-function inherited(): Variables {
+function inheritedVariables(): Variables {
   const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
   return { PATH, ...defined({ NODE_COMPILE_CACHE: cache }) };
 }
 
 function start(path: string, args: readonly string[], variables: Variables) {
   const child = spawn(process.execPath, [path, ...args], {
-    env: { ...inherited(), ...variables },
+    env: { ...inheritedVariables(), ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const told = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => {
-      told[name] = (told[name] + chunk.toString()).slice(-outputMax);
+      output[name] = (output[name] + chunk.toString()).slice(-outputMax);
     });
   }
-  const ended = new Promise<Ran>((resolve) =>
-    child.once('close', (status) => resolve({ status, ...told })),
+  const ended = new Promise<CommandResult>((resolve) =>
+    child.once('close', (status) => resolve({ status, ...output })),
   );
-  return { child, told, ended };
+  return { child, told: output, ended };
 }
 
 /** Waits until the process is ready or has ended. */
-async function readyOrEnded({ child }: ReturnType<typeof start>, metricsPort: string | undefined) {
+async function waitUntilReadyOrEnded(
+  { child }: ReturnType<typeof start>,
+  metricsPort: string | undefined,
+) {
   const hasEnded = () => child.exitCode !== null || undefined;
   const isReady = () =>
     fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
@@ -91,7 +98,7 @@ async function readyOrEnded({ child }: ReturnType<typeof start>, metricsPort: st
   await until(isReady, 'the start', startLimitMs);
 }
 
-async function settingsIn(directory: string, mail: MailServer, acquirerPort: number) {
+async function createSettings(directory: string, mail: SmtpTestServer, acquirerPort: number) {
   const [port, devicePort, metricsPort] = (await freePorts(3)).map(String);
   const { cert, key } = await makeCertificate('localhost');
   const files = { cert: join(directory, 'tls.pem'), key: join(directory, 'tls-key.pem') };
@@ -124,9 +131,11 @@ async function settingsIn(directory: string, mail: MailServer, acquirerPort: num
 }
 
 /** @param changes settings that differ from those of the test platform */
-export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyPlatform> {
+export async function startProductionPlatform(
+  changes: Variables = {},
+): Promise<ProductionPlatform> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-empty-'));
-  const mail = await openMailServer();
+  const mail = await startSmtpTestServer();
   const host = await startAcquirerHost({
     host: '127.0.0.1',
     port: 0,
@@ -134,14 +143,14 @@ export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyP
     lateMs: 3000,
     slowMs: 500,
   });
-  const made = await settingsIn(directory, mail, host.port);
+  const made = await createSettings(directory, mail, host.port);
   const { ca, caFile, port, devicePort, metricsPort } = made;
   const variables = { ...made.variables, ...changes };
   const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
   const created = await command(['create', '--json']);
   assert.equal(created.status, 0, created.stderr);
   const server = start(main, [], variables);
-  await readyOrEnded(server, metricsPort);
+  await waitUntilReadyOrEnded(server, metricsPort);
   assert.equal(server.child.exitCode, null, server.told.stderr);
   const baseUrl = `https://localhost:${port}`;
   const client = createClient(baseUrl, ca);
@@ -151,32 +160,32 @@ export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyP
     client,
     mail,
     host,
-    command,
+    runOperatorCommand: command,
     devicePort: Number(devicePort),
-    asDevice: (shown) => ({
-      security: createClient(`https://localhost:${devicePort}`, ca, shown),
-      api: createClient(baseUrl, ca, shown),
+    asDevice: (certificate) => ({
+      security: createClient(`https://localhost:${devicePort}`, ca, certificate),
+      api: createClient(baseUrl, ca, certificate),
     }),
     operator: JSON.parse(created.stdout) as Operator,
-    async startAnother(others) {
+    async startProcess(otherChanges) {
       const ports = (await freePorts(3)).map(String);
       const [ownPort = '', ownDevicePort = '', ownMetricsPort = ''] = ports;
-      const another = start(main, [], {
+      const process = start(main, [], {
         ...variables,
         SWITCHYARD_PORT: ownPort,
         SWITCHYARD_DEVICE_PORT: ownDevicePort,
         SWITCHYARD_METRICS_PORT: ownMetricsPort,
-        ...others,
+        ...otherChanges,
       });
-      await readyOrEnded(another, ownMetricsPort);
-      const hasEnded = another.child.exitCode !== null;
+      await waitUntilReadyOrEnded(process, ownMetricsPort);
+      const hasEnded = process.child.exitCode !== null;
       return {
         port: Number(ownPort),
         devicePort: Number(ownDevicePort),
-        ended: hasEnded ? await another.ended : undefined,
+        ended: hasEnded ? await process.ended : undefined,
         async stop() {
-          another.child.kill('SIGTERM');
-          await another.ended;
+          process.child.kill('SIGTERM');
+          await process.ended;
         },
       };
     },

@@ -8,7 +8,7 @@ import type { GeneratePrivateKey } from '../../../src/identity/realms-and-keys/s
 
 const generate = promisify(generateKeyPair);
 /** Consecutive realms have different keys; a test uses three or four realms. */
-const keysMost = 16;
+const keysMax = 16;
 const rsaModulusBits = 2048;
 
 /**
@@ -22,7 +22,7 @@ async function makeRsaKey(): Promise<KeyObject> {
 
 /** Makes the keys of a run. */
 export async function writeRealmKeys(file: string): Promise<void> {
-  const keys = await Promise.all(Array.from({ length: keysMost }, makeRsaKey));
+  const keys = await Promise.all(Array.from({ length: keysMax }, makeRsaKey));
   const texts = keys.map((key) => key.export({ type: 'pkcs8', format: 'pem' }));
   await writeFile(file, JSON.stringify(texts), { mode: 0o600 });
 }
@@ -34,14 +34,14 @@ function keysOfRun(): readonly KeyObject[] {
 }
 
 let pool: (KeyObject | Promise<KeyObject>)[] | undefined;
-let taken = 0;
+let keysTaken = 0;
 
 /** Returns the keys in the order of the pool, and starts again at its end. */
 export const makeRealmKey: GeneratePrivateKey = async (algorithm) => {
   if (algorithm === 'ES256') return (await generate('ec', { namedCurve: 'P-256' })).privateKey;
   pool ??= [...keysOfRun()];
-  const at = taken % keysMost;
-  taken += 1;
-  pool[at] ??= makeRsaKey();
-  return pool[at];
+  const index = keysTaken % keysMax;
+  keysTaken += 1;
+  pool[index] ??= makeRsaKey();
+  return pool[index];
 };

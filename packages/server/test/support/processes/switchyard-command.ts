@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
-import type { Scene } from '../test-merchant.ts';
-import { fromOutside } from './server-process.ts';
+import type { TestOrganization } from '../test-organization.ts';
+import { inheritedEnvironment } from './server-process.ts';
 
 const bin = fileURLToPath(new URL('../../../../cli/bin/switchyard.cjs', import.meta.url));
 const source = (name: string): string =>
   new URL(`../../../../cli/src/${name}`, import.meta.url).href;
 const endsWithinMs = 120_000;
 
-export type Ended = {
+export type CommandResult = {
   code: number | null;
   stdout: string;
   stderr: string;
@@ -26,7 +26,7 @@ export type RunOptions = {
   env?: Record<string, string>;
   stdin?: string;
   /** Called with the child process, so that a test can end it; runs the bin. */
-  started?: (child: ChildProcess) => void;
+  onStarted?: (child: ChildProcess) => void;
   /** Runs the bin as a process, which is slower. */
   asProcess?: boolean;
   /** Aborting it has the effect of Ctrl+C. */
@@ -41,7 +41,7 @@ export type CommandLine = {
   /** The working directory; the configuration is in `home`. */
   folder: string;
   env: Record<string, string>;
-  run(args: string[], options?: RunOptions): Promise<Ended>;
+  run(args: string[], options?: RunOptions): Promise<CommandResult>;
   file(name: string, text: string): string;
   remove(): void;
 };
@@ -63,32 +63,38 @@ function terminal(written: Written, name: keyof Written, { onWritten, columns }:
 }
 
 /** File names are relative to the working directory, so commands of one folder run at a time. */
-const inFolder = { folder: '', before: '', count: 0, left: Promise.resolve(), leave: () => {} };
+const workingFolder = {
+  folder: '',
+  before: '',
+  count: 0,
+  left: Promise.resolve(),
+  leave: () => {},
+};
 
-async function enter(folder: string): Promise<void> {
-  while (inFolder.count > 0 && inFolder.folder !== folder) await inFolder.left;
-  inFolder.count += 1;
-  if (inFolder.count > 1) return;
-  inFolder.left = new Promise((resolve) => {
-    inFolder.leave = resolve;
+async function enterFolder(folder: string): Promise<void> {
+  while (workingFolder.count > 0 && workingFolder.folder !== folder) await workingFolder.left;
+  workingFolder.count += 1;
+  if (workingFolder.count > 1) return;
+  workingFolder.left = new Promise((resolve) => {
+    workingFolder.leave = resolve;
   });
-  Object.assign(inFolder, { folder, before: process.cwd() });
+  Object.assign(workingFolder, { folder, before: process.cwd() });
   process.chdir(folder);
 }
 
-function leave(): void {
-  inFolder.count -= 1;
-  if (inFolder.count > 0) return;
-  process.chdir(inFolder.before);
-  inFolder.leave();
+function leaveFolder(): void {
+  workingFolder.count -= 1;
+  if (workingFolder.count > 0) return;
+  process.chdir(workingFolder.before);
+  workingFolder.leave();
 }
 
 /** Runs the command in this process, as `packages/cli/src/main.ts` does. */
-async function runHere(
+async function runInProcess(
   args: string[],
   env: Record<string, string>,
   options: RunOptions,
-): Promise<Ended> {
+): Promise<CommandResult> {
   const { stdin = '', stopping = new AbortController().signal } = options;
   const { runCommandLine } = await import(source('program.ts'));
   const { createCommandRunner } = await import(source('command-line/command-runner.ts'));
@@ -109,9 +115,9 @@ async function runHere(
     code = runner.exitCode();
   } catch (error) {
     // A CommanderError: --help and --version, or an invalid command line.
-    const why = String((error as { code?: unknown }).code);
-    if (!why.startsWith('commander.')) throw error;
-    const isHelpOrVersion = ['commander.helpDisplayed', 'commander.version'].includes(why);
+    const errorCode = String((error as { code?: unknown }).code);
+    if (!errorCode.startsWith('commander.')) throw error;
+    const isHelpOrVersion = ['commander.helpDisplayed', 'commander.version'].includes(errorCode);
     code = isHelpOrVersion ? exitCodes.done : exitCodes.usage;
   }
   return { ...written, code, json: () => json(written.stdout, written.stderr) };
@@ -122,16 +128,16 @@ export function runCommand(
   env: Record<string, string>,
   cwd: string,
   options: RunOptions = {},
-): Promise<Ended> {
-  const isProcess = options.asProcess === true || options.started !== undefined;
+): Promise<CommandResult> {
+  const isProcess = options.asProcess === true || options.onStarted !== undefined;
   if (!isProcess) {
-    const all = { ...fromOutside(), ...env, ...options.env };
-    return enter(cwd).then(() => runHere(args, all, options).finally(leave));
+    const all = { ...inheritedEnvironment(), ...env, ...options.env };
+    return enterFolder(cwd).then(() => runInProcess(args, all, options).finally(leaveFolder));
   }
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bin, ...args], {
       cwd,
-      env: { ...fromOutside(), ...env, ...options.env },
+      env: { ...inheritedEnvironment(), ...env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: endsWithinMs,
     });
@@ -142,7 +148,7 @@ export function runCommand(
         written[name] += text;
       });
     }
-    options.started?.(child);
+    options.onStarted?.(child);
     child.on('error', reject);
     child.on('close', (code) =>
       resolve({
@@ -174,17 +180,17 @@ export function openCommandLine(env: Record<string, string> = {}): CommandLine {
 }
 
 /** Signed in by variables as an application of the scene's organisation, or of one merchant. */
-export async function commandLineOf(
-  on: Scene,
+export async function signedInCommandLine(
+  setup: TestOrganization,
   role = 'AcquirerAdministrator',
   merchantId?: string,
 ): Promise<CommandLine & { clientId: string; clientSecret: string }> {
-  const { clientId, clientSecret } = await on.house.identity.createApplication({
-    organizationId: on.organizationId,
-    userDomainId: on.realm,
+  const { clientId, clientSecret } = await setup.platform.identity.createApplication({
+    organizationId: setup.organizationId,
+    userDomainId: setup.realm,
     name: 'command line',
     entityType: merchantId === undefined ? 'tenant' : 'merchant',
-    entityId: merchantId ?? on.organizationId,
+    entityId: merchantId ?? setup.organizationId,
     merchantId,
     roles: [role],
     securityFlows: ['ClientCredentials'],
@@ -192,11 +198,11 @@ export async function commandLineOf(
   const line = openCommandLine();
   const env = {
     ...line.env,
-    SWITCHYARD_CLI_URL: on.settings.baseUrl,
-    SWITCHYARD_CLI_USER_DOMAIN: on.realm,
+    SWITCHYARD_CLI_URL: setup.settings.baseUrl,
+    SWITCHYARD_CLI_USER_DOMAIN: setup.realm,
     SWITCHYARD_CLI_CLIENT_ID: clientId,
     SWITCHYARD_CLI_CLIENT_SECRET: clientSecret,
-    SWITCHYARD_CLI_CA_FILE: line.file('ca.pem', on.ca),
+    SWITCHYARD_CLI_CA_FILE: line.file('ca.pem', setup.ca),
   };
   return {
     ...line,

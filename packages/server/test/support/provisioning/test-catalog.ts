@@ -18,7 +18,7 @@ import {
 } from '../../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
 import { testDatabase } from '../database/test-database.ts';
-import { patientLimits } from '../high-load-limits.ts';
+import { highLoadLimits } from '../high-load-limits.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
 type Body = Record<string, any>;
@@ -168,7 +168,7 @@ export async function openCatalogue(): Promise<CatalogueScene> {
     eagerSchemas: true,
     validatesResponses: true,
     verifyToken: callers.verify,
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
   });
   provisioning.register(app);
   catalog.register(app);

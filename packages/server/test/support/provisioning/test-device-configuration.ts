@@ -10,7 +10,7 @@ import {
 } from '../../../src/catalog/index.ts';
 import { createLog, createOutgoingCalls, systemIds } from '../../../src/platform/index.ts';
 import { testAudit } from '../test-audit.ts';
-import { createPerson, passwordForm } from '../test-users.ts';
+import { createTestUser, passwordForm } from '../test-users.ts';
 import {
   type Answer,
   type DeviceScene,
@@ -148,7 +148,7 @@ export async function openFleet(): Promise<FleetScene> {
         roles: [],
         securityFlows: ['Password'],
       });
-      const manager = await createPerson(where, { merchantId });
+      const manager = await createTestUser(where, { merchantId });
       const form = passwordForm(manager, clientId);
       const { body } = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
       const wanted = { device_model: 'AXIUM_DX8000', device_id: tsn, method: 'api' };

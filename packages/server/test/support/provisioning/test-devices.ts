@@ -1,5 +1,5 @@
 // Device security over real TLS and a real database: devices, and clients that send certificates.
-import { patientLimits } from '../high-load-limits.ts';
+import { highLoadLimits } from '../high-load-limits.ts';
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { randomBytes, webcrypto } from 'node:crypto';
@@ -28,7 +28,7 @@ import {
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
 import { testDatabase } from '../database/test-database.ts';
 import { testAudit } from '../test-audit.ts';
-import { type MovableClock, movableClock, sharedStrength } from '../test-realm.ts';
+import { type MovableClock, movableClock, sharedPasswordStrength } from '../test-realm.ts';
 import { merchantBody } from './test-provisioning.ts';
 
 export { makeCertificate };
@@ -218,7 +218,7 @@ export async function openDevices(
     ids: systemIds,
     log,
     masterKey,
-    passwordStrength: sharedStrength,
+    passwordStrength: sharedPasswordStrength,
     ...defined({ tokenLimits: options.tokenLimits, recordChange: options.recordChange }),
     findDevice: provisioning.findDevice,
     terminalClaims: provisioning.terminalClaims,
@@ -235,7 +235,7 @@ export async function openDevices(
     ids: systemIds,
     eagerSchemas: true,
     // Tests share a machine, so a slow moment must not cause an overload response.
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
     validatesResponses: true,
     ...defined({ rateLimits: options.rateLimits }),
     verifyToken: identity.verifyToken,

@@ -11,7 +11,7 @@ import {
   type ProvisioningDeps,
 } from '../../../src/provisioning/index.ts';
 import { testDatabase } from '../database/test-database.ts';
-import { patientLimits } from '../high-load-limits.ts';
+import { highLoadLimits } from '../high-load-limits.ts';
 import { testAudit } from '../test-audit.ts';
 
 export type Answer = {
@@ -132,7 +132,7 @@ export async function openProvisioning(
     log: createLog({ logLevel: 'error', instanceName: 'test' }),
     ids: systemIds,
     eagerSchemas: true,
-    loadLimits: patientLimits,
+    loadLimits: highLoadLimits,
     verifyToken: callers.verify,
     findOrganization: provisioning.findOrganization,
   });

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
-import { linkIn } from '../../../../test/support/recorded-mail.ts';
+import { linkTokenIn } from '../../../../test/support/mail/mail-recorder.ts';
 import {
   openTestAccounts,
-  origin,
-  password,
   type TestAccounts,
+  testOrigin,
+  testPassword,
 } from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
@@ -24,7 +24,7 @@ describe('email links', () => {
     scene = await openTestAccounts(database);
   });
 
-  const deliver = () => scene.office.deliver();
+  const deliver = () => scene.mailRecorder.deliver();
   const open = (link: string) => scene.accounts.emailLinks.find(scene.organizationId, link);
   const use = (link: string, text?: string) =>
     scene.accounts.emailLinks.redeem(scene.organizationId, link, text);
@@ -33,16 +33,16 @@ describe('email links', () => {
     const user = await scene.createUser({ password: undefined, ...facts });
     await scene.accounts.emailLinks.sendInvitation(user);
     const mails = await deliver();
-    return { user, mails, link: linkIn(mails) };
+    return { user, mails, link: linkTokenIn(mails) };
   }
 
   async function resetLink(user: User): Promise<string> {
     await scene.accounts.emailLinks.requestPasswordReset(
       scene.organizationId,
       user.username,
-      origin,
+      testOrigin,
     );
-    return linkIn(await deliver());
+    return linkTokenIn(await deliver());
   }
 
   test('an invitation sets the first password and verifies the email address', async () => {
@@ -54,10 +54,10 @@ describe('email links', () => {
     assert.ok(mails[0]?.html.includes(`<a href="${address}">`));
     const opened = await open(link);
     assert.deepEqual([opened?.user.userId, opened?.purpose], [user.userId, 'activate']);
-    const done = await use(link, password);
+    const done = await use(link, testPassword);
     assert.equal(done?.emailVerified, true);
     assert.equal(done?.hasPassword, true);
-    assert.ok((await scene.attempt(user)).ok);
+    assert.ok((await scene.signIn(user)).ok);
     assert.equal(await open(link), undefined);
     assert.equal(await use(link, newer), undefined);
   });
@@ -67,7 +67,7 @@ describe('email links', () => {
     for (let index = 0; index < 3; index += 1) assert.ok(await open(link));
     await assert.rejects(use(link, 'too short'), /field_invalid/);
     await assert.rejects(use(link), /field_required/);
-    assert.ok(await use(link, password));
+    assert.ok(await use(link, testPassword));
   });
 
   test('an invitation link is valid for 24 hours, a reset link for one hour', async () => {
@@ -87,7 +87,7 @@ describe('email links', () => {
 
   test('of many concurrent requests with one link, one succeeds', async () => {
     const { link } = await invited();
-    const ends = await Promise.all(Array.from({ length: 8 }, () => use(link, password)));
+    const ends = await Promise.all(Array.from({ length: 8 }, () => use(link, testPassword)));
     assert.equal(ends.filter((end) => end !== undefined).length, 1);
   });
 
@@ -96,12 +96,12 @@ describe('email links', () => {
     const first = await resetLink(user);
     const second = await resetLink(user);
     assert.notEqual(first, second);
-    scene.ended.length = 0;
+    scene.endedUserIds.length = 0;
     assert.ok(await use(second, newer));
-    assert.deepEqual(scene.ended, [user.userId]);
-    assert.equal(await use(first, password), undefined);
-    assert.equal((await scene.attempt(user)).ok, false);
-    assert.ok((await scene.attempt(user, { password: newer })).ok);
+    assert.deepEqual(scene.endedUserIds, [user.userId]);
+    assert.equal(await use(first, testPassword), undefined);
+    assert.equal((await scene.signIn(user)).ok, false);
+    assert.ok((await scene.signIn(user, { password: newer })).ok);
     const mails = await deliver();
     assert.deepEqual(
       mails.map(({ subject }) => subject),
@@ -111,10 +111,10 @@ describe('email links', () => {
 
   test('a reset ends a lock and keeps the second factor', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
-    for (let index = 0; index < 10; index += 1) await scene.attempt(user, { password: 'x' });
-    assert.equal((await scene.attempt(user)).ok, false);
+    for (let index = 0; index < 10; index += 1) await scene.signIn(user, { password: 'x' });
+    assert.equal((await scene.signIn(user)).ok, false);
     assert.ok(await use(await resetLink(user), newer));
-    const answer = await scene.attempt(user, { password: newer });
+    const answer = await scene.signIn(user, { password: newer });
     assert.equal(answer.ok && answer.needs, 'enrolment');
   });
 
@@ -126,10 +126,13 @@ describe('email links', () => {
     const disabledUser = await scene.createUser({ email: 'carol@shop.example' });
     await scene.accounts.setStatus(scene.organizationId, disabledUser.userId, 'Disabled');
     for (const name of ['nobody', 'nobody@shop.example', '\0', '', '%', disabledUser.username]) {
-      assert.equal(await links.requestPasswordReset(scene.organizationId, name, origin), undefined);
+      assert.equal(
+        await links.requestPasswordReset(scene.organizationId, name, testOrigin),
+        undefined,
+      );
     }
     assert.deepEqual(await deliver(), []);
-    await links.requestPasswordReset(scene.organizationId, 'CAROL@shop.example', origin);
+    await links.requestPasswordReset(scene.organizationId, 'CAROL@shop.example', testOrigin);
     const mails = await deliver();
     assert.equal(mails.length, 2);
     for (const { username } of [user, twin]) {
@@ -141,12 +144,12 @@ describe('email links', () => {
     const user = await scene.createUser();
     const { emailLinks: links } = scene.accounts;
     const requests = Array.from({ length: 6 }, () =>
-      links.requestPasswordReset(scene.organizationId, user.username, origin),
+      links.requestPasswordReset(scene.organizationId, user.username, testOrigin),
     );
     await Promise.all(requests);
     assert.equal((await deliver()).length, 3);
     scene.clock.advance(hourMs);
-    await links.requestPasswordReset(scene.organizationId, user.username, origin);
+    await links.requestPasswordReset(scene.organizationId, user.username, testOrigin);
     assert.equal((await deliver()).length, 1);
   });
 
@@ -168,23 +171,23 @@ describe('email links', () => {
     const user = await guarded.createUser();
     for (let index = 0; index < 4; index += 1) {
       const { emailLinks: links } = guarded.accounts;
-      await links.requestPasswordReset(guarded.organizationId, user.username, origin);
+      await links.requestPasswordReset(guarded.organizationId, user.username, testOrigin);
     }
-    assert.equal((await guarded.office.deliver()).length, 2);
+    assert.equal((await guarded.mailRecorder.deliver()).length, 2);
   });
 
   test('a new email address takes effect when its link is followed, and the old address gets an email', async () => {
     const user = await scene.createUser({ email: 'old@shop.example', emailVerified: true });
     const reset = await resetLink(user);
     await scene.accounts.emailLinks.changeEmail(user, 'first@shop.example');
-    const first = linkIn(await deliver());
+    const first = linkTokenIn(await deliver());
     await scene.accounts.emailLinks.changeEmail(user, 'new@shop.example');
     const [mail] = await deliver();
     assert.equal(mail?.to, 'new@shop.example');
     const find = () => scene.accounts.find(user.organizationId, user.userId);
     assert.equal((await find())?.email, 'old@shop.example');
     assert.equal(await use(first), undefined, 'a newer change was requested');
-    const link = linkIn(mail === undefined ? [] : [mail]);
+    const link = linkTokenIn(mail === undefined ? [] : [mail]);
     assert.equal((await open(link))?.purpose, 'email');
     assert.equal((await use(link))?.email, 'new@shop.example');
     assert.equal((await find())?.emailVerified, true);
@@ -202,21 +205,21 @@ describe('email links', () => {
     const elsewhere = await openTestAccounts(database);
     const { emailLinks: links } = elsewhere.accounts;
     assert.equal(await links.find(elsewhere.organizationId, link), undefined);
-    assert.equal(await links.redeem(elsewhere.organizationId, link, password), undefined);
+    assert.equal(await links.redeem(elsewhere.organizationId, link, testPassword), undefined);
     await scene.accounts.setStatus(scene.organizationId, user.userId, 'Disabled');
     assert.equal(await open(link), undefined);
-    assert.equal(await use(link, password), undefined);
+    assert.equal(await use(link, testPassword), undefined);
     for (const text of ['', '\0', 'x'.repeat(43), 'x'.repeat(100_000), `${link}x`]) {
       assert.equal(await open(text), undefined);
-      assert.equal(await use(text, password), undefined);
+      assert.equal(await use(text, testPassword), undefined);
     }
   });
 
   test('the database contains only the hash of a link, and no job a readable link', async () => {
     const user = await scene.createUser({ password: undefined });
     await scene.accounts.emailLinks.sendInvitation(user);
-    const jobs = JSON.stringify(scene.office.waiting);
-    const link = linkIn(await deliver());
+    const jobs = JSON.stringify(scene.mailRecorder.queuedJobs);
+    const link = linkTokenIn(await deliver());
     assert.equal(link.length, 43);
     assert.equal(jobs.includes(link), false);
     assert.equal(jobs.includes(user.email), false);

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import PostalMime from 'postal-mime';
 import {
-  migrations,
-  testCopyUrl,
+  migrationsFolder,
   testDatabase,
+  testDatabaseCopyUrl,
 } from '../../../../test/support/database/test-database.ts';
-import { openPostOffice } from '../../../../test/support/recorded-mail.ts';
-import { openMailServer } from '../../../../test/support/smtp-test-server.ts';
-import { openTestAccounts, password } from '../../../../test/support/test-accounts.ts';
+import { createMailRecorder } from '../../../../test/support/mail/mail-recorder.ts';
+import { startSmtpTestServer } from '../../../../test/support/mail/smtp-test-server.ts';
+import { openTestAccounts, testPassword } from '../../../../test/support/test-accounts.ts';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import {
   createJobs,
@@ -31,9 +31,9 @@ const newer = 'eight tills under one roof';
 test('a link arrives although the mail server fails at first, and is stored in plain text nowhere', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A separate database: other tests would run these jobs.
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const shared = { log, clock: systemClock, ids: systemIds };
-  await migrate(database, migrations, shared);
+  await migrate(database, migrationsFolder, shared);
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-post-'));
   const settings = { dataDir, mailFrom: 'no-reply@shop.example', mailTimeoutMs: 1_000 };
   const catcher = createMail({ settings, ...shared });
@@ -67,8 +67,8 @@ test('a link arrives although the mail server fails at first, and is stored in p
     assert.ok(read.html?.includes(`/links/${link}"`));
     assert.equal(JSON.stringify(job).includes(link), false);
     const { emailLinks: links } = scene.accounts;
-    assert.ok(await links.redeem(scene.organizationId, link, password));
-    assert.ok((await scene.attempt(user)).ok);
+    assert.ok(await links.redeem(scene.organizationId, link, testPassword));
+    assert.ok((await scene.signIn(user)).ok);
   } finally {
     await jobs.stop();
     await database.close();
@@ -78,9 +78,9 @@ test('a link arrives although the mail server fails at first, and is stored in p
 
 test('an email to a removed mailbox is given up, other emails are retried', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const shared = { log, clock: systemClock, ids: systemIds };
-  const server = await openMailServer([
+  const server = await startSmtpTestServer([
     [/^RCPT TO:<gone@/, '550 5.1.1 no such mailbox'],
     [/^RCPT TO:<full@/, '452 4.2.2 full'],
   ]);
@@ -120,7 +120,7 @@ test('an email to a removed mailbox is given up, other emails are retried', asyn
 });
 
 test('a change whose email cannot be enqueued is rolled back', async () => {
-  const office = openPostOffice();
+  const office = createMailRecorder();
   let isFull = false;
   const scene = await openTestAccounts(await testDatabase(), {
     jobs: {
@@ -135,8 +135,8 @@ test('a change whose email cannot be enqueued is rolled back', async () => {
   isFull = true;
   const { accounts, organizationId } = scene;
   await assert.rejects(accounts.setPassword(organizationId, user.userId, newer), /is full/);
-  assert.ok((await scene.attempt(user)).ok);
-  assert.deepEqual(scene.ended, []);
+  assert.ok((await scene.signIn(user)).ok);
+  assert.deepEqual(scene.endedUserIds, []);
   // A link that was not sent does not count for the limit.
   for (let index = 0; index < 12; index += 1) {
     await assert.rejects(accounts.emailLinks.sendInvitation(user), /is full/);
@@ -156,5 +156,5 @@ test('a process without email configuration rejects the change and leaves no par
     scene.accounts.setPassword(scene.organizationId, user.userId, newer),
     /has no email configuration/,
   );
-  assert.ok((await scene.attempt(user)).ok);
+  assert.ok((await scene.signIn(user)).ok);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   assertFrenchSpaces,
-  assertSameTexts,
+  assertTranslationsMatch,
 } from '../../../../test/support/translation-checks.ts';
 import {
   type AccountEmail,
@@ -31,7 +31,7 @@ const email: AccountEmail = {
 
 describe('emails to users', () => {
   test('have the same keys and placeholders in each language, and none is left in English', () => {
-    assertSameTexts(emailTexts);
+    assertTranslationsMatch(emailTexts);
     assertFrenchSpaces(emailTexts.fr);
   });
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
-  codeOf,
   newOtpSecret,
   openTestAccounts,
-  origin,
+  otpCode,
   type TestAccounts,
+  testOrigin,
 } from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
@@ -27,7 +27,7 @@ describe('the set-up of one-time passwords', () => {
   async function enrolled(): Promise<{ user: User; secret: string; recoveryCodes: string[] }> {
     const user = await scene.createUser({ secondFactor: 'Required' });
     const { secret } = await scene.accounts.beginOtpEnrolment(user);
-    const done = await scene.accounts.confirmOtpEnrolment(user, codeOf(secret, now()), origin);
+    const done = await scene.accounts.confirmOtpEnrolment(user, otpCode(secret, now()), testOrigin);
     scene.clock.advance(60_000);
     return { user, secret, recoveryCodes: done?.recoveryCodes ?? [] };
   }
@@ -39,16 +39,20 @@ describe('the set-up of one-time passwords', () => {
     assert.equal(new URL(uri).searchParams.get('secret'), secret);
     assert.ok(decodeURIComponent(uri).includes(`Switchyard ${scene.userDomainId}:`));
     assert.equal((await find(user))?.secondFactor, 'Required');
-    assert.equal(await scene.accounts.confirmOtpEnrolment(user, '000000', origin), undefined);
-    const code = codeOf(secret, now());
-    const done = await scene.accounts.confirmOtpEnrolment(user, code, origin);
+    assert.equal(await scene.accounts.confirmOtpEnrolment(user, '000000', testOrigin), undefined);
+    const code = otpCode(secret, now());
+    const done = await scene.accounts.confirmOtpEnrolment(user, code, testOrigin);
     assert.equal(new Set(done?.recoveryCodes).size, 10);
     assert.equal((await find(user))?.secondFactor, 'On');
-    assert.equal(scene.ended.at(-1), user.userId, 'sessions without a second factor are ended');
-    assert.equal((await scene.attempt(user, { otp: code })).ok, false, 'the code is used up');
+    assert.equal(
+      scene.endedUserIds.at(-1),
+      user.userId,
+      'sessions without a second factor are ended',
+    );
+    assert.equal((await scene.signIn(user, { otp: code })).ok, false, 'the code is used up');
     scene.clock.advance(30_000);
-    assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
-    const [mail] = await scene.office.deliver();
+    assert.ok((await scene.signIn(user, { otp: otpCode(secret, now()) })).ok);
+    const [mail] = await scene.mailRecorder.deliver();
     assert.equal(mail?.subject, 'A second factor was set up · Switchyard');
   });
 
@@ -75,8 +79,8 @@ describe('the set-up of one-time passwords', () => {
     assert.notEqual(second.secret, first.secret);
     assert.notEqual((await scene.accounts.beginOtpEnrolment(user)).secret, second.secret);
     assert.notEqual((await scene.accounts.beginOtpEnrolment(user)).secret, second.secret);
-    const old = codeOf(first.secret, now());
-    assert.equal(await scene.accounts.confirmOtpEnrolment(user, old, origin), undefined);
+    const old = otpCode(first.secret, now());
+    assert.equal(await scene.accounts.confirmOtpEnrolment(user, old, testOrigin), undefined);
   });
 
   test('starts again with a new secret after an hour', async () => {
@@ -84,51 +88,56 @@ describe('the set-up of one-time passwords', () => {
     const { secret } = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
     scene.clock.advance(3_600_000);
     assert.equal(
-      await scene.accounts.confirmOtpEnrolment(user, codeOf(secret, now()), origin),
+      await scene.accounts.confirmOtpEnrolment(user, otpCode(secret, now()), testOrigin),
       undefined,
     );
     assert.notEqual((await scene.accounts.beginOtpEnrolment(user, 'sign-in 1')).secret, secret);
     const nothing = await scene.createUser();
-    assert.equal(await scene.accounts.confirmOtpEnrolment(nothing, '123456', origin), undefined);
+    assert.equal(
+      await scene.accounts.confirmOtpEnrolment(nothing, '123456', testOrigin),
+      undefined,
+    );
   });
 
   test('of a new phone keeps the old secret valid until the new one is confirmed', async () => {
     const { user, secret, recoveryCodes } = await enrolled();
     const newer = await scene.accounts.beginOtpEnrolment(user);
-    assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
-    assert.equal((await scene.attempt(user, { otp: codeOf(newer.secret, now()) })).ok, false);
-    assert.ok(await scene.accounts.confirmOtpEnrolment(user, codeOf(newer.secret, now()), origin));
+    assert.ok((await scene.signIn(user, { otp: otpCode(secret, now()) })).ok);
+    assert.equal((await scene.signIn(user, { otp: otpCode(newer.secret, now()) })).ok, false);
+    assert.ok(
+      await scene.accounts.confirmOtpEnrolment(user, otpCode(newer.secret, now()), testOrigin),
+    );
     scene.clock.advance(30_000);
-    assert.equal((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok, false);
-    assert.equal((await scene.attempt(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
-    assert.ok((await scene.attempt(user, { otp: codeOf(newer.secret, now()) })).ok);
+    assert.equal((await scene.signIn(user, { otp: otpCode(secret, now()) })).ok, false);
+    assert.equal((await scene.signIn(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
+    assert.ok((await scene.signIn(user, { otp: otpCode(newer.secret, now()) })).ok);
   });
 
   test('returns valid recovery codes once for concurrent confirmations', async () => {
     for (let round = 0; round < 8; round += 1) {
       const user = await scene.createUser({ secondFactor: 'Required' });
       const { secret } = await scene.accounts.beginOtpEnrolment(user);
-      const code = codeOf(secret, now());
+      const code = otpCode(secret, now());
       const ends = await Promise.all(
-        Array.from({ length: 6 }, () => scene.accounts.confirmOtpEnrolment(user, code, origin)),
+        Array.from({ length: 6 }, () => scene.accounts.confirmOtpEnrolment(user, code, testOrigin)),
       );
       const [done, ...others] = ends.filter((end) => end !== undefined);
       assert.equal(others.length, 0);
-      assert.ok((await scene.attempt(user, { otp: done?.recoveryCodes[0] ?? '' })).ok);
+      assert.ok((await scene.signIn(user, { otp: done?.recoveryCodes[0] ?? '' })).ok);
       scene.clock.advance(30_000);
-      assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
+      assert.ok((await scene.signIn(user, { otp: otpCode(secret, now()) })).ok);
     }
   });
 
   test('a recovery code works once, also for concurrent sign-ins', async () => {
     const { user, recoveryCodes } = await enrolled();
     const [first = '', second = ''] = recoveryCodes;
-    const answer = await scene.attempt(user, { otp: first.toLowerCase().replace('-', ' ') });
+    const answer = await scene.signIn(user, { otp: first.toLowerCase().replace('-', ' ') });
     assert.ok(answer.ok);
     assert.deepEqual(answer.methods, ['pwd', 'rc']);
-    assert.equal((await scene.attempt(user, { otp: first })).ok, false);
+    assert.equal((await scene.signIn(user, { otp: first })).ok, false);
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => scene.attempt(user, { otp: second })),
+      Array.from({ length: 8 }, () => scene.signIn(user, { otp: second })),
     );
     assert.equal(answers.filter(({ ok }) => ok).length, 1);
   });
@@ -137,16 +146,16 @@ describe('the set-up of one-time passwords', () => {
     const ann = await enrolled();
     const bob = await scene.createUser({ otpSecret: newOtpSecret() });
     const otp = ann.recoveryCodes[0] ?? '';
-    assert.equal((await scene.attempt(bob, { otp })).ok, false);
-    assert.equal((await scene.attempt(ann.user, { otp, password: 'x' })).ok, false);
-    assert.ok((await scene.attempt(ann.user, { otp })).ok);
+    assert.equal((await scene.signIn(bob, { otp })).ok, false);
+    assert.equal((await scene.signIn(ann.user, { otp, password: 'x' })).ok, false);
+    assert.ok((await scene.signIn(ann.user, { otp })).ok);
   });
 
   test('new recovery codes replace the old ones', async () => {
     const { user, recoveryCodes } = await enrolled();
     const newer = await scene.accounts.renewRecoveryCodes(user);
     assert.equal(newer.length, 10);
-    assert.equal((await scene.attempt(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
-    assert.ok((await scene.attempt(user, { otp: newer[9] ?? '' })).ok);
+    assert.equal((await scene.signIn(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
+    assert.ok((await scene.signIn(user, { otp: newer[9] ?? '' })).ok);
   });
 });

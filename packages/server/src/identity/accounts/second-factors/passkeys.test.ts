@@ -7,11 +7,11 @@ import {
 } from '../../../../test/support/browser/webauthn-authenticator.ts';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
-  codeOf,
   newOtpSecret,
   openTestAccounts,
-  origin,
+  otpCode,
   type TestAccounts,
+  testOrigin,
 } from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import { maxFailures } from '../sign-in/authenticate-sql.ts';
@@ -45,14 +45,14 @@ describe('a passkey', () => {
 
   async function use(user: User, key: Authenticator, faults: Parameters<typeof key.get>[1] = {}) {
     const options = await passkeys().authenticationOptions(user, rp);
-    return passkeys().authenticate(user, key.get(options, faults), rp, origin);
+    return passkeys().authenticate(user, key.get(options, faults), rp, testOrigin);
   }
 
   test('is registered, required after the password, and completes the sign-in', async () => {
     const { user, key } = await withKey();
     const passkey = await scene.accounts.find(user.organizationId, user.userId);
     assert.equal(passkey?.secondFactor, 'On');
-    const half = await scene.attempt(user);
+    const half = await scene.signIn(user);
     assert.equal(half.ok && half.needs, 'passkey');
     scene.clock.advance(1_000);
     assert.equal(await use(user, key), true);
@@ -69,7 +69,7 @@ describe('a passkey', () => {
       [last?.kind, last?.outcome, last?.methods],
       ['passkey', 'Success', ['pwd', 'hwk']],
     );
-    const mails = await scene.office.deliver();
+    const mails = await scene.mailRecorder.deliver();
     assert.equal(mails.at(-1)?.subject, 'A second factor was set up · Switchyard');
   });
 
@@ -114,17 +114,17 @@ describe('a passkey', () => {
     const other = await withKey();
     const options = await passkeys().authenticationOptions(user, rp);
     const answer = key.get(options);
-    assert.equal(await passkeys().authenticate(other.user, answer, rp, origin), false);
-    assert.equal(await passkeys().authenticate(user, answer, rp, origin), true);
-    assert.equal(await passkeys().authenticate(user, answer, rp, origin), false);
+    assert.equal(await passkeys().authenticate(other.user, answer, rp, testOrigin), false);
+    assert.equal(await passkeys().authenticate(user, answer, rp, testOrigin), true);
+    assert.equal(await passkeys().authenticate(user, answer, rp, testOrigin), false);
     const late = await passkeys().authenticationOptions(user, rp);
     scene.clock.advance(300_000);
-    assert.equal(await passkeys().authenticate(user, key.get(late), rp, origin), false);
+    assert.equal(await passkeys().authenticate(user, key.get(late), rp, testOrigin), false);
     const creation = await passkeys().registrationOptions(user, rp);
     const misused = key.get(options, { challenge: creation.challenge });
-    assert.equal(await passkeys().authenticate(user, misused, rp, origin), false);
+    assert.equal(await passkeys().authenticate(user, misused, rp, testOrigin), false);
     const ownPasskey = key.get(options, { challenge: Buffer.alloc(32, 7).toString('base64url') });
-    assert.equal(await passkeys().authenticate(user, ownPasskey, rp, origin), false);
+    assert.equal(await passkeys().authenticate(user, ownPasskey, rp, testOrigin), false);
   });
 
   test('of many concurrent requests with one response, one succeeds', async () => {
@@ -132,7 +132,7 @@ describe('a passkey', () => {
     const options = await passkeys().authenticationOptions(user, rp);
     const answer = key.get(options);
     const ends = await Promise.all(
-      Array.from({ length: 8 }, () => passkeys().authenticate(user, answer, rp, origin)),
+      Array.from({ length: 8 }, () => passkeys().authenticate(user, answer, rp, testOrigin)),
     );
     assert.equal(ends.filter((end) => end).length, 1);
   });
@@ -145,7 +145,7 @@ describe('a passkey', () => {
     assert.equal(await use(user, key, { isAbsent: true }), false);
     const options = await passkeys().authenticationOptions(user, rp);
     const forged = { ...createAuthenticator(site).get(options), id: key.id, rawId: key.id };
-    assert.equal(await passkeys().authenticate(user, forged, rp, origin), false);
+    assert.equal(await passkeys().authenticate(user, forged, rp, testOrigin), false);
     assert.equal(await use(user, createAuthenticator(site)), false);
     assert.equal(await use(user, key), true);
   });
@@ -205,7 +205,7 @@ describe('a passkey', () => {
       { ...good, response: { clientDataJSON: good.response.clientDataJSON } },
     ];
     for (const answer of answers) {
-      assert.equal(await passkeys().authenticate(user, answer, rp, origin), false);
+      assert.equal(await passkeys().authenticate(user, answer, rp, testOrigin), false);
       assert.equal(await passkeys().register(user, answer, rp), false);
       // Thirteen failures would lock the user.
       await database.query('UPDATE users SET failed_attempts = 0 WHERE user_id = $1', [
@@ -228,7 +228,7 @@ describe('a passkey', () => {
     for (let index = 0; index < maxFailures; index += 1)
       assert.equal(await use(user, other), false);
     assert.equal(await use(user, key), false);
-    assert.equal((await scene.attempt(user)).ok, false);
+    assert.equal((await scene.signIn(user)).ok, false);
   });
 
   test('a user has at most ten passkeys', async () => {
@@ -248,21 +248,21 @@ describe('a passkey', () => {
     const ends = await Promise.all([key.id, second.id].map((id) => passkeys().remove(user, id)));
     assert.deepEqual(ends, [true, true]);
     assert.equal((await find(user))?.secondFactor, 'Required');
-    const half = await scene.attempt(user);
+    const half = await scene.signIn(user);
     assert.equal(half.ok && half.needs, 'enrolment');
     const otpSecret = newOtpSecret();
     const factors = await scene.createUser({ otpSecret });
     assert.ok(await register(factors, key));
     assert.ok(await passkeys().remove(factors, key.id));
     assert.equal((await find(factors))?.secondFactor, 'On');
-    const otp = codeOf(otpSecret, scene.clock.now());
-    assert.ok((await scene.attempt(factors, { otp })).ok);
+    const otp = otpCode(otpSecret, scene.clock.now());
+    assert.ok((await scene.signIn(factors, { otp })).ok);
   });
 
   test('a recovery code replaces a lost passkey', async () => {
     const { user } = await withKey();
     const [code = ''] = await scene.accounts.renewRecoveryCodes(user);
-    const answer = await scene.attempt(user, { otp: code });
+    const answer = await scene.signIn(user, { otp: code });
     assert.deepEqual(answer.ok && answer.methods, ['pwd', 'rc']);
   });
 });

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
-  migrations,
-  testCopyUrl,
+  migrationsFolder,
   testDatabase,
+  testDatabaseCopyUrl,
 } from '../../../../test/support/database/test-database.ts';
 import {
-  codeOf,
   newOtpSecret,
   openTestAccounts,
-  origin,
+  otpCode,
   type TestAccounts,
+  testOrigin,
 } from '../../../../test/support/test-accounts.ts';
 import {
   createLog,
@@ -34,13 +34,13 @@ describe('the sign-in history', () => {
   test('lists every attempt, newest first', async () => {
     const otpSecret = newOtpSecret();
     const user = await scene.createUser({ otpSecret });
-    const otp = () => codeOf(otpSecret, scene.clock.now());
-    await scene.attempt(user, wrong);
-    await scene.attempt(user, { kind: 'password-grant' });
-    await scene.attempt(user, { otp: '000000' });
-    await scene.attempt(user, { otp: otp() });
+    const otp = () => otpCode(otpSecret, scene.clock.now());
+    await scene.signIn(user, wrong);
+    await scene.signIn(user, { kind: 'password-grant' });
+    await scene.signIn(user, { otp: '000000' });
+    await scene.signIn(user, { otp: otp() });
     await scene.accounts.setStatus(scene.organizationId, user.userId, 'Disabled');
-    await scene.attempt(user, { otp: otp(), kind: 'device' });
+    await scene.signIn(user, { otp: otp(), kind: 'device' });
     const records = await scene.accounts.signInHistory.list(user, { limit: 10 });
     assert.deepEqual(
       records.map(({ kind, outcome, methods }) => [kind, outcome, methods.join(' ')]),
@@ -58,13 +58,13 @@ describe('the sign-in history', () => {
       kind: 'device',
       outcome: 'Disabled',
       methods: ['pwd'],
-      ...origin,
+      ...testOrigin,
     });
   });
 
   test('is returned in pages', async () => {
     const user = await scene.createUser();
-    for (let index = 0; index < 5; index += 1) await scene.attempt(user);
+    for (let index = 0; index < 5; index += 1) await scene.signIn(user);
     const { list } = scene.accounts.signInHistory;
     const first = await list(user, { limit: 2 });
     const second = await list(user, { limit: 2, after: first.at(-1)?.recordId });
@@ -84,7 +84,7 @@ describe('the sign-in history', () => {
       requestId: '\ud800',
       clientId: 'y'.repeat(1_000),
     };
-    assert.ok((await scene.attempt(user, { origin: odd })).ok);
+    assert.ok((await scene.signIn(user, { origin: odd })).ok);
     const [record] = await scene.accounts.signInHistory.list(user, { limit: 1 });
     assert.equal(record?.userAgent?.length, 200);
     assert.ok(record?.userAgent?.startsWith('a b  xx'));
@@ -96,12 +96,12 @@ describe('the sign-in history', () => {
 test('sign-in records are deleted after 13 months, expired links and challenges earlier', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A separate database: this clean-up runs with a future date and deletes everything.
-  const database = openDatabase({ url: await testCopyUrl(), log });
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   t.after(() => database.close());
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const scene = await openTestAccounts(database);
   const user = await scene.createUser({ password: undefined });
-  await scene.attempt(user);
+  await scene.signIn(user);
   await scene.accounts.emailLinks.sendInvitation(user);
   const rp = { id: 'localhost', name: 'Switchyard', origin: 'https://localhost' };
   await scene.accounts.passkeys.registrationOptions(user, rp);

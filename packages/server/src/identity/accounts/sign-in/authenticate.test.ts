@@ -4,11 +4,11 @@ import { before, describe, test } from 'node:test';
 import { hash, parseOptions } from '@node-rs/argon2';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
-  codeOf,
   newOtpSecret,
   openTestAccounts,
-  password,
+  otpCode,
   type TestAccounts,
+  testPassword,
 } from '../../../../test/support/test-accounts.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
@@ -38,7 +38,7 @@ describe('a sign-in', () => {
   async function withCode(): Promise<{ user: User; otp(): string }> {
     const otpSecret = newOtpSecret();
     const user = await scene.createUser({ otpSecret });
-    return { user, otp: () => codeOf(otpSecret, scene.clock.now()) };
+    return { user, otp: () => otpCode(otpSecret, scene.clock.now()) };
   }
 
   const addPasskey = (user: User) =>
@@ -58,7 +58,7 @@ describe('a sign-in', () => {
   describe('with a password alone', () => {
     test('succeeds in upper and lower case of the user name', async () => {
       const user = await scene.createUser();
-      const answer = await scene.attempt({ ...user, username: user.username.toUpperCase() });
+      const answer = await scene.signIn({ ...user, username: user.username.toUpperCase() });
       assert.ok(answer.ok);
       assert.equal(answer.user.userId, user.userId);
       assert.deepEqual(answer.methods, ['pwd']);
@@ -73,51 +73,51 @@ describe('a sign-in', () => {
       await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
       const withoutPassword = await scene.createUser({ password: undefined });
       const elsewhere = await openTestAccounts(database);
-      assert.deepEqual(await scene.attempt(user, wrong), refused);
-      assert.deepEqual(await scene.attempt({ ...user, username: 'nobody' }), refused);
-      assert.deepEqual(await scene.attempt(disabled), refused);
-      assert.deepEqual(await scene.attempt(withoutPassword), refused);
-      assert.deepEqual(await scene.attempt(withoutPassword, { password: '' }), refused);
-      assert.deepEqual(await elsewhere.attempt(user), refused);
+      assert.deepEqual(await scene.signIn(user, wrong), refused);
+      assert.deepEqual(await scene.signIn({ ...user, username: 'nobody' }), refused);
+      assert.deepEqual(await scene.signIn(disabled), refused);
+      assert.deepEqual(await scene.signIn(withoutPassword), refused);
+      assert.deepEqual(await scene.signIn(withoutPassword, { password: '' }), refused);
+      assert.deepEqual(await elsewhere.signIn(user), refused);
     });
 
     test('accepts any text as name, password and code', async () => {
       const user = await scene.createUser();
       for (const name of ['', '\0', 'а', '\ud800', "' OR 1=1 --", `${user.username}\0`]) {
-        assert.deepEqual(await scene.attempt({ ...user, username: name }), refused);
+        assert.deepEqual(await scene.signIn({ ...user, username: name }), refused);
       }
-      assert.deepEqual(await scene.attempt({ ...user, username: 'x'.repeat(1_000_000) }), refused);
+      assert.deepEqual(await scene.signIn({ ...user, username: 'x'.repeat(1_000_000) }), refused);
       for (const text of [
         '',
         '\0',
-        `${password}\0`,
+        `${testPassword}\0`,
         '\ud800',
         'x'.repeat(5_000_000),
-        ` ${password}`,
+        ` ${testPassword}`,
       ]) {
-        assert.deepEqual(await scene.attempt(user, { password: text }), refused);
+        assert.deepEqual(await scene.signIn(user, { password: text }), refused);
       }
       for (const otp of ['\0', '\ud800', '1'.repeat(1_000_000)]) {
-        assert.deepEqual(await scene.attempt({ ...user, username: 'nobody' }, { otp }), refused);
+        assert.deepEqual(await scene.signIn({ ...user, username: 'nobody' }, { otp }), refused);
       }
-      assert.ok((await scene.attempt(user)).ok);
+      assert.ok((await scene.signIn(user)).ok);
     });
 
     test('a password with NUL and accents is compared in full', async () => {
       const text = 'caf\u00e9\0noir sept caisses';
       const user = await scene.createUser({ password: text });
-      assert.ok((await scene.attempt(user, { password: text })).ok);
-      assert.ok((await scene.attempt(user, { password: text.normalize('NFD') })).ok);
-      assert.equal((await scene.attempt(user, { password: 'caf\u00e9' })).ok, false);
+      assert.ok((await scene.signIn(user, { password: text })).ok);
+      assert.ok((await scene.signIn(user, { password: text.normalize('NFD') })).ok);
+      assert.equal((await scene.signIn(user, { password: 'caf\u00e9' })).ok, false);
     });
 
     test('a hash with outdated parameters is replaced at the sign-in', async () => {
       const user = await scene.createUser();
-      const old = await hash(password, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
+      const old = await hash(testPassword, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
       const set = 'UPDATE users SET password_hash = $2 WHERE user_id = $1';
       await database.query(set, [user.userId, old]);
-      assert.equal((await scene.attempt(user, wrong)).ok, false);
-      assert.ok((await scene.attempt(user)).ok);
+      assert.equal((await scene.signIn(user, wrong)).ok, false);
+      assert.ok((await scene.signIn(user)).ok);
       const [row] = await database.query<{ password_hash: string }>(
         'SELECT password_hash FROM users WHERE user_id = $1',
         [user.userId],
@@ -125,7 +125,7 @@ describe('a sign-in', () => {
       const made = parseOptions(row?.password_hash ?? '');
       assert.deepEqual([made.memoryCost, made.timeCost, made.parallelism], [19_456, 2, 1]);
       assert.equal(made.algorithm, 2);
-      assert.ok((await scene.attempt(user)).ok);
+      assert.ok((await scene.signIn(user)).ok);
     });
 
     test('a password that is changed during the check is rejected', async () => {
@@ -144,12 +144,12 @@ describe('a sign-in', () => {
       const user = await slow.createUser();
       duringAttempt = () =>
         slow.accounts.setPassword(slow.organizationId, user.userId, 'eight tills under one roof');
-      assert.deepEqual(await slow.attempt(user), refused);
+      assert.deepEqual(await slow.signIn(user), refused);
       duringAttempt = async () => {
         await slow.accounts.setStatus(slow.organizationId, user.userId, 'Disabled');
       };
       const newer = { password: 'eight tills under one roof' };
-      assert.deepEqual(await slow.attempt(user, newer), refused);
+      assert.deepEqual(await slow.signIn(user, newer), refused);
     });
   });
 
@@ -157,24 +157,24 @@ describe('a sign-in', () => {
     test('requires the code, and accepts each code once', async () => {
       const { user, otp } = await withCode();
       for (const kind of ['page', 'password-grant', 'device'] satisfies SignInKind[]) {
-        assert.deepEqual(await scene.attempt(user, { kind }), refused);
-        assert.deepEqual(await scene.attempt(user, { kind, otp: '' }), refused);
+        assert.deepEqual(await scene.signIn(user, { kind }), refused);
+        assert.deepEqual(await scene.signIn(user, { kind, otp: '' }), refused);
       }
-      const answer = await scene.attempt(user, { otp: otp() });
+      const answer = await scene.signIn(user, { otp: otp() });
       assert.ok(answer.ok);
       assert.deepEqual(answer.methods, ['pwd', 'otp']);
-      assert.deepEqual(await scene.attempt(user, { otp: otp() }), refused);
+      assert.deepEqual(await scene.signIn(user, { otp: otp() }), refused);
       scene.clock.advance(30_000);
-      assert.ok((await scene.attempt(user, { otp: otp(), kind: 'password-grant' })).ok);
+      assert.ok((await scene.signIn(user, { otp: otp(), kind: 'password-grant' })).ok);
     });
 
     test('rejects an older code than the last one, and a wrong password uses no code up', async () => {
       const { user, otp } = await withCode();
       const older = otp();
       scene.clock.advance(30_000);
-      assert.equal((await scene.attempt(user, { ...wrong, otp: otp() })).ok, false);
-      assert.ok((await scene.attempt(user, { otp: otp() })).ok);
-      assert.equal((await scene.attempt(user, { otp: older })).ok, false);
+      assert.equal((await scene.signIn(user, { ...wrong, otp: otp() })).ok, false);
+      assert.ok((await scene.signIn(user, { otp: otp() })).ok);
+      assert.equal((await scene.signIn(user, { otp: older })).ok, false);
     });
 
     test('of many concurrent sign-ins with the same code, one succeeds', async () => {
@@ -182,7 +182,7 @@ describe('a sign-in', () => {
       for (let round = 0; round < 5; round += 1) {
         const code = otp();
         const answers = await Promise.all(
-          Array.from({ length: 8 }, () => scene.attempt(user, { otp: code })),
+          Array.from({ length: 8 }, () => scene.signIn(user, { otp: code })),
         );
         assert.equal(accepted(answers), 1, `round ${round}`);
         scene.clock.advance(lockDurationMs);
@@ -192,17 +192,17 @@ describe('a sign-in', () => {
     test('rejects the code of another user', async () => {
       const ann = await withCode();
       const bob = await withCode();
-      assert.equal((await scene.attempt(bob.user, { otp: ann.otp() })).ok, false);
+      assert.equal((await scene.signIn(bob.user, { otp: ann.otp() })).ok, false);
     });
 
     test('if it is not set up yet, continues with the set-up on pages and fails elsewhere', async () => {
       const user = await scene.createUser({ secondFactor: 'Required' });
-      const answer = await scene.attempt(user);
+      const answer = await scene.signIn(user);
       assert.ok(answer.ok);
       assert.equal(answer.needs, 'enrolment');
-      assert.deepEqual(await scene.attempt(user, { kind: 'password-grant' }), refused);
-      assert.deepEqual(await scene.attempt(user, { kind: 'device', otp: '123456' }), refused);
-      assert.deepEqual(await scene.attempt(user, wrong), refused);
+      assert.deepEqual(await scene.signIn(user, { kind: 'password-grant' }), refused);
+      assert.deepEqual(await scene.signIn(user, { kind: 'device', otp: '123456' }), refused);
+      assert.deepEqual(await scene.signIn(user, wrong), refused);
     });
 
     test('production requires it of a manager although it was off, and not of an operator', async () => {
@@ -219,22 +219,22 @@ describe('a sign-in', () => {
       await database.query("UPDATE users SET second_factor = 'Off' WHERE user_id = $1", [
         manager.userId,
       ]);
-      const answer = await strict.attempt(manager);
+      const answer = await strict.signIn(manager);
       assert.equal(answer.ok && answer.needs, 'enrolment');
-      assert.deepEqual(await strict.attempt(manager, { kind: 'password-grant' }), refused);
-      assert.ok((await strict.attempt(operator, { kind: 'password-grant' })).ok);
+      assert.deepEqual(await strict.signIn(manager, { kind: 'password-grant' }), refused);
+      assert.ok((await strict.signIn(operator, { kind: 'password-grant' })).ok);
     });
 
     test('requires a passkey if no code was entered, only on pages', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
-      const answer = await scene.attempt(user);
+      const answer = await scene.signIn(user);
       assert.ok(answer.ok);
       assert.deepEqual([answer.needs, answer.methods], ['passkey', ['pwd']]);
-      assert.deepEqual(await scene.attempt(user, wrong), refused);
-      assert.deepEqual(await scene.attempt(user, { kind: 'password-grant' }), refused);
-      assert.deepEqual(await scene.attempt(user, { otp: '000000' }), refused);
-      const full = await scene.attempt(user, { otp: otp() });
+      assert.deepEqual(await scene.signIn(user, wrong), refused);
+      assert.deepEqual(await scene.signIn(user, { kind: 'password-grant' }), refused);
+      assert.deepEqual(await scene.signIn(user, { otp: '000000' }), refused);
+      const full = await scene.signIn(user, { otp: otp() });
       assert.equal(full.ok && full.needs === undefined, true);
     });
   });
@@ -242,35 +242,35 @@ describe('a sign-in', () => {
   describe('that fails', () => {
     test('ten times locks for 30 minutes, and the right password then fails like a wrong one', async () => {
       const user = await scene.createUser();
-      await times(maxFailures - 1, () => scene.attempt(user, wrong));
-      assert.ok((await scene.attempt(user)).ok, 'nine failures cause no lock');
-      await times(maxFailures, () => scene.attempt(user, wrong));
-      assert.deepEqual(await scene.attempt(user), refused);
-      assert.deepEqual(await scene.attempt(user, wrong), refused, 'the eleventh');
+      await times(maxFailures - 1, () => scene.signIn(user, wrong));
+      assert.ok((await scene.signIn(user)).ok, 'nine failures cause no lock');
+      await times(maxFailures, () => scene.signIn(user, wrong));
+      assert.deepEqual(await scene.signIn(user), refused);
+      assert.deepEqual(await scene.signIn(user, wrong), refused, 'the eleventh');
       scene.clock.advance(lockDurationMs - 1);
-      assert.deepEqual(await scene.attempt(user), refused);
+      assert.deepEqual(await scene.signIn(user), refused);
       scene.clock.advance(1);
-      assert.ok((await scene.attempt(user)).ok);
+      assert.ok((await scene.signIn(user)).ok);
     });
 
     test('failed sign-ins of unknown sources do not lock a known source', async () => {
       const user = await scene.createUser();
       const from = (source: string) => ({ origin: { address: '192.0.2.7', source } });
       const knownOrigin = from('browser own');
-      assert.ok((await scene.attempt(user, knownOrigin)).ok);
-      await times(maxFailures + 2, () => scene.attempt(user, { ...wrong, ...from('browser new') }));
-      assert.deepEqual(await scene.attempt(user), refused);
-      assert.deepEqual(await scene.attempt(user, from('browser new')), refused);
-      assert.ok((await scene.attempt(user, knownOrigin)).ok, 'it is counted separately');
+      assert.ok((await scene.signIn(user, knownOrigin)).ok);
+      await times(maxFailures + 2, () => scene.signIn(user, { ...wrong, ...from('browser new') }));
+      assert.deepEqual(await scene.signIn(user), refused);
+      assert.deepEqual(await scene.signIn(user, from('browser new')), refused);
+      assert.ok((await scene.signIn(user, knownOrigin)).ok, 'it is counted separately');
       assert.deepEqual(
-        await scene.attempt(user),
+        await scene.signIn(user),
         refused,
         'its success does not end the lock of other sources',
       );
       const neighbour = await scene.createUser();
-      await times(maxFailures, () => scene.attempt(neighbour, { ...wrong, ...knownOrigin }));
+      await times(maxFailures, () => scene.signIn(neighbour, { ...wrong, ...knownOrigin }));
       assert.deepEqual(
-        await scene.attempt(neighbour, knownOrigin),
+        await scene.signIn(neighbour, knownOrigin),
         refused,
         'it is known only for one user',
       );
@@ -279,14 +279,14 @@ describe('a sign-in', () => {
     test('a known source has as many attempts as all unknown sources together', async () => {
       const user = await scene.createUser();
       const knownOrigin = { origin: { address: '192.0.2.7', source: 'browser own' } };
-      assert.ok((await scene.attempt(user, knownOrigin)).ok);
-      await times(maxFailures - 1, () => scene.attempt(user, { ...wrong, ...knownOrigin }));
-      assert.ok((await scene.attempt(user, knownOrigin)).ok, 'nine failures cause no lock');
-      await times(maxFailures, () => scene.attempt(user, { ...wrong, ...knownOrigin }));
-      assert.deepEqual(await scene.attempt(user, knownOrigin), refused);
-      assert.ok((await scene.attempt(user)).ok, 'it does not lock other sources');
+      assert.ok((await scene.signIn(user, knownOrigin)).ok);
+      await times(maxFailures - 1, () => scene.signIn(user, { ...wrong, ...knownOrigin }));
+      assert.ok((await scene.signIn(user, knownOrigin)).ok, 'nine failures cause no lock');
+      await times(maxFailures, () => scene.signIn(user, { ...wrong, ...knownOrigin }));
+      assert.deepEqual(await scene.signIn(user, knownOrigin), refused);
+      assert.ok((await scene.signIn(user)).ok, 'it does not lock other sources');
       scene.clock.advance(lockDurationMs);
-      assert.ok((await scene.attempt(user, knownOrigin)).ok);
+      assert.ok((await scene.signIn(user, knownOrigin)).ok);
     });
 
     test('a failure makes no source known, and a new password deletes all known sources', async () => {
@@ -295,10 +295,10 @@ describe('a sign-in', () => {
       const countKnownSources = async () =>
         (await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [user.userId]))
           .length;
-      await scene.attempt(user, { ...knownOrigin, otp: '000000' });
+      await scene.signIn(user, { ...knownOrigin, otp: '000000' });
       assert.equal(await countKnownSources(), 0, 'a failure makes no source known');
       const other = await scene.createUser();
-      assert.ok((await scene.attempt(other, knownOrigin)).ok);
+      assert.ok((await scene.signIn(other, knownOrigin)).ok);
       await scene.accounts.setPassword(scene.organizationId, other.userId, `new ${other.userId}`);
       const storedSources = await database.query(
         'SELECT 1 FROM user_known_sources WHERE user_id = $1',
@@ -312,7 +312,7 @@ describe('a sign-in', () => {
       for (let n = 0; n < 25; n += 1) {
         scene.clock.advance(1000);
         const origin = { address: '192.0.2.7', source: `browser ${n}` };
-        assert.ok((await scene.attempt(user, { origin })).ok);
+        assert.ok((await scene.signIn(user, { origin })).ok);
       }
       const storedSources = await database.query(
         'SELECT 1 FROM user_known_sources WHERE user_id = $1',
@@ -323,17 +323,17 @@ describe('a sign-in', () => {
 
     test('the count starts again after a lock has ended', async () => {
       const user = await scene.createUser();
-      await times(maxFailures, () => scene.attempt(user, wrong));
+      await times(maxFailures, () => scene.signIn(user, wrong));
       scene.clock.advance(lockDurationMs);
-      await times(maxFailures - 1, () => scene.attempt(user, wrong));
-      assert.ok((await scene.attempt(user)).ok);
+      await times(maxFailures - 1, () => scene.signIn(user, wrong));
+      assert.ok((await scene.signIn(user)).ok);
     });
 
     test('wrong and missing codes count too, and no code is used up during a lock', async () => {
       const { user, otp } = await withCode();
-      await times(5, () => scene.attempt(user, { otp: '000000' }));
-      await times(5, () => scene.attempt(user));
-      assert.deepEqual(await scene.attempt(user, { otp: otp() }), refused);
+      await times(5, () => scene.signIn(user, { otp: '000000' }));
+      await times(5, () => scene.signIn(user));
+      assert.deepEqual(await scene.signIn(user, { otp: otp() }), refused);
       const [row] = await database.query(
         'SELECT last_step FROM user_one_time_passwords WHERE user_id = $1',
         [user.userId],
@@ -344,10 +344,10 @@ describe('a sign-in', () => {
     test('the right password alone does not reset the count of wrong codes', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
-      await times(maxFailures - 1, () => scene.attempt(user, { otp: '000000' }));
-      assert.ok((await scene.attempt(user)).ok);
-      assert.equal((await scene.attempt(user, { otp: '000000' })).ok, false);
-      assert.equal((await scene.attempt(user, { otp: otp() })).ok, false);
+      await times(maxFailures - 1, () => scene.signIn(user, { otp: '000000' }));
+      assert.ok((await scene.signIn(user)).ok);
+      assert.equal((await scene.signIn(user, { otp: '000000' })).ok, false);
+      assert.equal((await scene.signIn(user, { otp: otp() })).ok, false);
     });
 
     test('concurrent attempts are all counted, and at most ten are checked', async () => {
@@ -355,7 +355,7 @@ describe('a sign-in', () => {
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           // The right code is in the middle: an attacker gets ten guesses, not forty.
-          scene.attempt(user, index === 30 ? {} : wrong),
+          scene.signIn(user, index === 30 ? {} : wrong),
         ),
       );
       assert.equal(await failedAttempts(user), maxFailures);
@@ -366,13 +366,13 @@ describe('a sign-in', () => {
       const limits = { failures: 5, mails: 5, windowSeconds: 600 };
       const guarded = await openTestAccounts(database, { limits });
       const user = await guarded.createUser();
-      await times(20, () => guarded.attempt(user));
-      await times(5, () => guarded.attempt({ ...user, username: 'nobody' }));
-      const answer = await guarded.attempt(user);
+      await times(20, () => guarded.signIn(user));
+      await times(5, () => guarded.signIn({ ...user, username: 'nobody' }));
+      const answer = await guarded.signIn(user);
       assert.ok(!answer.ok);
       assert.ok((answer.retryAfterSeconds ?? 0) > 0 && (answer.retryAfterSeconds ?? 0) <= 600);
       const elsewhere = { address: '198.51.100.1' };
-      assert.ok((await guarded.attempt(user, { origin: elsewhere })).ok);
+      assert.ok((await guarded.signIn(user, { origin: elsewhere })).ok);
     });
   });
 });

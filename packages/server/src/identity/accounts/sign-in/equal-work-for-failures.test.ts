@@ -5,9 +5,9 @@ import { testDatabase } from '../../../../test/support/database/test-database.ts
 import {
   newOtpSecret,
   openTestAccounts,
-  origin,
-  password,
   type TestAccounts,
+  testOrigin,
+  testPassword,
 } from '../../../../test/support/test-accounts.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
@@ -60,32 +60,32 @@ describe('the work of a failed sign-in', () => {
   test('is equal for unknown, wrong, locked, disabled, without password, and wrong code', async () => {
     const user = await scene.createUser();
     const locked = await scene.createUser();
-    for (let index = 0; index < maxFailures; index += 1) await scene.attempt(locked, wrong);
+    for (let index = 0; index < maxFailures; index += 1) await scene.signIn(locked, wrong);
     const disabled = await scene.createUser();
     await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
     const withoutPassword = await scene.createUser({ password: undefined });
     const factor = await scene.createUser({ otpSecret: newOtpSecret() });
     const pending = await scene.createUser({ secondFactor: 'Required' });
-    const work = await workOf(() => scene.attempt(user, wrong));
+    const work = await workOf(() => scene.signIn(user, wrong));
     assert.equal(work.length, 3);
     assert.equal(work.filter((step) => step === 'verify').length, 1);
     const cases: [string, () => Promise<{ ok: boolean }>][] = [
-      ['unknown', () => scene.attempt({ ...user, username: 'nobody' })],
-      ['a name that no user can have', () => scene.attempt({ ...user, username: '\0' })],
-      ['another organisation', () => scene.attempt(user, { organizationId: systemIds.uuid() })],
-      ['locked, right', () => scene.attempt(locked)],
-      ['locked, wrong', () => scene.attempt(locked, wrong)],
-      ['disabled', () => scene.attempt(disabled)],
-      ['without a password', () => scene.attempt(withoutPassword)],
-      ['a huge password', () => scene.attempt(user, { password: 'x'.repeat(1_000_000) })],
-      ['no code', () => scene.attempt(factor)],
-      ['a wrong code', () => scene.attempt(factor, { otp: '000000' })],
-      ['a wrong recovery code', () => scene.attempt(factor, { otp: 'AAAAA-AAAAA' })],
+      ['unknown', () => scene.signIn({ ...user, username: 'nobody' })],
+      ['a name that no user can have', () => scene.signIn({ ...user, username: '\0' })],
+      ['another organisation', () => scene.signIn(user, { organizationId: systemIds.uuid() })],
+      ['locked, right', () => scene.signIn(locked)],
+      ['locked, wrong', () => scene.signIn(locked, wrong)],
+      ['disabled', () => scene.signIn(disabled)],
+      ['without a password', () => scene.signIn(withoutPassword)],
+      ['a huge password', () => scene.signIn(user, { password: 'x'.repeat(1_000_000) })],
+      ['no code', () => scene.signIn(factor)],
+      ['a wrong code', () => scene.signIn(factor, { otp: '000000' })],
+      ['a wrong recovery code', () => scene.signIn(factor, { otp: 'AAAAA-AAAAA' })],
       [
         'a code of an unknown user',
-        () => scene.attempt({ ...user, username: 'nobody' }, { otp: '000000' }),
+        () => scene.signIn({ ...user, username: 'nobody' }, { otp: '000000' }),
       ],
-      ['not set up', () => scene.attempt(pending, { kind: 'password-grant' })],
+      ['not set up', () => scene.signIn(pending, { kind: 'password-grant' })],
     ];
     for (const [name, act] of cases) {
       let answer: unknown;
@@ -102,12 +102,12 @@ describe('the work of a failed sign-in', () => {
     const { emailLinks: links } = scene.accounts;
     const payloads: unknown[] = [];
     for (const name of [user.username, user.email, 'nobody', '\0', 'x'.repeat(10_000)]) {
-      const before = scene.office.waiting.length;
+      const before = scene.mailRecorder.queuedJobs.length;
       const done = await workOf(() =>
-        links.requestPasswordReset(scene.organizationId, name, origin),
+        links.requestPasswordReset(scene.organizationId, name, testOrigin),
       );
       assert.deepEqual(done, [], 'only a job is inserted');
-      const written = scene.office.waiting.slice(before);
+      const written = scene.mailRecorder.queuedJobs.slice(before);
       assert.equal(written.length, 1);
       assert.deepEqual(Object.keys(written[0]?.payload ?? {}), ['sealed']);
       payloads.push(written[0]?.payload);
@@ -117,15 +117,15 @@ describe('the work of a failed sign-in', () => {
 
   test('stores no unknown user name, no password and no code', async () => {
     const user = await scene.createUser({ otpSecret: newOtpSecret() });
-    await scene.attempt({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
-    await scene.attempt(user, { otp: '424242' });
+    await scene.signIn({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
+    await scene.signIn(user, { otp: '424242' });
     const records = await database.query(
       'SELECT * FROM sign_in_records WHERE organization_id = $1',
       [scene.organizationId],
     );
     assert.ok(records.some((record) => record['outcome'] === 'UnknownUser'));
     const text = JSON.stringify(records);
-    for (const secret of ['typed-a-password-here', password, '424242']) {
+    for (const secret of ['typed-a-password-here', testPassword, '424242']) {
       assert.equal(text.includes(secret), false, secret);
     }
     const unknown = records.filter((record) => record['outcome'] === 'UnknownUser');

@@ -5,8 +5,8 @@ import { before, describe, test } from 'node:test';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   openTestAccounts,
-  password,
   type TestAccounts,
+  testPassword,
 } from '../../../../test/support/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import { userCacheTtlMs } from '../index.ts';
@@ -106,38 +106,38 @@ describe('a user', () => {
     const { organizationId, userId } = user;
     const elsewhere = await openTestAccounts(database, { clock: scene.clock });
     assert.equal((await elsewhere.accounts.find(organizationId, userId))?.status, 'Enabled');
-    assert.ok((await scene.attempt(user)).ok);
+    assert.ok((await scene.signIn(user)).ok);
     scene.clock.advance(250);
     await scene.accounts.setStatus(organizationId, userId, 'Disabled');
-    assert.deepEqual(scene.ended.splice(0), [userId]);
+    assert.deepEqual(scene.endedUserIds.splice(0), [userId]);
     const current = await scene.accounts.find(organizationId, userId);
     assert.equal(current?.status, 'Disabled');
     assert.equal((current?.tokensNotBefore ?? 0) % 1000, 0);
     assert.ok((current?.tokensNotBefore ?? 0) >= scene.clock.now());
-    assert.equal((await scene.attempt(user)).ok, false);
+    assert.equal((await scene.signIn(user)).ok, false);
     scene.clock.advance(userCacheTtlMs + 1);
     assert.equal((await elsewhere.accounts.find(organizationId, userId))?.status, 'Disabled');
     await scene.accounts.setStatus(organizationId, userId, 'Enabled');
-    assert.deepEqual(scene.ended, []);
-    assert.ok((await scene.attempt(user)).ok);
+    assert.deepEqual(scene.endedUserIds, []);
+    assert.ok((await scene.signIn(user)).ok);
   });
 
   test('with a new password is signed out everywhere, gets an email, and is no longer locked', async () => {
     const user = await scene.createUser();
     const { organizationId, userId } = user;
-    for (let index = 0; index < 10; index += 1) await scene.attempt(user, { password: 'x' });
+    for (let index = 0; index < 10; index += 1) await scene.signIn(user, { password: 'x' });
     const newer = 'eight tills under one roof';
     await assert.rejects(
       scene.accounts.setPassword(organizationId, userId, 'too short'),
       /field_invalid/,
     );
     await scene.accounts.setPassword(organizationId, userId, newer);
-    assert.deepEqual(scene.ended.splice(0), [userId]);
-    assert.equal((await scene.attempt(user, { password })).ok, false);
-    assert.ok((await scene.attempt(user, { password: newer })).ok);
+    assert.deepEqual(scene.endedUserIds.splice(0), [userId]);
+    assert.equal((await scene.signIn(user, { password: testPassword })).ok, false);
+    assert.ok((await scene.signIn(user, { password: newer })).ok);
     const current = await scene.accounts.find(organizationId, userId);
     assert.ok((current?.tokensNotBefore ?? Number.POSITIVE_INFINITY) <= scene.clock.now());
-    const [mail] = await scene.office.deliver();
+    const [mail] = await scene.mailRecorder.deliver();
     assert.equal(mail?.subject, 'Your password was changed · Switchyard');
     assert.equal(mail?.to, user.email);
   });
@@ -154,7 +154,7 @@ describe('a user', () => {
       /not_found/,
     );
     await assert.rejects(
-      accounts.setPassword(organizationId, unknownUserId, password),
+      accounts.setPassword(organizationId, unknownUserId, testPassword),
       /not_found/,
     );
   });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../../test/support/browser/cookie-browser.ts';
+import type { Browser, BrowserResponse } from '../../../../test/support/browser/cookie-browser.ts';
 import {
-  followed,
-  formsIn,
+  followRedirects,
   openSignInPages,
+  readForms,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
-import { codeAt, createPerson, type Person } from '../../../../test/support/test-users.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../../../../test/support/test-users.ts';
 
 describe('the account page', () => {
   let pages: SignInPages;
@@ -21,49 +21,59 @@ describe('the account page', () => {
   });
   after(() => pages.close());
 
-  function codeOf({ otpSecret }: Pick<Person, 'otpSecret'>): string {
+  function codeOf({ otpSecret }: Pick<TestUser, 'otpSecret'>): string {
     if (otpSecret === undefined) return '';
     pages.clock.advance(30_000);
-    return codeAt(otpSecret, pages.clock.now());
+    return otpCodeAt(otpSecret, pages.clock.now());
   }
 
-  async function signIn(person: Person, password = person.password): Promise<[Browser, Seen]> {
+  async function signIn(
+    person: TestUser,
+    password = person.password,
+  ): Promise<[Browser, BrowserResponse]> {
     const browser = pages.openBrowser();
     const page = await browser.browse(base);
     assert.equal(page.url.pathname, `${pages.base}/sign-in/account`, 'no user is signed in');
     const { username } = person.user;
-    const sent = await submit(browser, page, { username, password, code: codeOf(person) });
-    return [browser, await followed(browser, sent)];
+    const sent = await submitForm(browser, page, { username, password, code: codeOf(person) });
+    return [browser, await followRedirects(browser, sent)];
   }
 
   /** Opens a guarded page by typing the password again. */
-  async function unlock(browser: Browser, person: Person, page: string): Promise<Seen> {
+  async function unlock(
+    browser: Browser,
+    person: TestUser,
+    page: string,
+  ): Promise<BrowserResponse> {
     const confirmationPage = await browser.browse(`${base}/${page}`);
     assert.match(confirmationPage.text, /Confirm that it is you/);
     const { password } = person;
-    return followed(
+    return followRedirects(
       browser,
-      await submit(browser, confirmationPage, { password, code: codeOf(person) }),
+      await submitForm(browser, confirmationPage, { password, code: codeOf(person) }),
     );
   }
 
   const isSignedIn = async (browser: Browser) => (await browser.visit(base)).status === 200;
 
   test('shows the user, the sessions and the recent sign-ins', async () => {
-    const person = await createPerson(pages.realm, { zoneinfo: 'Asia/Tokyo' });
+    const person = await createTestUser(pages.realm, { zoneinfo: 'Asia/Tokyo' });
     const otherBrowser = pages.openBrowser();
     const { username } = person.user;
-    await submit(otherBrowser, await otherBrowser.browse(base), { username, password: 'wrong' });
+    await submitForm(otherBrowser, await otherBrowser.browse(base), {
+      username,
+      password: 'wrong',
+    });
     const browser = pages.openBrowser();
     const page = await browser.browse(base);
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Firefox/140.0';
-    const sent = await submit(
+    const sent = await submitForm(
       browser,
       page,
       { username, password: person.password },
       { headers: { 'user-agent': userAgent } },
     );
-    const { status, text } = await followed(browser, sent);
+    const { status, text } = await followRedirects(browser, sent);
     assert.equal(status, 200);
     assert.match(text, /Signed in as <strong>Ada Byron<\/strong>/);
     assert.ok(text.includes(`(${username}@${pages.realm.userDomainId})`));
@@ -80,23 +90,23 @@ describe('the account page', () => {
   });
 
   test('signs out one session, all others, and this one', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const [mine] = await signIn(person);
     const [second] = await signIn(person);
     const [third] = await signIn(person);
-    const other = await createPerson(pages.realm);
+    const other = await createTestUser(pages.realm);
     const [otherPage, theirPage] = await signIn(other);
     assert.equal(
-      formsIn(theirPage).some(({ action }) => action.endsWith('/end')),
+      readForms(theirPage).some(({ action }) => action.endsWith('/end')),
       false,
     );
 
     const page = await mine.browse(base);
-    const ends = formsIn(page).filter(({ action }) => action.endsWith('/sessions/end'));
+    const ends = readForms(page).filter(({ action }) => action.endsWith('/sessions/end'));
     assert.equal(ends.length, 2, 'the current session has no such button');
-    const endedPage = await followed(
+    const endedPage = await followRedirects(
       mine,
-      await submit(mine, page, { session: ends[1]?.hidden['session'] ?? '' }, { to: '/end' }),
+      await submitForm(mine, page, { session: ends[1]?.hidden['session'] ?? '' }, { to: '/end' }),
     );
     assert.match(endedPage.text, /The session is signed out/);
     const signedInStates = await Promise.all([second, third].map(isSignedIn));
@@ -104,7 +114,12 @@ describe('the account page', () => {
 
     const { sessions } = pages.realm.identity;
     const [foreign] = await sessions.list(pages.realm.organizationId, other.user.userId);
-    await submit(mine, endedPage, { session: foreign?.sessionId ?? '' }, { to: '/sessions/end' });
+    await submitForm(
+      mine,
+      endedPage,
+      { session: foreign?.sessionId ?? '' },
+      { to: '/sessions/end' },
+    );
     assert.equal(
       await isSignedIn(otherPage),
       true,
@@ -113,18 +128,21 @@ describe('the account page', () => {
 
     const [fourth] = await signIn(person);
     const now = await mine.browse(base);
-    const rest = await followed(mine, await submit(mine, now, {}, { to: '/end-others' }));
+    const rest = await followRedirects(
+      mine,
+      await submitForm(mine, now, {}, { to: '/end-others' }),
+    );
     assert.match(rest.text, /signed out everywhere else/);
     const all = await Promise.all([second, third, fourth, mine].map(isSignedIn));
     assert.deepEqual(all, [false, false, false, true]);
 
-    const out = await followed(mine, await submit(mine, rest, {}, { to: '/sign-out' }));
+    const out = await followRedirects(mine, await submitForm(mine, rest, {}, { to: '/sign-out' }));
     assert.match(out.text, /You are signed out/);
     assert.equal(await isSignedIn(mine), false);
   });
 
   test('asks for the password before a change, and again after five minutes', async () => {
-    const person = await createPerson(pages.realm, { hasOneTimePassword: true });
+    const person = await createTestUser(pages.realm, { hasOneTimePassword: true });
     const [browser] = await signIn(person);
     for (const page of ['password', 'one-time-code', 'recovery-codes', 'passkeys']) {
       const response = await browser.browse(`${base}/${page}`);
@@ -138,11 +156,11 @@ describe('the account page', () => {
       [{ password: person.password }, 401],
       [{ password: person.password, code: '000000' }, 401],
     ] as const) {
-      assert.equal((await submit(browser, confirmPage, fields)).status, status);
+      assert.equal((await submitForm(browser, confirmPage, fields)).status, status);
     }
     const words = `fresh words for ${randomUUID()}`;
     const early = await browser.visit(`${base}/password`, {
-      form: { ...formsIn(confirmPage)[0]?.hidden, password: words, repeated: words },
+      form: { ...readForms(confirmPage)[0]?.hidden, password: words, repeated: words },
     });
     assert.match(early.text, /Confirm that it is you/, 'a form does not bypass it');
 
@@ -157,16 +175,16 @@ describe('the account page', () => {
   });
 
   test('a new password signs out everywhere else and starts a new session', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const [browser] = await signIn(person);
     const [other] = await signIn(person);
     const page = await unlock(browser, person, 'password');
-    const bad = await submit(browser, page, { password: 'short', repeated: 'short' });
+    const bad = await submitForm(browser, page, { password: 'short', repeated: 'short' });
     assert.equal(bad.status, 422);
     const words = `fresh words for ${randomUUID()}`;
     const before = browser.cookies.find(({ name }) => name.includes('-session-'))?.value;
-    const sent = await submit(browser, page, { password: words, repeated: words });
-    const done = await followed(browser, sent);
+    const sent = await submitForm(browser, page, { password: words, repeated: words });
+    const done = await followRedirects(browser, sent);
     assert.match(done.text, /Your password is changed/);
     const now = browser.cookies.find(({ name }) => name.includes('-session-'))?.value;
     assert.notEqual(now, before);
@@ -176,18 +194,21 @@ describe('the account page', () => {
   });
 
   test('one-time codes are set up and replaced, and recovery codes are renewed', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const [browser, account] = await signIn(person);
     assert.match(account.text, /Set up one-time codes first/, 'passkeys need one-time codes first');
     const [byPassword] = await signIn(person);
     const page = await unlock(browser, person, 'one-time-code');
     const [, key = ''] = /<code class="key">([^<]+)</.exec(page.text) ?? [];
     const otpSecret = key.replaceAll(' ', '');
-    const codesPage = await submit(browser, page, { code: codeOf({ otpSecret }) });
+    const codesPage = await submitForm(browser, page, { code: codeOf({ otpSecret }) });
     assert.match(codesPage.text, /Save your recovery codes/);
     const signedInBrowsers = await Promise.all([byPassword, browser].map(isSignedIn));
     assert.deepEqual(signedInBrowsers, [false, true], 'sessions without a second factor are ended');
-    const enabledPage = await followed(browser, await submit(browser, codesPage, { saved: 'yes' }));
+    const enabledPage = await followRedirects(
+      browser,
+      await submitForm(browser, codesPage, { saved: 'yes' }),
+    );
     assert.match(enabledPage.text, /One-time codes are set up/);
     assert.match(enabledPage.text, /aria-label="Replace one-time codes"/);
 
@@ -199,34 +220,39 @@ describe('the account page', () => {
     const [sessionBefore] = await signIn(withCodes);
     assert.equal(await isSignedIn(sessionBefore), true, 'the old codes stay valid until then');
     const fresh = { ...person, otpSecret: newKey.replaceAll(' ', '') };
-    const codes = await submit(later, replace, { code: codeOf(fresh) });
-    await followed(later, await submit(later, codes, { saved: 'yes' }));
+    const codes = await submitForm(later, replace, { code: codeOf(fresh) });
+    await followRedirects(later, await submitForm(later, codes, { saved: 'yes' }));
     const [last, lastPage] = await signIn(fresh);
     assert.equal(lastPage.status, 200);
 
     const renew = await unlock(last, fresh, 'recovery-codes');
     assert.match(renew.text, /will stop working/);
-    const renewed = await submit(last, renew, {}, { to: '/renew' });
+    const renewed = await submitForm(last, renew, {}, { to: '/renew' });
     assert.equal(renewed.text.match(/<li><code>/g)?.length, 10);
-    const done = await followed(last, await submit(last, renewed, { saved: 'yes' }));
+    const done = await followRedirects(last, await submitForm(last, renewed, { saved: 'yes' }));
     assert.match(done.text, /new recovery codes are active/);
   });
 
   test('a passkey without a valid signature is not added, and an unknown one is not removed', async () => {
-    const person = await createPerson(pages.realm, { hasOneTimePassword: true });
+    const person = await createTestUser(pages.realm, { hasOneTimePassword: true });
     const [browser] = await signIn(person);
     const page = await unlock(browser, person, 'passkeys');
     assert.match(page.text, /id="passkey-options" data-kind="new" data-options="\{&quot;/);
     assert.match(page.text, /<noscript>/);
     assert.match(String(page.headers['content-security-policy']), /script-src 'self'/);
     for (const response of ['', 'x', '{}', '[]', 'null', '{"id":"a","response":{}}']) {
-      const refused = await submit(browser, page, { response, name: 'Mine' }, { to: '/passkeys' });
+      const refused = await submitForm(
+        browser,
+        page,
+        { response, name: 'Mine' },
+        { to: '/passkeys' },
+      );
       assert.equal(refused.status, 422, response);
     }
     const { accounts } = pages.realm.identity;
     assert.deepEqual(await accounts.passkeys.list(person.user), []);
     const removedPage = await browser.visit(`${base}/passkeys/remove`, {
-      form: { ...formsIn(page)[0]?.hidden, passkey: 'nothing' },
+      form: { ...readForms(page)[0]?.hidden, passkey: 'nothing' },
     });
     assert.equal(removedPage.status, 303);
   });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../../test/support/browser/cookie-browser.ts';
+import type { Browser, BrowserResponse } from '../../../../test/support/browser/cookie-browser.ts';
 import {
-  followed,
+  followRedirects,
   openSignInPages,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
-import { linkIn } from '../../../../test/support/recorded-mail.ts';
-import { codeAt, createPerson, type Person } from '../../../../test/support/test-users.ts';
+import { linkTokenIn } from '../../../../test/support/mail/mail-recorder.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../../../../test/support/test-users.ts';
 
 describe('email links', () => {
   let pages: SignInPages;
@@ -22,32 +22,32 @@ describe('email links', () => {
   const pathOf = (link: string) => `${pages.base}/links/${link}`;
   const newWords = () => `fresh words for ${randomUUID()}`;
 
-  async function askFor(browser: Browser, identifier: string): Promise<Seen> {
+  async function askFor(browser: Browser, identifier: string): Promise<BrowserResponse> {
     const page = await browser.browse(`${pages.base}/forgotten-password`);
-    return submit(browser, page, { identifier });
+    return submitForm(browser, page, { identifier });
   }
 
-  async function resetLink(person: Person): Promise<string> {
+  async function resetLink(person: TestUser): Promise<string> {
     await askFor(pages.openBrowser(), person.user.username);
-    return linkIn(await pages.post.deliver());
+    return linkTokenIn(await pages.mailRecorder.deliver());
   }
 
-  async function canSignIn(person: Person, password: string): Promise<boolean> {
+  async function canSignIn(person: TestUser, password: string): Promise<boolean> {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     const { username } = person.user;
-    return (await submit(browser, page, { username, password })).status === 303;
+    return (await submitForm(browser, page, { username, password })).status === 303;
   }
 
   test('every request gets the same page, and only existing users get an email', async () => {
-    const person = await createPerson(pages.realm, { email: `${randomUUID()}@shop.example` });
+    const person = await createTestUser(pages.realm, { email: `${randomUUID()}@shop.example` });
     const browser = pages.openBrowser();
     const existingResponse = await askFor(browser, person.user.username);
-    assert.equal((await pages.post.deliver()).length, 1);
+    assert.equal((await pages.mailRecorder.deliver()).length, 1);
     const byMail = await askFor(browser, ` ${person.user.email} `);
-    assert.equal((await pages.post.deliver()).length, 1);
+    assert.equal((await pages.mailRecorder.deliver()).length, 1);
     const unknown = await askFor(browser, `nobody-${randomUUID()}`);
-    assert.equal((await pages.post.deliver()).length, 0);
+    assert.equal((await pages.mailRecorder.deliver()).length, 0);
     assert.deepEqual(
       [existingResponse.status, existingResponse.text],
       [unknown.status, unknown.text],
@@ -70,16 +70,19 @@ describe('email links', () => {
     const [, path = ''] = /href="([^"]+forgotten-password[^"]*)"/.exec(first.text) ?? [];
     const page = await browser.browse(path);
     assert.ok(page.text.includes(`href="${first.url.pathname}"`));
-    const sent = await submit(browser, page, { identifier: 'anybody' });
+    const sent = await submitForm(browser, page, { identifier: 'anybody' });
     assert.ok(sent.text.includes(`href="${first.url.pathname}"`));
   });
 
   test('a reset link sets the password once, and opening it does not use it up', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const before = pages.openBrowser();
     const page = await before.browse(`${pages.base}/sign-in/account`);
     const { username } = person.user;
-    await followed(before, await submit(before, page, { username, password: person.password }));
+    await followRedirects(
+      before,
+      await submitForm(before, page, { username, password: person.password }),
+    );
 
     const link = await resetLink(person);
     const scanner = pages.openBrowser();
@@ -104,7 +107,7 @@ describe('email links', () => {
       [{ password, repeated: `${password}x` }, /not the same/],
       [{ password: 'x'.repeat(600), repeated: 'x' }, /Too long/],
     ] as const) {
-      const response = await submit(browser, formPage, fields);
+      const response = await submitForm(browser, formPage, fields);
       assert.equal(response.status, 422);
       assert.match(response.text, says);
       assert.equal(
@@ -113,7 +116,7 @@ describe('email links', () => {
         'the page does not contain the password',
       );
     }
-    const done = await submit(browser, formPage, { password, repeated: password });
+    const done = await submitForm(browser, formPage, { password, repeated: password });
     assert.equal(done.status, 200, done.text);
     assert.match(done.text, /Your password is saved/);
     assert.equal(await canSignIn(person, password), true);
@@ -124,7 +127,7 @@ describe('email links', () => {
       'signed out in other browsers',
     );
 
-    const again = await submit(browser, formPage, { password, repeated: password });
+    const again = await submitForm(browser, formPage, { password, repeated: password });
     assert.equal(again.status, 410);
     assert.ok(
       again.text.includes(`href="${pages.base}/forgotten-password"`),
@@ -133,7 +136,7 @@ describe('email links', () => {
   });
 
   test('an expired, unknown or foreign link shows an error page', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const link = await resetLink(person);
     const other = await openSignInPages();
     try {
@@ -149,7 +152,7 @@ describe('email links', () => {
       await browser.visit(pathOf(link)),
       await browser.visit(pathOf('x'.repeat(43))),
       await browser.visit(pathOf('short')),
-      await submit(browser, page, { password: newWords(), repeated: newWords() }),
+      await submitForm(browser, page, { password: newWords(), repeated: newWords() }),
     ]) {
       assert.equal(response.status, 410);
       assert.match(response.text, /This link no longer works/);
@@ -158,27 +161,27 @@ describe('email links', () => {
   });
 
   test('an activation sets the first password and then one-time codes', async () => {
-    const person = await createPerson(pages.realm, {
+    const person = await createTestUser(pages.realm, {
       secondFactor: 'Required',
       password: undefined,
     });
     await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
-    const link = linkIn(await pages.post.deliver());
+    const link = linkTokenIn(await pages.mailRecorder.deliver());
     const browser = pages.openBrowser();
     pages.clock.advance(23 * 3_600_000);
     const formPage = await browser.browse(pathOf(link));
     assert.match(formPage.text, /Choose your password/);
     assert.match(formPage.text, /At least 12 characters/);
     const password = newWords();
-    const sent = await submit(browser, formPage, { password, repeated: password });
-    const page = await followed(browser, sent);
+    const sent = await submitForm(browser, formPage, { password, repeated: password });
+    const page = await followRedirects(browser, sent);
     assert.equal(page.url.pathname, `${pages.base}/activation/one-time-code`);
     const [, key = ''] = /<code class="key">([^<]+)</.exec(page.text) ?? [];
     const secret = key.replaceAll(' ', '');
-    const code = codeAt(secret, pages.clock.now());
-    const codesPage = await submit(browser, page, { code });
+    const code = otpCodeAt(secret, pages.clock.now());
+    const codesPage = await submitForm(browser, page, { code });
     assert.match(codesPage.text, /Save your recovery codes/);
-    const ready = await submit(browser, codesPage, { saved: 'yes' });
+    const ready = await submitForm(browser, codesPage, { saved: 'yes' });
     assert.match(ready.text, /Your account is ready/);
     const otherBrowser = pages.openBrowser();
     const otherResponse = await otherBrowser.visit(page.url);
@@ -191,21 +194,21 @@ describe('email links', () => {
     pages.clock.advance(30_000);
     const first = pages.openBrowser();
     const { username } = person.user;
-    const login = await submit(first, await first.browse(pages.link), {
+    const login = await submitForm(first, await first.browse(pages.link), {
       username,
       password,
-      code: codeAt(secret, pages.clock.now()),
+      code: otpCodeAt(secret, pages.clock.now()),
     });
     assert.equal(login.status, 303);
   });
 
   test('an activation without a second factor is complete after the password', async () => {
-    const person = await createPerson(pages.realm, { password: undefined });
+    const person = await createTestUser(pages.realm, { password: undefined });
     await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
     const browser = pages.openBrowser();
-    const formPage = await browser.browse(pathOf(linkIn(await pages.post.deliver())));
+    const formPage = await browser.browse(pathOf(linkTokenIn(await pages.mailRecorder.deliver())));
     const password = newWords();
-    const done = await submit(browser, formPage, { password, repeated: password });
+    const done = await submitForm(browser, formPage, { password, repeated: password });
     assert.match(done.text, /Your account is ready/);
     const realm = pages.base.slice('/auth/realms/'.length);
     const way = `/portal/sign-in?domain=${realm}&amp;to=%2Fportal`;
@@ -214,16 +217,16 @@ describe('email links', () => {
   });
 
   test('a new email address is confirmed with a button, not by opening the link', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const { accounts } = pages.realm.identity;
     const { organizationId, userId } = person.user;
     await accounts.emailLinks.changeEmail(person.user, 'new@shop.example');
-    const path = pathOf(linkIn(await pages.post.deliver()));
+    const path = pathOf(linkTokenIn(await pages.mailRecorder.deliver()));
     const browser = pages.openBrowser();
     const page = await browser.browse(path);
     assert.match(page.text, /Confirm your email address/);
     assert.equal((await accounts.find(organizationId, userId))?.email, person.user.email);
-    const done = await submit(browser, page, {});
+    const done = await submitForm(browser, page, {});
     assert.match(done.text, /Your address is confirmed/);
     assert.equal((await accounts.find(organizationId, userId))?.email, 'new@shop.example');
     assert.equal((await browser.visit(path)).status, 410);

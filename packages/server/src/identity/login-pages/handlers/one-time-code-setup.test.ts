@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../../test/support/browser/cookie-browser.ts';
+import type { Browser, BrowserResponse } from '../../../../test/support/browser/cookie-browser.ts';
 import {
-  followed,
+  followRedirects,
   openSignInPages,
   redirectUri,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
-import { codeAt, createPerson, type Person } from '../../../../test/support/test-users.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../../../../test/support/test-users.ts';
 
 const stepMs = 30_000;
 
 /** The key as the page shows it, in groups of four. */
-function secretIn({ text }: Seen): string {
+function secretIn({ text }: BrowserResponse): string {
   const [, key = ''] = /<code class="key">([A-Z2-7 ]+)<\/code>/.exec(text) ?? [];
   return key.replaceAll(' ', '');
 }
 
-function codesIn({ text }: Seen): string[] {
+function codesIn({ text }: BrowserResponse): string[] {
   return [...text.matchAll(/<li><code>([0-9A-Z-]+)<\/code><\/li>/g)].map(([, code = '']) => code);
 }
 
@@ -32,17 +32,17 @@ describe('the set-up of one-time codes in a sign-in', () => {
 
   function codeOf(secret: string): string {
     pages.clock.advance(stepMs);
-    return codeAt(secret, pages.clock.now());
+    return otpCodeAt(secret, pages.clock.now());
   }
 
-  async function begin(browser: Browser): Promise<{ person: Person; page: Seen }> {
-    const person = await createPerson(pages.realm, { secondFactor: 'Required' });
+  async function begin(browser: Browser): Promise<{ person: TestUser; page: BrowserResponse }> {
+    const person = await createTestUser(pages.realm, { secondFactor: 'Required' });
     const first = await browser.browse(pages.link);
-    const sent = await submit(browser, first, {
+    const sent = await submitForm(browser, first, {
       username: person.user.username,
       password: person.password,
     });
-    return { person, page: await followed(browser, sent) };
+    return { person, page: await followRedirects(browser, sent) };
   }
 
   test('shows QR code and key, requires a code, shows ten recovery codes once, and continues the sign-in', async () => {
@@ -56,24 +56,27 @@ describe('the set-up of one-time codes in a sign-in', () => {
     assert.ok(page.text.includes(`secret=${secret}`), 'a link for the same phone');
     assert.equal((await browser.visit(page.url)).text.includes(secret.slice(0, 4)), true, 'again');
 
-    const wrong = await submit(browser, page, { code: '000000' });
+    const wrong = await submitForm(browser, page, { code: '000000' });
     assert.equal(wrong.status, 422);
     assert.equal(secretIn(wrong), secret, 'the same key, because it may be scanned already');
     assert.match(wrong.text, /<a href="#code">/);
 
-    const codesPage = await submit(browser, wrong, { code: ` ${codeOf(secret)} ` });
+    const codesPage = await submitForm(browser, wrong, { code: ` ${codeOf(secret)} ` });
     assert.equal(codesPage.status, 200);
     assert.equal(codesIn(codesPage).length, 10);
     assert.equal(codesPage.text.includes('hreflang'), false, 'no language links on the page');
 
-    const again = await followed(browser, await browser.visit(page.url));
+    const again = await followRedirects(browser, await browser.visit(page.url));
     assert.deepEqual(codesIn(again), [], 'shown once');
     assert.match(again.text, /already shown/);
 
-    const unsaved = await submit(browser, codesPage, {});
+    const unsaved = await submitForm(browser, codesPage, {});
     assert.equal(unsaved.status, 422);
     assert.match(unsaved.text, /Confirm that you have saved the codes/);
-    const redirected = await followed(browser, await submit(browser, codesPage, { saved: 'yes' }));
+    const redirected = await followRedirects(
+      browser,
+      await submitForm(browser, codesPage, { saved: 'yes' }),
+    );
     assert.equal(redirected.location?.href.split('?')[0], redirectUri);
     const { sessions, accounts } = pages.realm.identity;
     const { organizationId } = pages.realm;
@@ -81,7 +84,7 @@ describe('the set-up of one-time codes in a sign-in', () => {
     assert.deepEqual(session?.methods, ['pwd', 'otp']);
     assert.equal((await accounts.find(organizationId, person.user.userId))?.secondFactor, 'On');
 
-    const late = await submit(browser, codesPage, { saved: 'yes' });
+    const late = await submitForm(browser, codesPage, { saved: 'yes' });
     assert.equal(late.status, 410, 'once');
   });
 
@@ -89,15 +92,15 @@ describe('the set-up of one-time codes in a sign-in', () => {
     const browser = pages.openBrowser();
     const { person, page } = await begin(browser);
     const secret = secretIn(page);
-    const codesPage = await submit(browser, page, { code: codeOf(secret) });
+    const codesPage = await submitForm(browser, page, { code: codeOf(secret) });
     const [old = ''] = codesIn(codesPage);
     const goneResponse = await browser.visit(
       page.url.pathname.replace('one-time-code', 'recovery-codes'),
     );
-    const renewed = await submit(browser, goneResponse, {}, { to: '/renew' });
+    const renewed = await submitForm(browser, goneResponse, {}, { to: '/renew' });
     const [code = ''] = codesIn(renewed);
     assert.equal(codesIn(renewed).length, 10);
-    await followed(browser, await submit(browser, renewed, { saved: 'yes' }));
+    await followRedirects(browser, await submitForm(browser, renewed, { saved: 'yes' }));
     const { username } = person.user;
     for (const [recovery, status] of [
       [old, 401],
@@ -105,7 +108,7 @@ describe('the set-up of one-time codes in a sign-in', () => {
     ] as const) {
       const next = pages.openBrowser();
       const fields = { username, password: person.password, code: recovery };
-      const sent = await submit(next, await next.browse(pages.link), fields);
+      const sent = await submitForm(next, await next.browse(pages.link), fields);
       assert.equal(sent.status, status);
     }
   });
@@ -120,7 +123,7 @@ describe('the set-up of one-time codes in a sign-in', () => {
       const response = await browser.visit(`${base}/${path}`);
       assert.equal(response.location?.pathname, base, path);
     }
-    const saved = await submit(browser, page, { saved: 'yes' }, { to: '/one-time-code' });
+    const saved = await submitForm(browser, page, { saved: 'yes' }, { to: '/one-time-code' });
     assert.equal(saved.status, 422, 'a missing code is a wrong code');
     const fresh = pages.openBrowser();
     const first = await fresh.browse(pages.link);
@@ -133,19 +136,19 @@ describe('the set-up of one-time codes in a sign-in', () => {
     const { person, page } = await begin(waiting);
     const ownBrowser = pages.openBrowser();
     const fields = { username: person.user.username, password: person.password };
-    const sent = await submit(ownBrowser, await ownBrowser.browse(pages.link), fields);
-    const ownSecret = await followed(ownBrowser, sent);
+    const sent = await submitForm(ownBrowser, await ownBrowser.browse(pages.link), fields);
+    const ownSecret = await followRedirects(ownBrowser, sent);
     const otherSecret = await waiting.visit(page.url);
     const secret = secretIn(await ownBrowser.visit(ownSecret.url));
-    const codesPage = await submit(ownBrowser, ownSecret, { code: codeOf(secret) });
+    const codesPage = await submitForm(ownBrowser, ownSecret, { code: codeOf(secret) });
     assert.equal(codesIn(codesPage).length, 10, codesPage.text);
 
     assert.equal((await waiting.visit(page.url)).status, 410);
-    const late = await submit(waiting, otherSecret, { code: codeOf(secretIn(otherSecret)) });
+    const late = await submitForm(waiting, otherSecret, { code: codeOf(secretIn(otherSecret)) });
     assert.equal(late.status, 410);
     const next = pages.openBrowser();
     const again = { ...fields, code: codeOf(secret) };
-    const { location } = await submit(next, await next.browse(pages.link), again);
+    const { location } = await submitForm(next, await next.browse(pages.link), again);
     assert.ok(location !== undefined, 'the codes that were set up first are valid');
   });
 
@@ -154,7 +157,7 @@ describe('the set-up of one-time codes in a sign-in', () => {
     const { person, page } = await begin(browser);
     const { organizationId, identity } = pages.realm;
     await identity.accounts.setStatus(organizationId, person.user.userId, 'Disabled');
-    const stopped = await submit(browser, page, { code: codeOf(secretIn(page)) });
+    const stopped = await submitForm(browser, page, { code: codeOf(secretIn(page)) });
     assert.equal(stopped.location?.pathname, page.url.pathname.replace('/one-time-code', ''));
     assert.equal(
       (await identity.accounts.find(organizationId, person.user.userId))?.secondFactor,
@@ -164,7 +167,7 @@ describe('the set-up of one-time codes in a sign-in', () => {
     const slow = pages.openBrowser();
     const { page: late } = await begin(slow);
     pages.clock.advance(15 * 60_000 + 1);
-    const response = await submit(slow, late, { code: codeOf(secretIn(late)) });
+    const response = await submitForm(slow, late, { code: codeOf(secretIn(late)) });
     assert.equal(response.location?.pathname, late.url.pathname.replace('/one-time-code', ''));
   });
 });

@@ -1,41 +1,41 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Seen } from '../../../../test/support/browser/cookie-browser.ts';
+import type { Browser, BrowserResponse } from '../../../../test/support/browser/cookie-browser.ts';
 import {
-  followed,
+  followRedirects,
   openSignInPages,
   redirectUri,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
-import { codeAt, createPerson, type Person } from '../../../../test/support/test-users.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../../../../test/support/test-users.ts';
 
 const stepMs = 30_000;
 
 describe('the protection of the sign-in pages', () => {
   let pages: SignInPages;
-  let person: Person;
+  let person: TestUser;
 
   before(async () => {
     pages = await openSignInPages();
-    person = await createPerson(pages.realm, { hasOneTimePassword: true });
+    person = await createTestUser(pages.realm, { hasOneTimePassword: true });
   });
   after(() => pages.close());
 
   /** Each code is good once. */
-  function nextCode({ otpSecret = '' }: Person): string {
+  function nextCode({ otpSecret = '' }: TestUser): string {
     pages.clock.advance(stepMs);
-    return codeAt(otpSecret, pages.clock.now());
+    return otpCodeAt(otpSecret, pages.clock.now());
   }
 
-  async function callback(browser: Browser, sent: Seen): Promise<URL> {
-    const redirectPage = await followed(browser, sent);
+  async function callback(browser: Browser, sent: BrowserResponse): Promise<URL> {
+    const redirectPage = await followRedirects(browser, sent);
     assert.equal(redirectPage.location?.href.split('?')[0], redirectUri, redirectPage.text);
     return redirectPage.location as URL;
   }
 
-  const right = (person: Person) => ({
+  const right = (person: TestUser) => ({
     username: person.user.username,
     password: person.password,
     code: nextCode(person),
@@ -57,7 +57,7 @@ describe('the protection of the sign-in pages', () => {
     }
     assert.match(page.text, /id="code"[^>]* inputmode="numeric"/);
     assert.equal(page.text.includes('<script'), false, 'no script');
-    const sent = await submit(browser, page, right(person));
+    const sent = await submitForm(browser, page, right(person));
     assert.equal(sent.status, 303);
     const { searchParams } = await callback(browser, sent);
     assert.ok(searchParams.get('code'));
@@ -69,18 +69,18 @@ describe('the protection of the sign-in pages', () => {
 
   test('a recovery code works in place of a one-time code, in a text field', async () => {
     const { identity } = pages.realm;
-    const person = await createPerson(pages.realm, { hasOneTimePassword: true });
+    const person = await createTestUser(pages.realm, { hasOneTimePassword: true });
     const [recovery = ''] = await identity.accounts.renewRecoveryCodes(person.user);
     const browser = pages.openBrowser();
     const first = await browser.browse(pages.link);
     const page = await browser.visit(`${first.url.pathname}?with=recovery`);
     assert.match(page.text, /id="code"[^>]* inputmode="text"/);
-    const wrong = await submit(browser, page, { ...right(person), code: 'AAAAA-AAAAA' });
+    const wrong = await submitForm(browser, page, { ...right(person), code: 'AAAAA-AAAAA' });
     assert.equal(wrong.status, 401);
     assert.match(wrong.text, /<label for="code">Recovery code/, 'the same field again');
-    await callback(browser, await submit(browser, wrong, { ...right(person), code: recovery }));
+    await callback(browser, await submitForm(browser, wrong, { ...right(person), code: recovery }));
     const again = pages.openBrowser();
-    const refused = await submit(again, await again.browse(pages.link), {
+    const refused = await submitForm(again, await again.browse(pages.link), {
       ...right(person),
       code: recovery,
     });
@@ -88,7 +88,7 @@ describe('the protection of the sign-in pages', () => {
   });
 
   /** What differs from request to request for good reasons. */
-  function comparable({ text }: Seen, username: string): string {
+  function comparable({ text }: BrowserResponse, username: string): string {
     return text
       .replaceAll(/sign-in\/[\w-]+/g, 'sign-in/uid')
       .replaceAll(/flow=[\w-]+/g, 'flow=uid')
@@ -97,7 +97,7 @@ describe('the protection of the sign-in pages', () => {
   }
 
   test('every failure shows the same page and keeps the user name', async () => {
-    const disabled = await createPerson(pages.realm);
+    const disabled = await createTestUser(pages.realm);
     const { accounts } = pages.realm.identity;
     await accounts.setStatus(pages.realm.organizationId, disabled.user.userId, 'Disabled');
     const { username } = person.user;
@@ -117,7 +117,7 @@ describe('the protection of the sign-in pages', () => {
     const answers = new Set<string>();
     for (const [what, fields] of attempts) {
       const browser = pages.openBrowser();
-      const response = await submit(browser, await browser.browse(pages.link), fields);
+      const response = await submitForm(browser, await browser.browse(pages.link), fields);
       assert.equal(response.status, 401, what);
       assert.match(String(response.headers['www-authenticate']), /^Form realm=/, what);
       const name = fields['username'] ?? '';
@@ -131,10 +131,10 @@ describe('the protection of the sign-in pages', () => {
   });
 
   test('12 wrong passwords from other browsers do not lock a browser that has signed in before', async () => {
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const { username } = person.user;
     const signInWith = async (browser: Browser, password: string) =>
-      submit(browser, await browser.browse(pages.linkWith({ prompt: 'login' })), {
+      submitForm(browser, await browser.browse(pages.linkWith({ prompt: 'login' })), {
         username,
         password,
       });
@@ -154,7 +154,7 @@ describe('the protection of the sign-in pages', () => {
   test('a missing field is reported next to it, and no attempt is counted', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
-    const response = await submit(browser, page, { username: ' ', password: '' });
+    const response = await submitForm(browser, page, { username: ' ', password: '' });
     assert.equal(response.status, 422);
     for (const name of ['username', 'password']) {
       assert.match(response.text, new RegExp(`<a href="#${name}">`));
@@ -172,7 +172,7 @@ describe('the protection of the sign-in pages', () => {
     const page = await browser.browse(pages.linkWith({ login_hint: whole }));
     assert.ok(page.text.includes(`name="username" type="text" maxlength="512"`));
     assert.ok(page.text.includes(`value="${username}"`), 'the hint without the domain');
-    await callback(browser, await submit(browser, page, { ...right(person), username: whole }));
+    await callback(browser, await submitForm(browser, page, { ...right(person), username: whole }));
   });
 
   test('cancelling returns access_denied to the application', async () => {
@@ -180,7 +180,7 @@ describe('the protection of the sign-in pages', () => {
     const page = await browser.browse(pages.link);
     const { searchParams } = await callback(
       browser,
-      await submit(browser, page, {}, { to: '/cancel' }),
+      await submitForm(browser, page, {}, { to: '/cancel' }),
     );
     assert.equal(searchParams.get('error'), 'access_denied');
     assert.equal(searchParams.get('state'), 'a-state');
@@ -191,7 +191,7 @@ describe('the protection of the sign-in pages', () => {
     const page = await browser.browse(pages.link);
     const tooOften = async () => ({ ok: false, retryAfterSeconds: 541 }) as const;
     t.mock.method(pages.realm.identity.accounts, 'authenticate', tooOften);
-    const response = await submit(browser, page, { username: 'jane', password: 'any' });
+    const response = await submitForm(browser, page, { username: 'jane', password: 'any' });
     assert.equal(response.status, 429);
     assert.equal(response.headers['retry-after'], '541');
     assert.match(response.text, /Too many attempts\. Try again in 10 minutes\./);
@@ -208,19 +208,19 @@ describe('the user domain page', () => {
 
   test('asks for user name and user domain, and continues to the account page of that realm', async () => {
     const browser = pages.openBrowser();
-    const person = await createPerson(pages.realm);
+    const person = await createTestUser(pages.realm);
     const page = await browser.browse('/auth/sign-in');
     const identifier = `${person.user.username}@${pages.realm.userDomainId}`;
-    const sent = await submit(browser, page, { identifier });
+    const sent = await submitForm(browser, page, { identifier });
     assert.equal(sent.status, 303);
-    const step = await followed(browser, sent);
+    const step = await followRedirects(browser, sent);
     assert.equal(step.url.pathname, `${pages.base}/sign-in/account`);
     assert.ok(step.text.includes(`value="${person.user.username}"`), 'the user name is filled in');
     assert.match(step.text, /to see your account/);
     const { username } = person.user;
-    const account = await followed(
+    const account = await followRedirects(
       browser,
-      await submit(browser, step, { username, password: person.password }),
+      await submitForm(browser, step, { username, password: person.password }),
     );
     assert.equal(account.url.pathname, `${pages.base}/account`);
     assert.match(account.text, /Ada Byron/);
@@ -262,7 +262,7 @@ describe('the user domain page', () => {
       ['jane@nowhere', /no user domain with this name/],
       ['jane@../../evil', /no user domain with this name/],
     ] as const) {
-      const response = await submit(browser, page, { identifier });
+      const response = await submitForm(browser, page, { identifier });
       assert.equal(response.status, 422, identifier);
       assert.match(response.text, says);
     }

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertAccessible } from '../../../../test/support/browser/accessibility-check.ts';
-import { openChromium, withoutChromium } from '../../../../test/support/browser/chromium.ts';
+import { chromiumSkipReason, openChromium } from '../../../../test/support/browser/chromium.ts';
 import {
   openSignInPages,
   type SignInPages,
-  submit,
+  submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
 import { movableClock } from '../../../../test/support/test-realm.ts';
 
@@ -31,9 +31,12 @@ describe('the sign-up form', () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up?lang=fr');
     assert.equal(page.status, 200);
-    const sent = await submit(browser, page, { ...filled, organizationName: '  Banque du Nord ' });
+    const sent = await submitForm(browser, page, {
+      ...filled,
+      organizationName: '  Banque du Nord ',
+    });
     assert.deepEqual([sent.status, sent.location?.pathname], [303, '/sign-up/received']);
-    assert.deepEqual(pages.taken.at(-1), { ...filled, language: 'fr' });
+    assert.deepEqual(pages.signUpInputs.at(-1), { ...filled, language: 'fr' });
     const done = await browser.browse(sent.location ?? '');
     assert.equal(done.status, 200);
     assert.match(done.text, /<html lang="fr">[\s\S]*<h1>Consultez vos e-mails<\/h1>/);
@@ -42,9 +45,9 @@ describe('the sign-up form', () => {
 
   test('shows errors per field and keeps the input', async () => {
     const browser = pages.openBrowser();
-    const count = pages.taken.length;
+    const count = pages.signUpInputs.length;
     const page = await browser.browse('/sign-up');
-    const missing = await submit(browser, page, {});
+    const missing = await submitForm(browser, page, {});
     assert.equal(missing.status, 422);
     for (const name of Object.keys(filled)) {
       assert.match(missing.text, new RegExp(`<a href="#${name}">`), name);
@@ -58,7 +61,7 @@ describe('the sign-up form', () => {
       persona: 'King',
       givenName: 'A\tB',
     };
-    const again = await submit(browser, missing, wrong);
+    const again = await submitForm(browser, missing, wrong);
     assert.equal(again.status, 422);
     const faults = [...again.text.matchAll(/id="(\w+)-fault"/g)].map(([, name]) => name);
     assert.deepEqual(faults, ['organizationName', 'persona', 'country', 'givenName', 'email']);
@@ -67,23 +70,23 @@ describe('the sign-up form', () => {
     assert.doesNotMatch(again.text, /<b>/);
     assert.match(again.text, /value="Carter"/);
     assert.match(again.text, /<title>Error · Sign up/);
-    assert.equal(pages.taken.length, count);
-    const chosen = await submit(browser, page, { ...filled, email: 'x' });
+    assert.equal(pages.signUpInputs.length, count);
+    const chosen = await submitForm(browser, page, { ...filled, email: 'x' });
     assert.match(chosen.text, /<option value="FR" selected>France<\/option>/);
   });
 
   test('rejects forms from another site and without a CSRF token', async () => {
     const browser = pages.openBrowser();
-    const count = pages.taken.length;
+    const count = pages.signUpInputs.length;
     const page = await browser.browse('/sign-up');
     const headers = { 'sec-fetch-site': 'cross-site' };
-    assert.equal((await submit(browser, page, filled, { headers })).status, 403);
+    assert.equal((await submitForm(browser, page, filled, { headers })).status, 403);
     const otherBrowser = pages.openBrowser();
     await otherBrowser.browse('/sign-up');
-    assert.equal((await submit(otherBrowser, page, filled)).status, 403);
+    assert.equal((await submitForm(otherBrowser, page, filled)).status, 403);
     const plainPage = await browser.visit('/sign-up', { form: filled });
     assert.equal(plainPage.status, 403);
-    assert.equal(pages.taken.length, count);
+    assert.equal(pages.signUpInputs.length, count);
   });
 
   test('contains no script, no other host and is not cached', async () => {
@@ -100,7 +103,7 @@ describe('the sign-up form', () => {
   test('shares its rate limit with the sign-ups of the API', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up');
-    const answer = await submit(browser, page, filled);
+    const answer = await submitForm(browser, page, filled);
     assert.match(String(answer.headers['ratelimit-policy']), /^"signUps";q=60;w=3600/);
   });
 
@@ -131,7 +134,7 @@ describe('the sign-up form', () => {
   });
 });
 
-describe('the sign-up in a real browser', { skip: withoutChromium }, () => {
+describe('the sign-up in a real browser', { skip: chromiumSkipReason }, () => {
   test('is accessible in every language and works without JavaScript', async () => {
     const pages = await openSignInPages({ listens: true, clock: movableClock(Date.now()) });
     const chromium = await openChromium({ certificate: pages.certificate });
@@ -160,7 +163,7 @@ describe('the sign-up in a real browser', { skip: withoutChromium }, () => {
       await page.click('main button.primary');
       await page.waitForURL('**/sign-up/received');
       assert.equal(await page.textContent('h1'), 'Check your email');
-      assert.deepEqual(pages.taken, [{ ...filled, language: 'en' }]);
+      assert.deepEqual(pages.signUpInputs, [{ ...filled, language: 'en' }]);
       await context.close();
     } finally {
       await chromium.close();

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { openSignInPages, submit } from '../../../../test/support/browser/test-sign-in-pages.ts';
+import {
+  openSignInPages,
+  submitForm,
+} from '../../../../test/support/browser/test-sign-in-pages.ts';
 import {
   assertFrenchSpaces,
-  assertSameTexts,
+  assertTranslationsMatch,
   textsByPath,
 } from '../../../../test/support/translation-checks.ts';
 import { chooseLanguage, textsByLanguage } from './languages.ts';
@@ -25,7 +28,7 @@ const equalToEnglish = {
 describe('the texts of the sign-in pages', () => {
   test('have the same keys and placeholders in each language, and none is left in English', () => {
     assert.ok(textsByPath(textsByLanguage.en).length > 150);
-    assertSameTexts(textsByLanguage, equalToEnglish);
+    assertTranslationsMatch(textsByLanguage, equalToEnglish);
   });
 
   test('French has no-break spaces before double punctuation marks', () => {
@@ -64,7 +67,7 @@ describe('the texts of the sign-in pages', () => {
       assert.match(page.text, /<a href="[^"]+\?lang=fr" hreflang="fr" lang="fr">Français<\/a>/);
       const chosen = await browser.visit(`${page.url.pathname}?lang=fr`);
       assert.match(chosen.text, /<html lang="fr">/);
-      const wrong = await submit(browser, chosen, { username: 'jeanne', password: 'x' });
+      const wrong = await submitForm(browser, chosen, { username: 'jeanne', password: 'x' });
       assert.match(wrong.text, /<html lang="fr">/, 'although the application requests English');
       const entry = await browser.browse('/auth/sign-in');
       assert.match(entry.text, /Saisissez votre nom d’utilisateur et votre domaine/, 'later');

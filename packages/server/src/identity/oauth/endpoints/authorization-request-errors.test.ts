@@ -3,36 +3,36 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
-  type Flow,
-  openFlow,
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
   redirectUri,
 } from '../../../../test/support/browser/authorization-code-flow.ts';
 import {
+  type BrowserResponse,
   createBrowser,
-  overInjection,
-  type Seen,
+  injectionTransport,
 } from '../../../../test/support/browser/cookie-browser.ts';
 import {
-  answerPage,
-  denyPage,
-  rawRequest,
+  completeSignIn,
+  createRawRequest,
+  denySignIn,
   signIn,
 } from '../../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import { authUrl } from '../../../../test/support/test-realm.ts';
 
 describe('a request to sign in', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
   const proof = () => ({ userId: flow.user.userId });
   const visit = (address: string) => flow.openBrowser().visit(address);
 
-  function isOnPage(response: Seen, status: number): void {
+  function isOnPage(response: BrowserResponse, status: number): void {
     assert.deepEqual([response.status, response.location], [status, undefined], response.text);
     assert.match(String(response.headers['content-type']), /^text\/html/);
     assert.match(String(response.headers['content-security-policy']), /frame-ancestors 'none'/);
@@ -54,32 +54,44 @@ describe('a request to sign in', () => {
       '//shop.example/callback',
       '',
     ];
-    for (const uri of evil) isOnPage(await visit(flow.link({ redirect_uri: uri })), 400);
+    for (const uri of evil)
+      isOnPage(await visit(flow.authorizationUrl({ redirect_uri: uri })), 400);
     for (const clientId of ['unknown', '', '\u0000', 'x'.repeat(500)]) {
-      isOnPage(await visit(flow.link({ client_id: clientId })), 400);
+      isOnPage(await visit(flow.authorizationUrl({ client_id: clientId })), 400);
     }
     // A repeated client id or redirect URI is ambiguous.
-    isOnPage(await visit(`${flow.link()}&redirect_uri=https%3A%2F%2Fevil.example`), 400);
-    isOnPage(await visit(`${flow.link()}&client_id=${client.clientId}`), 400);
-    // With further errors: still no redirect.
     isOnPage(
-      await visit(flow.link({ redirect_uri: 'https://evil.example', response_type: 'token' })),
+      await visit(`${flow.authorizationUrl()}&redirect_uri=https%3A%2F%2Fevil.example`),
       400,
     );
-    isOnPage(await visit(flow.link({ redirect_uri: 'https://evil.example', scope: 'root' })), 400);
-    isOnPage(await visit(flow.link({ redirect_uri: 'https://evil.example', prompt: 'none' })), 400);
+    isOnPage(await visit(`${flow.authorizationUrl()}&client_id=${client.clientId}`), 400);
+    // With further errors: still no redirect.
+    isOnPage(
+      await visit(
+        flow.authorizationUrl({ redirect_uri: 'https://evil.example', response_type: 'token' }),
+      ),
+      400,
+    );
+    isOnPage(
+      await visit(flow.authorizationUrl({ redirect_uri: 'https://evil.example', scope: 'root' })),
+      400,
+    );
+    isOnPage(
+      await visit(flow.authorizationUrl({ redirect_uri: 'https://evil.example', prompt: 'none' })),
+      400,
+    );
   });
 
   test('of a disabled application is not redirected either', async () => {
     const { clientId } = await flow.createClient();
     const { identity, organizationId } = flow.realm;
     await identity.disableApplication(organizationId, clientId);
-    isOnPage(await visit(flow.link({ client_id: clientId })), 400);
+    isOnPage(await visit(flow.authorizationUrl({ client_id: clientId })), 400);
   });
 
   test('that cannot be stored redirects to the application', async () => {
     for (const name of ['state', 'nonce', 'login_hint', 'ui_locales', 'claims_locales']) {
-      const { status, location } = await visit(flow.link({ [name]: 'a\u0000b' }));
+      const { status, location } = await visit(flow.authorizationUrl({ [name]: 'a\u0000b' }));
       assert.deepEqual([status, location?.origin], [303, new URL(redirectUri).origin], name);
       assert.equal(location?.searchParams.get('error'), 'invalid_request', name);
     }
@@ -116,7 +128,7 @@ describe('a request to sign in', () => {
       ],
       [{ client_id: clientId }, 'invalid_request', '400'],
     ] as const) {
-      const { status, location, text } = await visit(flow.link(wanted));
+      const { status, location, text } = await visit(flow.authorizationUrl(wanted));
       assert.equal(status, 303, text);
       assert.ok(location !== undefined);
       assert.equal(location.origin + location.pathname, redirectUri);
@@ -134,17 +146,17 @@ describe('a request to sign in', () => {
         JSON.stringify(wanted),
       );
     }
-    const twice = await visit(`${flow.link()}&scope=openid&scope=email`);
+    const twice = await visit(`${flow.authorizationUrl()}&scope=openid&scope=email`);
     assert.equal(twice.location?.searchParams.get('error'), 'invalid_request');
   });
 
   test('has its HTTP status if it does not reach the realm', async () => {
     const base = flow.base.replace(flow.realm.userDomainId, 'no-such-realm');
-    isOnPage(await visit(flow.link().replace(flow.base, base)), 404);
-    isOnPage(await flow.openBrowser().visit(flow.link(), { method: 'PUT' }), 405);
+    isOnPage(await visit(flow.authorizationUrl().replace(flow.base, base)), 404);
+    isOnPage(await flow.openBrowser().visit(flow.authorizationUrl(), { method: 'PUT' }), 405);
     const wrongType = { 'content-type': 'application/json' };
     const browser = flow.openBrowser();
-    isOnPage(await browser.visit(flow.link(), { headers: wrongType, body: '{}' }), 415);
+    isOnPage(await browser.visit(flow.authorizationUrl(), { headers: wrongType, body: '{}' }), 415);
     const form = { filler: 'x'.repeat(64 * 1024) };
     isOnPage(await browser.visit(`${flow.base}/auth`, { form }), 413);
   });
@@ -153,34 +165,38 @@ describe('a request to sign in', () => {
     const { realm } = flow;
     const { identity, userDomainId } = realm;
     const [mine, theirs] = [flow.openBrowser(), flow.openBrowser()];
-    const page = (await mine.visit(flow.link())).location as URL;
-    const otherPage = (await theirs.visit(flow.link())).location as URL;
+    const page = (await mine.visit(flow.authorizationUrl())).location as URL;
+    const otherPage = (await theirs.visit(flow.authorizationUrl())).location as URL;
 
     // The link of another browser, without a cookie and with the cookie of another request.
-    assert.equal(await answerPage(identity, theirs, page, proof()), undefined);
+    assert.equal(await completeSignIn(identity, theirs, page, proof()), undefined);
     const [cookie] = mine.cookiesFor(page);
     assert.ok(cookie !== undefined);
-    const moved = rawRequest(mine, page);
+    const moved = createRawRequest(mine, page);
     moved.raw.url = otherPage.pathname;
     assert.equal(
       await identity.interactions.details(userDomainId, moved.raw, moved.rawReply),
       undefined,
     );
     // A changed cookie, or a cookie without its signature.
-    const forged = createBrowser(authUrl, overInjection(realm.app));
+    const forged = createBrowser(authUrl, injectionTransport(realm.app));
     for (const cookie of mine.cookiesFor(page))
-      forged.plant({ ...cookie, value: `${cookie.value}x` });
-    assert.equal(await answerPage(identity, forged, page, proof()), undefined);
-    const unsigned = createBrowser(authUrl, overInjection(realm.app));
+      forged.setCookie({ ...cookie, value: `${cookie.value}x` });
+    assert.equal(await completeSignIn(identity, forged, page, proof()), undefined);
+    const unsigned = createBrowser(authUrl, injectionTransport(realm.app));
     const bareCookie = mine.cookiesFor(page).find(({ name }) => !name.endsWith('.sig'));
     assert.ok(bareCookie !== undefined);
-    unsigned.plant(bareCookie);
-    assert.equal(await answerPage(identity, unsigned, page, proof()), undefined);
+    unsigned.setCookie(bareCookie);
+    assert.equal(await completeSignIn(identity, unsigned, page, proof()), undefined);
 
-    const returnTo = await answerPage(identity, mine, page, proof());
+    const returnTo = await completeSignIn(identity, mine, page, proof());
     assert.ok(returnTo !== undefined);
-    assert.equal(await answerPage(identity, mine, page, proof()), undefined, 'answered already');
-    assert.equal(await denyPage(identity, mine, page), undefined);
+    assert.equal(
+      await completeSignIn(identity, mine, page, proof()),
+      undefined,
+      'answered already',
+    );
+    assert.equal(await denySignIn(identity, mine, page), undefined);
     // Only the first browser can continue.
     isOnPage(await theirs.visit(returnTo), 400);
     assert.ok((await mine.visit(returnTo)).location?.searchParams.get('code'));
@@ -190,15 +206,15 @@ describe('a request to sign in', () => {
   test('is over after half an hour', async () => {
     const { identity } = flow.realm;
     const browser = flow.openBrowser();
-    const page = (await browser.visit(flow.link())).location as URL;
+    const page = (await browser.visit(flow.authorizationUrl())).location as URL;
     flow.clock.advance(29 * 60_000);
-    const { raw, rawReply } = rawRequest(browser, page);
+    const { raw, rawReply } = createRawRequest(browser, page);
     const details = await identity.interactions.details(flow.realm.userDomainId, raw, rawReply);
     assert.equal(details?.clientName, 'Till 7');
     assert.equal(details?.redirectUri, redirectUri);
     assert.equal(details?.scope, 'openid profile email');
     flow.clock.advance(61_000);
-    assert.equal(await answerPage(identity, browser, page, proof()), undefined);
+    assert.equal(await completeSignIn(identity, browser, page, proof()), undefined);
   });
 
   test('of one realm is unknown at another', async () => {
@@ -206,54 +222,57 @@ describe('a request to sign in', () => {
     const userDomainId = `realm-${randomUUID()}`;
     await identity.createUserDomain({ userDomainId, organizationId: randomUUID() });
     const browser = flow.openBrowser();
-    const page = (await browser.visit(flow.link())).location as URL;
-    const { raw, rawReply } = rawRequest(browser, page);
+    const page = (await browser.visit(flow.authorizationUrl())).location as URL;
+    const { raw, rawReply } = createRawRequest(browser, page);
     raw.url = page.pathname.replace(flow.realm.userDomainId, userDomainId);
     assert.equal(await identity.interactions.details(userDomainId, raw, rawReply), undefined);
     // The client is unknown there too.
-    isOnPage(await visit(flow.link().replace(flow.realm.userDomainId, userDomainId)), 400);
+    isOnPage(
+      await visit(flow.authorizationUrl().replace(flow.realm.userDomainId, userDomainId)),
+      400,
+    );
   });
 });
 
 describe('the session of a browser', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
   const isSession = ({ name }: { name: string }) => /-session-[^.]*$/.test(name);
-  const sessionOf = (browser: ReturnType<Flow['openBrowser']>) =>
+  const sessionOf = (browser: ReturnType<AuthorizationCodeFlow['openBrowser']>) =>
     browser.cookies.find(isSession)?.value;
 
   test('has a cookie that changes at each sign-in and cannot be planted', async () => {
     const attacker = flow.openBrowser();
-    await flow.code({}, attacker);
+    await flow.requestCode({}, attacker);
     const planted = attacker.cookies.filter(({ name }) => name.includes('-session-'));
     const victim = flow.openBrowser();
-    for (const cookie of planted) victim.plant(cookie);
+    for (const cookie of planted) victim.setCookie(cookie);
     const other = await flow.createUser();
-    await signIn(flow.realm.identity, victim, flow.link({ prompt: 'login' }), {
+    await signIn(flow.realm.identity, victim, flow.authorizationUrl({ prompt: 'login' }), {
       userId: other.userId,
     });
     assert.ok(sessionOf(victim) !== undefined);
     assert.notEqual(sessionOf(victim), sessionOf(attacker));
     // The former user is signed out and has no access to the new session.
-    const response = await attacker.visit(flow.link());
+    const response = await attacker.visit(flow.authorizationUrl());
     assert.match(String(response.location?.pathname), /\/sign-in\//);
 
     const browser = flow.openBrowser();
-    await flow.code({}, browser);
+    await flow.requestCode({}, browser);
     const first = sessionOf(browser);
     const proof = { userId: flow.user.userId };
-    await signIn(flow.realm.identity, browser, flow.link({ prompt: 'login' }), proof);
+    await signIn(flow.realm.identity, browser, flow.authorizationUrl({ prompt: 'login' }), proof);
     assert.notEqual(sessionOf(browser), first, 'also for the same user');
   });
 
   test('has cookies for this host: Secure, HttpOnly and SameSite', async () => {
     const browser = flow.openBrowser();
-    await flow.code({}, browser);
+    await flow.requestCode({}, browser);
     assert.ok(browser.cookies.length >= 2);
     for (const { name, attributes } of browser.cookies) {
       assert.ok(attributes.has('httponly'), name);

@@ -1,18 +1,21 @@
 // Tests CORS: which origins may call which endpoints, and that no other page reads a response.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Flow, openFlow } from '../../../../test/support/browser/authorization-code-flow.ts';
+import {
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
+} from '../../../../test/support/browser/authorization-code-flow.ts';
 import { authUrl } from '../../../../test/support/test-realm.ts';
 
 const page = 'https://app.example';
 const unknownOrigin = 'https://evil.example';
 
 describe('pages of other origins', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
   let realmPath: string;
 
   before(async () => {
-    flow = await openFlow({ webOrigins: [page] });
+    flow = await openAuthorizationCodeFlow({ webOrigins: [page] });
     realmPath = `/auth/realms/${flow.realm.userDomainId}`;
   });
   after(() => flow.close());
@@ -81,7 +84,7 @@ describe('pages of other origins', () => {
       const plain = await realm.app.inject({ url });
       assert.equal(plain.headers['access-control-allow-origin'], undefined, url);
     }
-    const code = await flow.code();
+    const code = await flow.requestCode();
     const form = {
       grant_type: 'authorization_code',
       client_id: client.clientId,

@@ -3,16 +3,18 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
-  type Credentials,
-  type Flow,
-  openFlow,
+  type AuthorizationCodeFlow,
+  type ClientCredentials,
+  openAuthorizationCodeFlow,
 } from '../../../../test/support/browser/authorization-code-flow.ts';
 
 describe('token introspection', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow({ securityFlows: ['AuthorizationCode', 'ClientCredentials'] });
+    flow = await openAuthorizationCodeFlow({
+      securityFlows: ['AuthorizationCode', 'ClientCredentials'],
+    });
   });
   after(() => flow.close());
 
@@ -20,7 +22,7 @@ describe('token introspection', () => {
 
   test('by their own client, the refresh token too', async () => {
     const { user, client, realm } = flow;
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     const access = await flow.introspect(tokens.access_token);
     assert.equal(access['active'], true);
     assert.equal(access['sub'], user.userId);
@@ -43,8 +45,8 @@ describe('token introspection', () => {
   });
 
   test('by applications with app.read for the organisation, and by no other', async () => {
-    const tokens = await flow.tokens();
-    const asClient = (facts: object): Promise<Credentials> =>
+    const tokens = await flow.requestTokens();
+    const asClient = (facts: object): Promise<ClientCredentials> =>
       flow.realm.createApplication({ securityFlows: ['ClientCredentials'], ...facts });
     const administrator = await asClient({ roles: ['AcquirerAdministrator'] });
     const till = await asClient({});
@@ -63,7 +65,7 @@ describe('token introspection', () => {
 
   test('not by unauthenticated clients, and malformed tokens are inactive', async () => {
     const { realm, base, client } = flow;
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     const path = `${base}/token/introspect`;
     const form = { token: tokens.access_token, client_id: client.clientId };
     const { status, headers, body } = await realm.post(path, { ...form, client_secret: 'wrong' });
@@ -86,10 +88,10 @@ describe('token introspection', () => {
 });
 
 describe('token revocation', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow();
+    flow = await openAuthorizationCodeFlow();
   });
   after(() => flow.close());
 
@@ -107,7 +109,7 @@ describe('token revocation', () => {
     );
 
   test('an access token alone, or with its refresh token the whole family', async () => {
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     assert.equal((await revoke(tokens.access_token)).status, 200);
     assert.equal(await isGood(tokens.access_token), false);
     const next = await flow.refresh(tokens.refresh_token);
@@ -123,7 +125,7 @@ describe('token revocation', () => {
   });
 
   test('by their own client alone', async () => {
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     const other = await flow.createClient();
     const otherCredentials = { client_id: other.clientId, client_secret: other.clientSecret };
     for (const token of [tokens.access_token, tokens.refresh_token]) {
@@ -138,10 +140,12 @@ describe('token revocation', () => {
 });
 
 describe('userinfo', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow({ securityFlows: ['AuthorizationCode', 'ClientCredentials'] });
+    flow = await openAuthorizationCodeFlow({
+      securityFlows: ['AuthorizationCode', 'ClientCredentials'],
+    });
   });
   after(() => flow.close());
 
@@ -156,7 +160,7 @@ describe('userinfo', () => {
 
   test('returns the claims of the scope, by GET and by POST', async () => {
     const { user } = flow;
-    const { access_token: token } = await flow.tokens({ scope: 'openid email phone' });
+    const { access_token: token } = await flow.requestTokens({ scope: 'openid email phone' });
     const expected = {
       sub: user.userId,
       email: 'ada@shop.example',
@@ -173,7 +177,7 @@ describe('userinfo', () => {
   });
 
   test('describes a token error as RFC 6750 requires', async () => {
-    const tokens = await flow.tokens();
+    const tokens = await flow.requestTokens();
     const response = await userInfo();
     assert.equal(response.statusCode, 401);
     assert.equal(response.headers['www-authenticate'], `Bearer realm="${issuer()}"`);
@@ -195,7 +199,7 @@ describe('userinfo', () => {
       headers: { authorization: 'Basic eDp5' },
     });
     assert.equal(basic.statusCode, 401);
-    const { access_token: narrow } = await flow.tokens({ scope: 'email' });
+    const { access_token: narrow } = await flow.requestTokens({ scope: 'email' });
     const machine = await flow.realm.getToken(flow.client);
     for (const token of [narrow, machine]) {
       const { statusCode, headers } = await userInfo(token);
@@ -210,7 +214,7 @@ describe('userinfo', () => {
   });
 
   test('refuses a token of another realm', async () => {
-    const { access_token: token } = await flow.tokens();
+    const { access_token: token } = await flow.requestTokens();
     const { identity, userDomainId, app } = flow.realm;
     const other = `realm-${randomUUID()}`;
     await identity.createUserDomain({ userDomainId: other, organizationId: randomUUID() });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
-  type Flow,
-  openFlow,
+  type AuthorizationCodeFlow,
+  openAuthorizationCodeFlow,
   redirectUri,
 } from '../../../../test/support/browser/authorization-code-flow.ts';
 import type { Browser } from '../../../../test/support/browser/cookie-browser.ts';
@@ -12,17 +12,17 @@ import { signIn } from '../../../../test/support/browser/sign-in-without-pages.t
 const frontPage = 'https://shop.example';
 
 describe('sign-out', () => {
-  let flow: Flow;
+  let flow: AuthorizationCodeFlow;
 
   before(async () => {
-    flow = await openFlow({ webOrigins: [frontPage] });
+    flow = await openAuthorizationCodeFlow({ webOrigins: [frontPage] });
   });
   after(() => flow.close());
 
   const address = (params: Record<string, string>) =>
     `${flow.base}/logout?${new URLSearchParams(params)}`;
   const isSignedIn = async (browser: Browser) =>
-    (await browser.visit(flow.link())).location?.searchParams.has('code') === true;
+    (await browser.visit(flow.authorizationUrl())).location?.searchParams.has('code') === true;
   const isGood = (token: string) =>
     flow.realm.identity.verifyToken(token).then(
       () => true,
@@ -32,8 +32,8 @@ describe('sign-out', () => {
   test('with the ID token of the sign-in needs no confirmation and redirects back', async () => {
     for (const uri of [redirectUri, frontPage, `${frontPage}/`]) {
       const browser = flow.openBrowser();
-      const tokens = await flow.tokens({}, browser);
-      const other = await flow.tokens({}, flow.openBrowser());
+      const tokens = await flow.requestTokens({}, browser);
+      const other = await flow.requestTokens({}, flow.openBrowser());
       const { status, location } = await browser.visit(
         address({
           id_token_hint: tokens.id_token,
@@ -57,7 +57,7 @@ describe('sign-out', () => {
 
   test('with an expired ID token works, also without the session cookie', async () => {
     const browser = flow.openBrowser();
-    const tokens = await flow.tokens({}, browser);
+    const tokens = await flow.requestTokens({}, browser);
     flow.clock.advance(10 * 60_000);
     const otherBrowser = flow.openBrowser();
     const hint = { id_token_hint: tokens.id_token, post_logout_redirect_uri: redirectUri };
@@ -69,7 +69,7 @@ describe('sign-out', () => {
 
   test('without a hint asks for confirmation, and only this browser can answer', async () => {
     const browser = flow.openBrowser();
-    const tokens = await flow.tokens({}, browser);
+    const tokens = await flow.requestTokens({}, browser);
     const { client } = flow;
     const params = {
       client_id: client.clientId,
@@ -84,7 +84,7 @@ describe('sign-out', () => {
     const action = `${flow.base}/logout/confirm`;
 
     const attacker = flow.openBrowser();
-    await flow.tokens({}, attacker);
+    await flow.requestTokens({}, attacker);
     for (const form of [{}, { question: '' }, { question: `${question}x` }, { question: 'a.b' }]) {
       assert.equal((await browser.visit(action, { form })).status, 400);
     }
@@ -102,7 +102,7 @@ describe('sign-out', () => {
     assert.equal(await isGood(tokens.access_token), false);
 
     const late = flow.openBrowser();
-    await flow.tokens({}, late);
+    await flow.requestTokens({}, late);
     const again = await late.visit(address({}));
     const old = /name="question" value="([^"]+)"/.exec(again.text)?.[1] ?? '';
     const stayedHere = await late.visit(action, { form: { question: old } });
@@ -113,13 +113,13 @@ describe('sign-out', () => {
 
   test('of another user is not done by a hint', async () => {
     const browser = flow.openBrowser();
-    await flow.tokens({}, browser);
+    await flow.requestTokens({}, browser);
     const other = await flow.createUser();
     const otherBrowser = flow.openBrowser();
-    const callback = await signIn(flow.realm.identity, otherBrowser, flow.link(), {
+    const callback = await signIn(flow.realm.identity, otherBrowser, flow.authorizationUrl(), {
       userId: other.userId,
     });
-    const { body } = await flow.redeem(String(callback.searchParams.get('code')));
+    const { body } = await flow.redeemCode(String(callback.searchParams.get('code')));
     const response = await browser.visit(address({ id_token_hint: String(body['id_token']) }));
     assert.equal(response.status, 200, 'it asks');
     assert.equal(await isSignedIn(browser), true);
@@ -128,7 +128,7 @@ describe('sign-out', () => {
 
   test('does not redirect to unregistered URIs', async () => {
     const browser = flow.openBrowser();
-    const tokens = await flow.tokens({}, browser);
+    const tokens = await flow.requestTokens({}, browser);
     for (const uri of [
       'https://evil.example',
       `${redirectUri}/x`,
@@ -171,7 +171,7 @@ describe('sign-out', () => {
   test('by a back end ends the session with the refresh token', async () => {
     const { realm, base, client } = flow;
     const browser = flow.openBrowser();
-    const tokens = await flow.tokens({}, browser);
+    const tokens = await flow.requestTokens({}, browser);
     const path = `${base}/logout`;
     const form = {
       client_id: client.clientId,

@@ -5,17 +5,17 @@ import { after, before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
-  type Answer,
   authUrl,
   movableClock,
   openTestRealm,
+  type RealmResponse,
   type TestRealm,
 } from '../../../../test/support/test-realm.ts';
 import {
-  codeAt,
-  createPerson,
-  type Person,
+  createTestUser,
+  otpCodeAt,
   passwordForm,
+  type TestUser,
 } from '../../../../test/support/test-users.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -25,29 +25,29 @@ describe('the password grant', () => {
   const clock = movableClock();
   let realm: TestRealm;
   let clientId: string;
-  let ada: Person;
+  let ada: TestUser;
 
   before(async () => {
     realm = await openTestRealm({ database: await testDatabase(), clock, environment: 'test' });
     clientId = await realm.createPasswordClient();
-    ada = await createPerson(realm);
+    ada = await createTestUser(realm);
   });
   after(() => realm.close());
 
-  const requestToken = (form: Record<string, string>, headers = {}): Promise<Answer> =>
+  const requestToken = (form: Record<string, string>, headers = {}): Promise<RealmResponse> =>
     realm.post(realm.tokenPath, form, headers);
-  const signIn = (person: Person, more: Record<string, string> = {}) =>
+  const signIn = (person: TestUser, more: Record<string, string> = {}) =>
     requestToken({ ...passwordForm(person, clientId), ...more });
-  const code = (person: Person) => codeAt(person.otpSecret ?? '', clock.now());
+  const code = (person: TestUser) => otpCodeAt(person.otpSecret ?? '', clock.now());
 
-  async function answered(request: Promise<Answer>): Promise<Record<string, string>> {
+  async function answered(request: Promise<RealmResponse>): Promise<Record<string, string>> {
     const { status, body } = await request;
     assert.equal(status, 200, JSON.stringify(body));
     return body as Record<string, string>;
   }
 
   test('an application that has signed the user in before has its own attempt limit', async () => {
-    const person = await createPerson(realm);
+    const person = await createTestUser(realm);
     const client = await realm.createApplication({ securityFlows: ['Password'] });
     const asKnown = () =>
       requestToken({
@@ -152,7 +152,7 @@ describe('the password grant', () => {
   });
 
   test('a user with one-time passwords sends one, and each is good once', async () => {
-    const otto = await createPerson(realm, { hasOneTimePassword: true });
+    const otto = await createTestUser(realm, { hasOneTimePassword: true });
     const body = await answered(signIn(otto, { totp: code(otto), scope: 'openid auth' }));
     assert.equal(decodeJwt(body['access_token'] ?? '')['2fa'], true);
     assert.equal((await signIn(otto, { totp: code(otto) })).status, 400, 'a second time');
@@ -161,8 +161,8 @@ describe('the password grant', () => {
   });
 
   describe('refuses alike', () => {
-    let reference: Answer;
-    const comparableParts = ({ status, headers, body }: Answer) => {
+    let reference: RealmResponse;
+    const comparableParts = ({ status, headers, body }: RealmResponse) => {
       const { date: _, 'x-request-id': __, ...same } = headers;
       return { status, headers: same, body };
     };
@@ -178,39 +178,42 @@ describe('the password grant', () => {
       assert.equal(reference.body['error'], 'invalid_grant');
     });
 
-    const cases: Record<string, () => Promise<Answer>> = {
+    const cases: Record<string, () => Promise<RealmResponse>> = {
       'a wrong password': () => signIn({ ...ada, password: `${ada.password}x` }),
       'a password that is far too long': () => signIn({ ...ada, password: 'x'.repeat(20_000) }),
       'an impossible user name': () =>
         signIn({ ...ada, user: { ...ada.user, username: 'no one\u0000' } }),
-      'a missing code': async () => signIn(await createPerson(realm, { hasOneTimePassword: true })),
+      'a missing code': async () =>
+        signIn(await createTestUser(realm, { hasOneTimePassword: true })),
       'a wrong code': async () => {
-        const otto = await createPerson(realm, { hasOneTimePassword: true });
-        const late = codeAt(otto.otpSecret ?? '', clock.now() - 10 * stepMs);
+        const otto = await createTestUser(realm, { hasOneTimePassword: true });
+        const late = otpCodeAt(otto.otpSecret ?? '', clock.now() - 10 * stepMs);
         return signIn(otto, { totp: late });
       },
       'a code of something else': async () =>
-        signIn(await createPerson(realm, { hasOneTimePassword: true }), { totp: 'x'.repeat(500) }),
+        signIn(await createTestUser(realm, { hasOneTimePassword: true }), {
+          totp: 'x'.repeat(500),
+        }),
       'a second factor that is required and not set up': async () =>
-        signIn(await createPerson(realm, { secondFactor: 'Required' })),
+        signIn(await createTestUser(realm, { secondFactor: 'Required' })),
       'a disabled user': async () => {
-        const eva = await createPerson(realm);
+        const eva = await createTestUser(realm);
         const { organizationId, userId } = eva.user;
         await realm.identity.accounts.setStatus(organizationId, userId, 'Disabled');
         return signIn(eva);
       },
       'an address that is not verified': async () =>
-        signIn(await createPerson(realm, { emailVerified: false })),
+        signIn(await createTestUser(realm, { emailVerified: false })),
       'a user without a password': async () =>
-        signIn({ ...(await createPerson(realm, { password: undefined })), password: 'x' }),
+        signIn({ ...(await createTestUser(realm, { password: undefined })), password: 'x' }),
       'a user of another realm': async () => {
         const other = await openTestRealm({ database: await testDatabase(), clock });
-        const otherUser = await createPerson(other, { group: 'org_dev' });
+        const otherUser = await createTestUser(other, { group: 'org_dev' });
         await other.close();
         return signIn(otherUser);
       },
       'a locked user': async () => {
-        const eva = await createPerson(realm);
+        const eva = await createTestUser(realm);
         for (let attempt = 0; attempt < 10; attempt += 1) await signIn({ ...eva, password: 'x' });
         return signIn(eva);
       },
@@ -285,7 +288,7 @@ describe('the password grant', () => {
     });
 
     test('a disabled user gets no tokens', async () => {
-      const eva = await createPerson(realm);
+      const eva = await createTestUser(realm);
       const { refresh_token: token = '' } = await answered(signIn(eva));
       const { organizationId, userId } = eva.user;
       await realm.identity.accounts.setStatus(organizationId, userId, 'Disabled');
@@ -311,7 +314,7 @@ describe('the password grant', () => {
       environment: 'test',
       attemptLimits: limits,
     });
-    const eva = await createPerson(limited);
+    const eva = await createTestUser(limited);
     const client = await limited.createPasswordClient();
     const form = passwordForm(eva, client);
     const attempt = (more: Record<string, string>) =>
@@ -330,7 +333,7 @@ describe('the password grant', () => {
 
   test('the same name in two realms is two users', async () => {
     const other = await openTestRealm({ database: await testDatabase(), clock });
-    const twin = await createPerson(other, {
+    const twin = await createTestUser(other, {
       username: ada.user.username,
       group: 'org_dev',
       userId: randomUUID(),

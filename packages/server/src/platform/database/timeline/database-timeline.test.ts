@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { migrations } from '../../../../test/support/database/migrated-database-template.ts';
+import { migrationsFolder } from '../../../../test/support/database/migrated-database-template.ts';
 import { until } from '../../../../test/support/wait-for-result.ts';
 import {
   type PostgresServer,
@@ -45,7 +45,7 @@ async function startProcess(
   const timeline = createDatabaseTimeline({ log, dataDir, pollMs: 50, settlingMs: 100 });
   const verify = isPooled ? {} : { verifyConnection: timeline.verifyConnection };
   const database = openDatabase({ url, log: silent, connections: 2, ...verify });
-  await migrate(database, migrations, { log: silent, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log: silent, clock: systemClock, ids: systemIds });
   await timeline.start(database);
   return {
     timeline,

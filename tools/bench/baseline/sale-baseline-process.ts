@@ -1,0 +1,203 @@
+// The bare line, a process of its own: `pg` doing the two commits of a sale, one statement each, and no more.
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
+import type {
+  AuthorizationContext,
+  EventData,
+  StoredEvent,
+  TransactionChange,
+  TransactionRow,
+} from '../../../packages/server/src/payments/transaction/transaction.ts';
+import {
+  createLog,
+  isoTime,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../../packages/server/src/platform/index.ts';
+import type { FromSaleBaseline, ToSaleBaseline } from './sale-baseline-messages.ts';
+
+const migrations = fileURLToPath(new URL('../../../packages/server/migrations', import.meta.url));
+const leadMs = 500;
+const deadlineMs = 15_000;
+const devices = Array.from({ length: 512 }, () => randomUUID());
+const organizationId = randomUUID();
+const merchantId = randomUUID();
+const storeId = randomUUID();
+const contractId = randomUUID();
+const linkId = randomUUID();
+
+/** What a session of the server's hot pool has set for itself: its planner and its limits. */
+const ownSettings = {
+  name: 'bench-own-settings',
+  text: `SELECT name, setting FROM pg_settings WHERE source = 'client'
+    AND name NOT IN ('application_name', 'client_encoding')`,
+};
+
+type Opened = { url: string; options: string };
+
+/** Makes the tables and learns the settings of the hot pool from the pool itself, so that both are alike. */
+async function open(url: string): Promise<Opened> {
+  const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
+  const database = openDatabase({ url, log });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  const settings = await database.hot<{ name: string; setting: string }>(ownSettings, []);
+  await database.close();
+  return { url, options: settings.map(({ name, setting }) => `-c ${name}=${setting}`).join(' ') };
+}
+
+/** The facts of a keyed sale, as the payments room writes them. */
+function factsOf(number: number): AuthorizationContext {
+  const trace = String(number % 1_000_000).padStart(6, '0');
+  return {
+    captureMode: 'Immediate',
+    entryMode: 'Keyed',
+    card: { scheme: 'Visa', maskedNumber: '411111******1111', token: merchantId },
+    request: {
+      amount: 1234,
+      currency: 'EUR',
+      entryMode: 'Keyed',
+      storeId,
+      deviceId: devices[number % devices.length],
+      instrument: merchantId,
+    },
+    linkId,
+    acquirerMerchantId: 'BENCH0000000001',
+    merchantName: 'Bench merchant 1',
+    mcc: '5411',
+    timeZone: 'Europe/Paris',
+    kind: 'Sale',
+    reference: {
+      mti: '0200',
+      terminalId: 'BNCH0001',
+      stan: trace,
+      rrn: `601210${trace}`,
+      transmittedAt: '0112101530',
+      localTime: '111530',
+      localDate: '0112',
+    },
+    partialApproval: false,
+  };
+}
+
+function intent(number: number): { row: TransactionRow; event: StoredEvent } {
+  const now = systemClock.now();
+  const at = isoTime(now);
+  const amounts = { authorized: 0, captured: 0, cancelled: 0, refunded: 0 };
+  const reserved = { captureReserved: 0, cancelReserved: 0, refundReserved: 0 };
+  const row: TransactionRow = {
+    organizationId,
+    transactionId: systemIds.uuid(),
+    merchantId,
+    clientTransactionId: randomUUID(),
+    storeId,
+    deviceId: devices[number % devices.length],
+    contractId,
+    amount: 1234,
+    currency: 'EUR',
+    overCaptureAllowance: 0,
+    position: { phase: 'Received', ...amounts, ...reserved },
+    state: 'Received',
+    version: 1,
+    operationCount: 0,
+    deadline: now + deadlineMs,
+    createdAt: at,
+    updatedAt: at,
+  };
+  const data: EventData = {
+    state: 'Received',
+    changes: { phase: 'Received' },
+    amount: 1234,
+    context: factsOf(number),
+  };
+  return { row, event: { sequence: 1, type: 'transaction.received', at, data } };
+}
+
+function outcome(before: TransactionRow): TransactionChange {
+  const at = isoTime(systemClock.now());
+  const changes = { phase: 'Approved', authorized: 1234, captured: 1234 } as const;
+  const data: EventData = {
+    amount: 1234,
+    response: { code: '00' },
+    authorizationCode: '123456',
+    state: 'Captured',
+    changes,
+  };
+  const after: TransactionRow = {
+    ...before,
+    position: { ...before.position, ...changes },
+    state: 'Captured',
+    version: 2,
+    updatedAt: at,
+  };
+  return { before, after, event: { sequence: 2, type: 'transaction.captured', at, data } };
+}
+
+/** The callers go on as fast as they are answered; those of the middle of the time count. */
+async function run({ url, options }: Opened, callers: number, seconds: number): Promise<number> {
+  const pool = new pg.Pool({ connectionString: url, options, max: callers, idleTimeoutMillis: 0 });
+  let number = 0;
+  let done = 0;
+  let isOver = false;
+
+  async function commit(statement: { name: string; text: string }, row: unknown): Promise<void> {
+    const { name, text } = statement;
+    const { rowCount } = await pool.query({ name, text, values: [JSON.stringify([row])] });
+    if (rowCount !== 1) throw new Error(`${name} wrote ${rowCount} rows`);
+  }
+
+  async function caller(): Promise<void> {
+    while (!isOver) {
+      const { row, event } = intent(number);
+      number += 1;
+      await commit(statements.insertTransaction, statements.toInsertRow(row, event));
+      const change = outcome(row);
+      await commit(statements.updateWithEvent, statements.toUpdateRow(change, 0, systemIds.uuid()));
+      done += 1;
+    }
+  }
+
+  try {
+    // The server's own outbox is emptied all the time; this one is emptied between the runs.
+    await pool.query('TRUNCATE outbox');
+    const running = Promise.all(Array.from({ length: callers }, caller));
+    const timed = (async () => {
+      await new Promise((resolve) => setTimeout(resolve, leadMs));
+      const from = { done, ms: performance.now() };
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      return ((done - from.done) * 1000) / (performance.now() - from.ms);
+    })();
+    const salesPerSecond = await Promise.race([timed, running.then(() => timed)]);
+    isOver = true;
+    await running;
+    return salesPerSecond;
+  } finally {
+    isOver = true;
+    await pool.end();
+  }
+}
+
+let opened: Opened | undefined;
+
+async function obey(message: ToSaleBaseline): Promise<FromSaleBaseline> {
+  if (message.type === 'open') {
+    opened = await open(message.url);
+    return { type: 'ready' };
+  }
+  if (opened === undefined) throw new Error('not opened');
+  return { type: 'result', salesPerSecond: await run(opened, message.callers, message.seconds) };
+}
+
+process.on('message', (message: ToSaleBaseline) => {
+  obey(message).then(
+    (answer) => process.send?.(answer),
+    (error: unknown) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.send?.({ type: 'fault', text } satisfies FromSaleBaseline);
+    },
+  );
+});
+process.on('disconnect', () => process.exit(0));

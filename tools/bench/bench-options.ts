@@ -1,0 +1,218 @@
+// What the command line may ask of the bench.
+import { parseArgs } from 'node:util';
+import { type TokenCaseName, tokenCaseNames } from './tokens/token-cases.ts';
+
+const benchNames = [
+  'sales',
+  'status',
+  'tokens',
+  'estate',
+  'captureall',
+  'pin',
+  'webhooks',
+  'qr',
+  'relay',
+  'reporting',
+  'portal',
+] as const;
+export type BenchName = (typeof benchNames)[number];
+
+export type BenchOptions = {
+  name: BenchName;
+  /** Of each step. */
+  seconds: number;
+  terminals: number;
+  connections: number;
+  cards: number;
+  /** How often the knee is looked for, between runs of the bare line. */
+  rounds: number;
+  /** Rows to fill the tables with; 0 leaves that part out. */
+  rows: number;
+  /** Length of the memory run; 0 leaves it out. */
+  minutes: number;
+  /** Sales a second to take for the knee, in place of looking for it; 0 looks. */
+  knee: number;
+  /** Which ways to a token, beside the bare line. */
+  parts: readonly TokenCaseName[];
+  /** So many realms to hold in memory; 0 leaves that out. */
+  realms: number;
+  /** How large the estate is, and how often a second it is asked. */
+  devices: number;
+  organizations: number;
+  rate: number;
+  /** Authorised sales of a capture of all. */
+  items: number;
+  seed: number;
+  starts: boolean;
+  profile: boolean;
+  json: boolean;
+  keep: boolean;
+};
+
+export class UsageError extends Error {}
+
+export const usage = `npm run bench -- sales [options]     sales, against the bare line of the same database
+npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
+npm run bench -- tokens [options]    tokens, against bare Fastify and jose
+npm run bench -- estate [options]    finding and listing devices among a million
+npm run bench -- captureall [options]  capture of 100,000 authorised sales, while others are made
+npm run bench -- pin [options]       PIN translations of the software HSM, for each second of CPU
+npm run bench -- webhooks [options]  deliveries, with one of ten endpoints dead and one slow
+npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
+npm run bench -- relay [options]     the Cloud Connector, against bare WebSockets
+npm run bench -- reporting [options]  searches and summaries over ten million payments
+npm run bench -- portal [options]    the portal in Chromium: what it fetches, paints and answers
+
+  --seconds N       length of each step                (8; relay: 3; reporting: 30)
+  --rounds N        searches for the knee, between bare lines;
+                    rounds of tokens                                 (3)
+  --knee N          take this many sales a second for the knee       (look for it)
+  --terminals N     logical devices that the sales are spread over   (512);
+                    that wait for QR payments                        (5000);
+                    that are connected to the Cloud Connector        (9000)
+  --connections N   connections of the load generator                (64)
+  --cards N         different card numbers                           (2000)
+  --rows N          then fill the tables with so many transactions,
+                    and measure the same rate again                  (0: leave out);
+                    payments of the reports                          (10000000);
+                    of a list of the portal                          (1000000)
+  --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
+  --parts A,B       which tokens to ask for: ${tokenCaseNames.filter((name) => name !== 'bare').join(', ')}
+                                                                     (all)
+  --realms N        realms to give a token each, for the memory      (2000; 0: leave out)
+  --devices N       devices of the estate                            (1000000)
+  --organisations N organisations that they belong to                (2000)
+  --rate N          questions a second to the estate; sales a second
+                    beside a capture of all; events of a provider;
+                    claims                                           (200);
+                    questions to the reports                         (20)
+  --items N         authorised sales of a capture of all             (100000)
+  --no-starts       leave out the times of a first and second start
+  --profile         profile the server during the 70 % step, while
+                    it gives the first kind of tokens, or during
+                    one import more
+  --seed N          of cards, arrivals and choices                   (a new one, printed)
+  --keep            keep the folder with database and logs
+  --json            print figures for machines on standard output
+  --help
+
+How to read it: docs/how-to/measure.md
+`;
+
+const options = {
+  seconds: { type: 'string' },
+  rounds: { type: 'string' },
+  knee: { type: 'string' },
+  terminals: { type: 'string' },
+  connections: { type: 'string' },
+  cards: { type: 'string' },
+  rows: { type: 'string' },
+  minutes: { type: 'string' },
+  parts: { type: 'string' },
+  realms: { type: 'string' },
+  devices: { type: 'string' },
+  organisations: { type: 'string' },
+  rate: { type: 'string' },
+  items: { type: 'string' },
+  seed: { type: 'string' },
+  'no-starts': { type: 'boolean' },
+  profile: { type: 'boolean' },
+  keep: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** Of every number: what it is without being given, and where it must lie. */
+const numbers = {
+  seconds: { standard: 8, least: 1, most: 600 },
+  rounds: { standard: 3, least: 1, most: 9 },
+  knee: { standard: 0, least: 0, most: 1_000_000 },
+  terminals: { standard: 512, least: 4, most: 100_000 },
+  connections: { standard: 64, least: 1, most: 2000 },
+  cards: { standard: 2000, least: 1, most: 1_000_000 },
+  rows: { standard: 0, least: 0, most: 1_000_000_000 },
+  minutes: { standard: 0, least: 0, most: 10_000 },
+  realms: { standard: 2000, least: 0, most: 20_000 },
+  devices: { standard: 1_000_000, least: 100, most: 20_000_000 },
+  organisations: { standard: 2000, least: 1, most: 9999 },
+  rate: { standard: 200, least: 1, most: 100_000 },
+  items: { standard: 100_000, least: 100, most: 10_000_000 },
+} as const;
+
+/** Where a run has another standard than the others. */
+const ownStandards: Partial<Record<BenchName, Partial<Record<keyof typeof numbers, number>>>> = {
+  qr: { terminals: 5000 },
+  relay: { terminals: 9000, seconds: 3 },
+  reporting: { rows: 10_000_000, rate: 20, connections: 16, seconds: 30 },
+  portal: { rows: 1_000_000 },
+};
+
+const seedsMost = 2 ** 31;
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (!/^\d{1,10}$/.test(text) || value < least || value > most) {
+    throw new UsageError(`--${name} is a whole number from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function readParts(text: string | undefined): readonly TokenCaseName[] {
+  if (text === undefined) return tokenCaseNames;
+  return text.split(',').map((name) => {
+    const known = tokenCaseNames.find((each) => each === name);
+    if (known === undefined) throw new UsageError(`--parts: there is no ${name}`);
+    return known;
+  });
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * @param newSeed taken where the command line names none
+ * @returns undefined where help is asked for
+ * @throws UsageFault
+ */
+export function readBenchOptions(args: string[], newSeed: number): BenchOptions | undefined {
+  const { values, positionals } = parse(args);
+  if (values.help === true) return undefined;
+  const [first, ...more] = positionals;
+  const name = benchNames.find((each) => each === first);
+  if (name === undefined) throw new UsageError(`one of ${benchNames.join(', ')}?`);
+  if (more.length > 0) throw new UsageError(`unexpected: ${more.join(' ')}`);
+  const number = (key: keyof typeof numbers) => {
+    const { standard, least, most } = numbers[key];
+    const text = values[key];
+    return text === undefined
+      ? (ownStandards[name]?.[key] ?? standard)
+      : whole(key, text, least, most);
+  };
+  return {
+    name,
+    seconds: number('seconds'),
+    rounds: number('rounds'),
+    knee: number('knee'),
+    terminals: number('terminals'),
+    connections: number('connections'),
+    cards: number('cards'),
+    rows: number('rows'),
+    minutes: number('minutes'),
+    parts: readParts(values.parts),
+    realms: number('realms'),
+    devices: number('devices'),
+    organizations: number('organisations'),
+    rate: number('rate'),
+    items: number('items'),
+    seed: values.seed === undefined ? newSeed : whole('seed', values.seed, 0, seedsMost),
+    starts: values['no-starts'] !== true,
+    profile: values.profile === true,
+    json: values.json === true,
+    keep: values.keep === true,
+  };
+}

@@ -1,0 +1,149 @@
+// Fills the tables with millions of finished sales, modelled on real ones of the bench's organisation.
+import type { Database } from '../../../packages/server/src/platform/index.ts';
+
+type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
+
+/** Filled from the models of the same name; each row of them is told apart by what is replaced. */
+const tables = ['transactions', 'transaction_events', 'operations'] as const;
+type Table = (typeof tables)[number];
+
+const chunkRows = 250_000;
+const modelsMax = 200;
+const memoryForIndexes = '512MB';
+
+/**
+ * Identifiers in the order of time, as the platform makes them (UUID version 7), a millisecond apart;
+ * the same number gives the same one, so that events and operations find their transaction.
+ */
+const transactionId = `(lpad(to_hex($3::bigint + i), 12, '0') || '70008' || substr(md5(i::text), 1, 15))::uuid`;
+const madeAt = `to_timestamp(($3::bigint + i) / 1000.0)`;
+
+/** What differs from the model, by column; every other column is the model's. */
+const replaced: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
+  transactions: {
+    transaction_id: transactionId,
+    client_transaction_id: 'gen_random_uuid()::text',
+    created_at: madeAt,
+    updated_at: madeAt,
+    deadline: madeAt,
+  },
+  transaction_events: { transaction_id: transactionId, at: madeAt },
+  operations: {
+    transaction_id: transactionId,
+    operation_id: 'gen_random_uuid()',
+    client_operation_id:
+      'CASE WHEN m.client_operation_id IS NULL THEN NULL ELSE gen_random_uuid()::text END',
+    created_at: madeAt,
+    updated_at: madeAt,
+    deadline: madeAt,
+  },
+};
+
+const modelOf = (table: Table) => `bench_model_${table}`;
+
+async function columnsOf(query: SessionQuery, table: Table): Promise<string[]> {
+  const rows = await query(
+    `SELECT column_name FROM information_schema.columns
+      WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`,
+    [table],
+  );
+  return rows.map((row) => String(row['column_name']));
+}
+
+async function insertOf(query: SessionQuery, table: Table, models: number): Promise<string> {
+  const columns = await columnsOf(query, table);
+  const values = columns.map((column) => replaced[table][column] ?? `m.${column}`);
+  return `INSERT INTO ${table} (${columns.join(', ')})
+    SELECT ${values.join(', ')} FROM generate_series($1::bigint, $2::bigint) AS i
+    JOIN ${modelOf(table)} m ON m.bench_number = i % ${models}`;
+}
+
+type Named = { name: string; definition: string };
+
+/** Keys and indexes are made anew over the whole table, which costs far less than row by row. */
+export async function dropIndexes(query: SessionQuery, table: string): Promise<string[]> {
+  const constraints = (await query(
+    `SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+      WHERE conrelid = $1::regclass AND contype IN ('p', 'u')`,
+    [table],
+  )) as Named[];
+  for (const { name } of constraints) await query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  const indexes = (await query(
+    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition
+      FROM pg_index WHERE indrelid = $1::regclass`,
+    [table],
+  )) as Named[];
+  for (const { name } of indexes) await query(`DROP INDEX ${name}`);
+  return [
+    ...constraints.map(
+      ({ name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`,
+    ),
+    ...indexes.map(({ definition }) => definition),
+  ];
+}
+
+/** Copies finished sales with all that belongs to them, since the tables themselves are emptied. */
+async function takeModels(query: SessionQuery, organizationId: string): Promise<number> {
+  await query(
+    `CREATE TEMPORARY TABLE bench_chosen AS
+      SELECT transaction_id, row_number() OVER () - 1 AS bench_number FROM (
+        SELECT transaction_id FROM transactions
+        WHERE organization_id = $1 AND phase = 'Approved'
+        ORDER BY operation_count DESC, transaction_id LIMIT ${modelsMax}) AS chosen`,
+    [organizationId],
+  );
+  for (const table of tables) {
+    await query(
+      `CREATE TEMPORARY TABLE ${modelOf(table)} AS SELECT bench_number, t.* FROM ${table} t
+        JOIN bench_chosen USING (transaction_id)`,
+    );
+    await query(`CREATE INDEX ON ${modelOf(table)} (bench_number)`);
+    await query(`ANALYZE ${modelOf(table)}`);
+  }
+  const [row] = await query('SELECT count(*)::int AS models FROM bench_chosen');
+  return Number(row?.['models'] ?? 0);
+}
+
+/**
+ * Replaces all transactions by `rows` finished ones. The server must be idle meanwhile.
+ *
+ * @param onProgress told after each chunk how many there are
+ */
+export async function fillTables(
+  database: Database,
+  options: { organizationId: string; rows: number; onProgress(rows: number): void },
+): Promise<void> {
+  const { rows } = options;
+  await database.session(async (query) => {
+    await query(`SET maintenance_work_mem = '${memoryForIndexes}'`);
+    const models = await takeModels(query, options.organizationId);
+    if (models === 0) throw new Error('there is no finished sale to model the rows on');
+    const [now] = await query('SELECT (extract(epoch FROM now()) * 1000)::bigint AS ms');
+    const firstMs = Number(now?.['ms']) - rows - 1000;
+    // What is written in the transaction that emptied a table stays out of the log (wal_level minimal).
+    await query('BEGIN');
+    const remake: string[] = [];
+    for (const table of tables) {
+      await query(`TRUNCATE ${table}`);
+      remake.push(...(await dropIndexes(query, table)));
+    }
+    const inserts: string[] = [];
+    for (const table of tables) inserts.push(await insertOf(query, table, models));
+    for (let from = 1; from <= rows; from += chunkRows) {
+      const to = Math.min(rows, from + chunkRows - 1);
+      for (const insert of inserts) await query(insert, [from, to, firstMs]);
+      options.onProgress(to);
+    }
+    for (const statement of remake) await query(statement);
+    await query('COMMIT');
+    for (const table of tables) await query(`VACUUM (ANALYZE) ${table}`);
+    await query('CHECKPOINT');
+    // Whoever has made so many sales has their indexes in memory; making them at once leaves other things there.
+    await query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');
+    await query(
+      `SELECT sum(pg_prewarm(indexrelid, 'read')) FROM pg_index
+        WHERE indrelid = ANY ($1::regclass[])`,
+      [tables],
+    );
+  });
+}

@@ -1,0 +1,233 @@
+// Measures PIN translations of the software HSM in one process: the way of a sale with a PIN, without the sale.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  aesWorkingKey,
+  buildPinBlock,
+  openPinBlock,
+  type PinBlockFormat,
+  readKsn,
+  readPinBlock,
+  sealPinBlock,
+  tdesWorkingKey,
+} from '../../../packages/pin/src/index.ts';
+import {
+  createLog,
+  createMetrics,
+  readSettings,
+  systemClock,
+} from '../../../packages/server/src/platform/index.ts';
+import {
+  createHsm,
+  type DemoKeys,
+  demoKeys,
+  type OpenableHsm,
+  type PinTranslationRequest,
+} from '../../../packages/server/src/vault/index.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import { createRandom } from '../sales/request-schedule.ts';
+
+export type PinWay = {
+  name: string;
+  /** Translations for each second of CPU: what one core does that does nothing else. */
+  perCpuSecond: number;
+  perSecond: number;
+  asked: number;
+};
+
+export type PinFigures = { ways: readonly PinWay[]; seconds: number };
+
+/** Devices that count up, as in the field; or one after the other that was never seen, which costs most. */
+type Devices = 'usual' | 'unseen';
+
+type Way = {
+  name: string;
+  scheme: 'DukptTdes' | 'DukptAes';
+  inFormat: 0 | 3 | 4;
+  outKeyRef: 'demo-zpk' | 'demo-zpk-aes';
+  outFormat: 0 | 3 | 4;
+  devices: Devices;
+};
+
+const ways: readonly Way[] = [
+  {
+    name: 'TDES to TDES, format 0',
+    scheme: 'DukptTdes',
+    inFormat: 0,
+    outKeyRef: 'demo-zpk',
+    outFormat: 0,
+    devices: 'usual',
+  },
+  {
+    name: 'TDES to TDES, unseen, ten bits',
+    scheme: 'DukptTdes',
+    inFormat: 0,
+    outKeyRef: 'demo-zpk',
+    outFormat: 0,
+    devices: 'unseen',
+  },
+  {
+    name: 'TDES to AES, format 4',
+    scheme: 'DukptTdes',
+    inFormat: 0,
+    outKeyRef: 'demo-zpk-aes',
+    outFormat: 4,
+    devices: 'usual',
+  },
+  {
+    name: 'AES to AES, format 4',
+    scheme: 'DukptAes',
+    inFormat: 4,
+    outKeyRef: 'demo-zpk-aes',
+    outFormat: 4,
+    devices: 'usual',
+  },
+  {
+    name: 'AES to AES, unseen, sixteen bits',
+    scheme: 'DukptAes',
+    inFormat: 4,
+    outKeyRef: 'demo-zpk-aes',
+    outFormat: 4,
+    devices: 'unseen',
+  },
+  {
+    name: 'AES to TDES, format 0',
+    scheme: 'DukptAes',
+    inFormat: 4,
+    outKeyRef: 'demo-zpk',
+    outFormat: 0,
+    devices: 'usual',
+  },
+];
+
+const usualDevices = 64;
+const usualSteps = 16;
+/** More than the module keeps: each of them is as good as new when it comes again. */
+const unseenDevices = 10_500;
+const checkedMost = 1000;
+const askedAtOnce = 16;
+const warmUpShare = 0.2;
+/** Twelve digits and one: any will do, since no check digit is looked at. */
+const pan = '4012345678901';
+const pin = [1, 2, 3, 4];
+/** The most bits that a device's counter ever has set. */
+const dearestCounter = { DukptTdes: 0x1ff800, DukptAes: 0xffff0000 } as const;
+const usualCounterMost = 50_000;
+const onesMost = 10;
+
+type Random = (below: number) => number;
+
+/** The next counter with ten bits at most: a device passes over the others (ANSI X9.24-1). */
+function usableFrom(counter: number): number {
+  let next = counter;
+  while (next.toString(2).replaceAll('0', '').length > onesMost) next += 1;
+  return next;
+}
+
+type Place = { device: number; counter: number };
+
+/** In the order in which they are asked: device after device, each a step further. */
+function placesOf({ devices, scheme }: Way, random: Random): Place[] {
+  if (devices === 'unseen') {
+    const counter = dearestCounter[scheme];
+    return Array.from({ length: unseenDevices }, (_, device) => ({ device, counter }));
+  }
+  const counters = Array.from({ length: usualDevices }, () => random(usualCounterMost));
+  return Array.from({ length: usualSteps }).flatMap(() =>
+    counters.map((last, device) => {
+      const counter = usableFrom(last + 1);
+      counters[device] = counter;
+      return { device, counter };
+    }),
+  );
+}
+
+function ksnOf(scheme: Way['scheme'], first: string, { device, counter }: Place): string {
+  const [beginning, counterDigits] = scheme === 'DukptTdes' ? [8, 6] : [8, 8];
+  const deviceDigits = first.length - beginning - counterDigits;
+  const digits = (value: number, length: number) =>
+    value.toString(16).toUpperCase().padStart(length, '0');
+  return first.slice(0, beginning) + digits(device, deviceDigits) + digits(counter, counterDigits);
+}
+
+function requestsOf(way: Way, keys: DemoKeys, random: Random): PinTranslationRequest[] {
+  const { scheme, inFormat, outKeyRef, outFormat } = way;
+  const device = keys.deviceKey('10000001', scheme);
+  const base = Buffer.from(device.baseDerivationKey, 'hex');
+  const format: PinBlockFormat = `ISO${inFormat}`;
+  return placesOf(way, random).map((place) => {
+    const ksn = ksnOf(scheme, device.ksn, place);
+    const read = readKsn(ksn);
+    const key =
+      scheme === 'DukptTdes' ? tdesWorkingKey(base, read, 'pin') : aesWorkingKey(base, read, 'pin');
+    const block = sealPinBlock(format, key, buildPinBlock(format, pin, pan, randomBytes), pan);
+    const pinBlock = block.toString('hex').toUpperCase();
+    return { scheme, ksn, inFormat, pinBlock, pan, outKeyRef, outFormat };
+  });
+}
+
+/** Answers are opened: a figure of wrong PINs would be none. */
+async function demandRight(
+  hsm: OpenableHsm,
+  keys: DemoKeys,
+  requests: readonly PinTranslationRequest[],
+): Promise<void> {
+  for (const request of requests.slice(0, checkedMost)) {
+    const { pinBlock, outFormat } = await hsm.translatePin(request);
+    const format: PinBlockFormat = `ISO${outFormat}`;
+    const key = keys.key(request.outKeyRef as Way['outKeyRef']);
+    const opened = openPinBlock(format, key, Buffer.from(pinBlock, 'hex'), pan);
+    if (readPinBlock(format, opened, pan).join() !== pin.join()) throw new Error('another PIN');
+  }
+}
+
+async function run(
+  hsm: OpenableHsm,
+  requests: readonly PinTranslationRequest[],
+  forMs: number,
+): Promise<Omit<PinWay, 'name'>> {
+  const startedAt = performance.now();
+  const cpu = process.cpuUsage();
+  let asked = 0;
+  while (performance.now() - startedAt < forMs) {
+    const from = asked % requests.length;
+    const some = requests.slice(from, from + askedAtOnce);
+    await Promise.all(some.map((request) => hsm.translatePin(request)));
+    asked += some.length;
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  const elapsed = (performance.now() - startedAt) / 1000;
+  return { asked, perSecond: asked / elapsed, perCpuSecond: asked / ((user + system) / 1e6) };
+}
+
+/** @example const figures = await benchPin(options, say); */
+export async function benchPin(
+  { seconds, seed }: Pick<BenchOptions, 'seconds' | 'seed'>,
+  say: (line: string) => void,
+): Promise<PinFigures> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-bench-pin-'));
+  const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_LOG_LEVEL: 'silent' });
+  const metrics = createMetrics();
+  const hsm = createHsm({ settings, log: createLog(settings), metrics, clock: systemClock });
+  const chance = createRandom(seed);
+  const random: Random = (below) => Math.floor(chance() * below);
+  try {
+    await hsm.start();
+    const keys = demoKeys(dataDir);
+    const measured: PinWay[] = [];
+    for (const way of ways) {
+      const requests = requestsOf(way, keys, random);
+      await demandRight(hsm, keys, requests);
+      await run(hsm, requests, seconds * 1000 * warmUpShare);
+      const figures = await run(hsm, requests, seconds * 1000);
+      say(`${way.name}: ${Math.round(figures.perCpuSecond)} for each second of CPU`);
+      measured.push({ name: way.name, ...figures });
+    }
+    return { ways: measured, seconds };
+  } finally {
+    await hsm.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

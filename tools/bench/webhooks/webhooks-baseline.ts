@@ -1,0 +1,86 @@
+// The bare line of webhooks, a process of its own: rows written, signed and sent over kept connections, marked; nothing else.
+import { createHmac, randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import pg from 'pg';
+import type { FromWebhookBaseline, ToWebhookBaseline } from './webhooks-messages.ts';
+
+const loops = 16;
+const batchRows = 32;
+const key = Buffer.alloc(32, 7);
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+let pool: pg.Pool | undefined;
+let ports: number[] = [];
+let body = '';
+
+function say(message: FromWebhookBaseline): void {
+  process.send?.(message);
+}
+
+function send(port: number, id: string): Promise<void> {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      agent,
+      host: '127.0.0.1',
+      port,
+      method: 'POST',
+      path: '/',
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': `v1,${signature}`,
+      },
+    });
+    sent.on('error', reject);
+    sent.on('response', (answer) => {
+      answer.resume();
+      answer.on('end', resolve);
+    });
+    sent.end(body);
+  });
+}
+
+async function batch(of: pg.Pool): Promise<void> {
+  const rows = Array.from({ length: batchRows }, () => randomUUID());
+  const insert = `INSERT INTO bare_deliveries SELECT unnest($1::uuid[]), 'Pending'`;
+  await of.query({ name: 'insert', text: insert, values: [rows] });
+  await Promise.all(rows.map((id, index) => send(ports[index % ports.length] ?? 0, id)));
+  const mark = `UPDATE bare_deliveries SET status = 'Delivered' WHERE id = ANY($1::uuid[])`;
+  await of.query({ name: 'mark', text: mark, values: [rows] });
+}
+
+async function run(of: pg.Pool, seconds: number): Promise<number> {
+  const end = performance.now() + seconds * 1000;
+  let sent = 0;
+  await Promise.all(
+    Array.from({ length: loops }, async () => {
+      while (performance.now() < end) {
+        await batch(of);
+        sent += batchRows;
+      }
+    }),
+  );
+  return sent / seconds;
+}
+
+async function obey(message: ToWebhookBaseline): Promise<void> {
+  if (message.type === 'open') {
+    ({ ports, body } = message);
+    pool = new pg.Pool({ connectionString: message.url, max: loops });
+    const text = 'CREATE TABLE IF NOT EXISTS bare_deliveries (id uuid PRIMARY KEY, status text)';
+    await pool.query(text);
+    say({ type: 'ready' });
+    return;
+  }
+  if (pool === undefined) throw new Error('not opened');
+  say({ type: 'result', perSecond: await run(pool, message.seconds) });
+}
+
+process.on('message', (message: ToWebhookBaseline) => {
+  obey(message).catch((error: unknown) => say({ type: 'fault', text: String(error) }));
+});
+process.on('disconnect', () => process.exit(0));

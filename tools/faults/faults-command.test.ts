@@ -1,0 +1,69 @@
+// The command of the fault tests: its options, and the order of its rounds.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readFaultOptions, UsageError } from './fault-options.ts';
+import { runRounds, testNameOf } from './fault-test-rounds.ts';
+
+test('options are read, and wrong ones named', () => {
+  assert.deepEqual(readFaultOptions([], 7), { minutes: 30, seed: 7, only: [], list: false });
+  assert.deepEqual(readFaultOptions(['--minutes', '5', '--seed', '9', 'killed'], 7), {
+    minutes: 5,
+    seed: 9,
+    only: ['killed'],
+    list: false,
+  });
+  assert.equal(readFaultOptions(['--help'], 7), undefined);
+  for (const wrong of [
+    ['--minutes', '0'],
+    ['--minutes', 'x'],
+    ['--seed', '-1'],
+    ['--hours', '1'],
+  ]) {
+    assert.throws(() => readFaultOptions(wrong, 7), UsageError, wrong.join(' '));
+  }
+});
+
+const files = ['a.test.ts', 'b.test.ts', 'c.test.ts'];
+const well = { totals: {}, tests: 1, faults: [] };
+
+test('each test runs once however short the time is', async () => {
+  const ran: string[] = [];
+  const { faults, runs } = await runRounds({
+    files,
+    seed: 5,
+    endsAt: () => 0,
+    now: () => 1,
+    print: () => {},
+    run: async (file, seed) => {
+      ran.push(`${testNameOf(file)} ${seed}`);
+      return well;
+    },
+  });
+  assert.deepEqual(ran, ['a 5', 'b 5', 'c 5']);
+  assert.deepEqual([faults.length, runs.get('a')], [0, 1]);
+});
+
+test('rounds go on with new seeds until the time is over, behind a fault too', async () => {
+  let minute = 0;
+  const said: string[] = [];
+  const { faults, runs } = await runRounds({
+    files,
+    seed: 10,
+    endsAt: () => 8,
+    now: () => minute,
+    print: (line) => said.push(line),
+    run: async (file, seed) => {
+      minute += 1;
+      const isBad = file === 'b.test.ts' && seed === 11;
+      return isBad ? { ...well, faults: [{ where: 'b.test.ts:1', text: 'lost' }] } : well;
+    },
+  });
+  assert.deepEqual(faults, [{ where: 'b.test.ts:1', text: 'lost' }]);
+  assert.ok((runs.get('a') ?? 0) >= 2);
+  assert.ok(
+    said.some(
+      (line) =>
+        line === 'again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
+    ),
+  );
+});

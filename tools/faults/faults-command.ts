@@ -1,0 +1,68 @@
+// `npm run faults`: the fault tests at full size, with new seeds, for as long as it is asked for.
+import { randomInt } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { runBatches } from '../test-runner/run-batches.ts';
+import { root } from '../test-runner/static-checks.ts';
+import { type FaultOptions, readFaultOptions, UsageError, usage } from './fault-options.ts';
+import { runRounds, testNameOf } from './fault-test-rounds.ts';
+
+const exitCodes = { wrongUsage: 2, interrupted: 130 };
+const seedsMost = 900_000;
+const fileLimitMs = 30 * 60_000;
+/** The test that takes longest first, so that it does not run alone at the end. */
+const pattern = 'packages/server/test/**/{fault-*,*-faults,payment-model,ledger-agreement}.test.ts';
+const longestTest = 'fault-server-killed';
+
+function testFiles(only: readonly string[]): string[] {
+  const all = globSync(pattern, { cwd: root }).sort();
+  const files = all.filter((file) => only.length === 0 || only.some((part) => file.includes(part)));
+  if (files.length === 0) throw new UsageError(`no test is named so; see --list`);
+  return files.sort(
+    (one, other) => Number(other.includes(longestTest)) - Number(one.includes(longestTest)),
+  );
+}
+
+async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
+  let interrupted = false;
+  // The tests are told by the runner, and end what they started.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      interrupted = true;
+    });
+  }
+  const files = testFiles(only);
+  console.log(`${files.length} tests for ${minutes} min, first seed ${seed}`);
+  const endsAt = Date.now() + minutes * 60_000;
+  const { faults, runs } = await runRounds({
+    files,
+    seed,
+    endsAt: () => (interrupted ? 0 : endsAt),
+    now: () => Date.now(),
+    run: (file, roundSeed) => {
+      const env = {
+        TEST_FAULTS: 'full',
+        TEST_SEED: String(roundSeed),
+        TEST_SILENCE_SECONDS: '1500',
+      };
+      return runBatches([[file]], [], fileLimitMs, env);
+    },
+    print: (line) => console.log(line),
+  });
+  console.log('');
+  for (const [name, times] of runs) console.log(`  ${name.padEnd(24)}${times} times`);
+  for (const { where, text } of faults) console.log(`✗ ${where}  ${text}`);
+  if (interrupted) return exitCodes.interrupted;
+  console.log(faults.length === 0 ? 'All well' : 'Failed');
+  return faults.length === 0 ? 0 : 1;
+}
+
+try {
+  const options = readFaultOptions(process.argv.slice(2), randomInt(seedsMost));
+  if (options === undefined) process.stdout.write(usage);
+  else if (options.list) for (const file of testFiles(options.only)) console.log(testNameOf(file));
+  else process.exitCode = await run(options);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`faults: ${error.message}\n\n${usage}`);
+  process.exitCode = exitCodes.wrongUsage;
+}

@@ -1,0 +1,103 @@
+// `npm run fuzz`: millions of inputs for the parsers of messages, chip data, tracks and tills' requests; a finding can be had again.
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { defined } from '@switchyard/contract';
+import { type FuzzResult, fuzz } from './watch-parser-worker.ts';
+
+const defaultInputs = 5_000_000;
+const inputsMax = 2_000_000_000;
+const seedMax = 2 ** 31 - 1;
+const exitCodes = { found: 1, wrongUsage: 2 };
+
+const usage = `npm run fuzz [-- options]
+
+Feeds noise, sound inputs and spoilt ones to the readers of ISO 8583 messages and frames, BER-TLV,
+chip data, tracks and Nexo messages. None may crash, hang, or read what the bytes do not say.
+
+  --inputs N   how many                                  (${defaultInputs})
+  --seed N     of all inputs                             (a new one, printed)
+  --only N     this one input, as a finding names it
+  --help
+
+Exit codes: 0 nothing found, 1 a finding, 2 wrong usage.
+`;
+
+class UsageError extends Error {}
+
+function readWholeNumber(
+  name: string,
+  text: string | undefined,
+  defaultValue: number,
+  maximum: number,
+): number {
+  if (text === undefined) return defaultValue;
+  const value = Number(text);
+  if (!/^\d{1,10}$/.test(text) || value > maximum) {
+    throw new UsageError(`--${name} is a whole number up to ${maximum}`);
+  }
+  return value;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        inputs: { type: 'string' },
+        seed: { type: 'string' },
+        only: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function printResult({ tallies, finding, seed, inputs, durationMs }: FuzzResult): void {
+  for (const { name, read, refused } of tallies) {
+    console.log(
+      `  ${name.padEnd(38)}${String(read).padStart(9)} read${String(refused).padStart(10)} refused`,
+    );
+  }
+  const perSecond = Math.round((inputs / durationMs) * 1000);
+  console.log(
+    `${inputs} inputs, seed ${seed}, ${(durationMs / 1000).toFixed(1)} s, ${perSecond}/s`,
+  );
+  if (finding === undefined) return;
+  console.log(`\n${finding.target}: ${finding.fault}\n  input ${finding.input}`);
+  console.log(`  again: npm run fuzz -- --seed ${seed} --only ${finding.index}`);
+}
+
+async function main(args: string[]): Promise<number> {
+  const values = parse(args);
+  if (values.help === true) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const seed = readWholeNumber('seed', values.seed, randomInt(seedMax), seedMax);
+  const only =
+    values.only === undefined ? undefined : readWholeNumber('only', values.only, 0, inputsMax);
+  const inputs =
+    only === undefined ? readWholeNumber('inputs', values.inputs, defaultInputs, inputsMax) : 1;
+  const progress = (done: number) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r  ${done} of ${inputs}`);
+  };
+  const fuzzed = await fuzz({
+    seed,
+    inputs,
+    progress,
+    ...defined({ from: only }),
+  });
+  if (process.stderr.isTTY) process.stderr.write('\r');
+  printResult(fuzzed);
+  return fuzzed.finding === undefined ? 0 : exitCodes.found;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`fuzz: ${error.message}\n\n${usage}`);
+  process.exitCode = exitCodes.wrongUsage;
+}

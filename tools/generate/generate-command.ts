@@ -1,0 +1,94 @@
+// `npm run generate`: writes the documents that come from code. With --check it writes nothing and
+// fails when one of them is not what the code would write now.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { root } from '../test-runner/static-checks.ts';
+import { acquirerSpiDocument } from './acquirer-spi.ts';
+import { asyncApiText } from './asyncapi.ts';
+import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
+import { cryptographyDocument } from './cryptography.ts';
+import { errorsDocument } from './errors.ts';
+import { eventsDocument } from './events.ts';
+import { replaceBlock } from './markdown.ts';
+import { openApiDocument } from './openapi.ts';
+import { operationOutcomesDocument } from './operation-outcomes.ts';
+import { permissionsDocument } from './permissions.ts';
+import { providerSpiDocument } from './provider-spi.ts';
+import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
+import { settingsDocument } from './settings.ts';
+import { statesTable, transitionsDiagram } from './states.ts';
+import { terminalParametersDocument } from './terminal-parameters.ts';
+
+type Generated = { path: string; write: (present: string) => string | Promise<string> };
+
+const note = '<!-- Written by `npm run generate`; edit the code instead. -->\n\n';
+
+/** Described once: two of the documents tell of the API. */
+let described: Promise<string> | undefined;
+const openApi = (): Promise<string> => (described ??= openApiDocument());
+
+const documents: Generated[] = [
+  { path: 'docs/reference/errors.md', write: () => note + errorsDocument() },
+  {
+    path: 'docs/reference/operation-outcomes.md',
+    write: () => note + operationOutcomesDocument(),
+  },
+  { path: 'docs/reference/cryptography.md', write: () => note + cryptographyDocument() },
+  { path: 'docs/reference/settings.md', write: () => note + settingsDocument() },
+  { path: 'docs/reference/events.md', write: () => note + eventsDocument() },
+  {
+    path: 'docs/reference/permissions.md',
+    write: async () => note + permissionsDocument(await openApi()),
+  },
+  { path: 'docs/reference/openapi.json', write: openApi },
+  { path: 'docs/reference/asyncapi.json', write: asyncApiText },
+  { path: 'docs/reference/acquirer-spi.json', write: acquirerSpiDocument },
+  { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
+  { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
+  { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
+  { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
+  {
+    path: 'docs/concepts/qr-payments.md',
+    write: (present) =>
+      replaceBlock(
+        replaceBlock(
+          replaceBlock(present, 'states', qrStatesTable()),
+          'moves',
+          qrTransitionsTable(),
+        ),
+        ...(['holds', qrHoldsTable()] as const),
+      ),
+  },
+  {
+    path: 'docs/concepts/states.md',
+    write: (present) =>
+      replaceBlock(replaceBlock(present, 'states', statesTable()), 'moves', transitionsDiagram()),
+  },
+];
+
+function read(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+async function stale(): Promise<{ path: string; text: string }[]> {
+  const changed: { path: string; text: string }[] = [];
+  for (const { path, write } of documents) {
+    const present = read(join(root, path));
+    const text = await write(present);
+    if (text !== present) changed.push({ path, text });
+  }
+  return changed;
+}
+
+const changed = await stale();
+if (process.argv.includes('--check')) {
+  for (const { path } of changed) console.error(`${path} is not fresh: run npm run generate`);
+  process.exitCode = changed.length === 0 ? 0 : 1;
+} else {
+  for (const { path, text } of changed) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    console.log(`wrote ${path}`);
+  }
+  if (changed.length === 0) console.log('every generated document is fresh');
+}

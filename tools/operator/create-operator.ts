@@ -1,0 +1,159 @@
+// Makes the seat of the platform: the operator's organisation, its user domain and its application, each once.
+import { randomUUID } from 'node:crypto';
+import {
+  type Application,
+  createApplication,
+  prepareDatabase,
+} from '../../packages/server/src/application.ts';
+import { createCommandLineApplication } from '../../packages/server/src/onboarding/index.ts';
+import {
+  type Database,
+  omitCardSettings,
+  readSettings,
+} from '../../packages/server/src/platform/index.ts';
+import { withDatabase } from '../platform-database/open-platform-database.ts';
+
+export type OperatorOptions = {
+  readonly command: 'create' | 'rotate-secret';
+  readonly name: string;
+  readonly domain: string;
+  /** The mail address of a first administrator; left out, there is the application alone. */
+  readonly administrator?: string | undefined;
+};
+
+export type OperatorAccount = {
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Who gets a link by mail, as soon as a platform runs. */
+  readonly invited?: string;
+};
+
+type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
+
+/** A sentence for whoever gave the command, and no fault of ours. */
+export class OperatorCommandError extends Error {}
+
+const role = 'PlatformOperator';
+const applicationName = 'Operator of the platform';
+
+export type OpenPlatform = { readonly platform: Application; readonly database: Database };
+
+/** Works beside a running platform, and before its first start: the schema is brought up to date. */
+export async function withOpenPlatform<T>(
+  action: (openPlatform: OpenPlatform) => Promise<T>,
+): Promise<T> {
+  // No card is seen here, so the keys of cards are left alone.
+  const settings = readSettings(omitCardSettings(process.env));
+  return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
+    await prepareDatabase({ settings, database, log });
+    // Never started: what is ordered here, such as a mail, a running platform does.
+    const platform = await createApplication({ settings, database, log });
+    try {
+      return await action({ platform, database });
+    } finally {
+      await platform.stop();
+    }
+  });
+}
+
+async function findOperator(database: Database): Promise<ExistingOperator | undefined> {
+  const [row] = await database.query<{ organization_id: string; client_id: string }>(
+    `SELECT organization_id, client_id FROM applications
+     WHERE roles @> $1::jsonb AND removed_at IS NULL ORDER BY created_at LIMIT 1`,
+    [JSON.stringify([role])],
+  );
+  return row && { organizationId: row.organization_id, clientId: row.client_id };
+}
+
+/** A command that was cut short has left the domain, whose organisation is used again. */
+async function findOrganizationOfDomain(
+  database: Database,
+  domain: string,
+): Promise<string | undefined> {
+  const [row] = await database.query<{ organization_id: string }>(
+    'SELECT organization_id FROM user_domains WHERE user_domain_id = $1',
+    [domain],
+  );
+  return row?.organization_id;
+}
+
+async function requireSameName(
+  { provisioning }: Application,
+  organizationId: string,
+  name: string,
+) {
+  const { view } = await provisioning.organizations.get({ organizationId }, organizationId);
+  if (view.name === name) return;
+  throw new OperatorCommandError(
+    `the user domain belongs to ${view.name} already: choose another --domain`,
+  );
+}
+
+async function invite(
+  { identity }: Application,
+  account: OperatorAccount,
+  email: string,
+): Promise<void> {
+  const { organizationId, userDomainId } = account;
+  await identity.accounts.invite({
+    organizationId,
+    userDomainId,
+    email,
+    username: email.toLowerCase(),
+    entityType: 'tenant',
+    entityId: organizationId,
+    secondFactor: 'Required',
+    groups: [`${organizationId}_org_admin`],
+  });
+}
+
+export async function createOperator(
+  { platform, database }: OpenPlatform,
+  options: OperatorOptions,
+): Promise<OperatorAccount> {
+  const { name, domain: userDomainId, administrator } = options;
+  const existing = await findOperator(database);
+  if (existing !== undefined) {
+    throw new OperatorCommandError(
+      `the platform has an operator: application ${existing.clientId} of organisation ${existing.organizationId}. rotate-secret gives it a new secret`,
+    );
+  }
+  const existingOrganizationId = await findOrganizationOfDomain(database, userDomainId);
+  if (existingOrganizationId !== undefined)
+    await requireSameName(platform, existingOrganizationId, name);
+  const organizationId = existingOrganizationId ?? randomUUID();
+  const { identity, provisioning } = platform;
+  await provisioning.organizations.createOnce({ organizationId }, { name }, organizationId);
+  if (existingOrganizationId === undefined)
+    await identity.createUserDomain({ userDomainId, organizationId });
+  await createCommandLineApplication(identity, { organizationId, userDomainId });
+  const credentials = await identity.createApplication({
+    organizationId,
+    userDomainId,
+    name: applicationName,
+    roles: [role],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['ClientCredentials'],
+  });
+  const account = { organizationId, userDomainId, ...credentials };
+  if (administrator === undefined) return account;
+  await invite(platform, account, administrator);
+  return { ...account, invited: administrator };
+}
+
+/** For a lost secret: the old one is dead from here on. */
+export async function rotateOperatorSecret({
+  platform,
+  database,
+}: OpenPlatform): Promise<OperatorAccount> {
+  const existing = await findOperator(database);
+  if (existing === undefined)
+    throw new OperatorCommandError('the platform has no operator yet: create makes it');
+  const { organizationId, clientId } = existing;
+  const { clientSecret } = await platform.identity.rotateSecret(organizationId, clientId);
+  const userDomainId = (await platform.identity.findUserDomain(organizationId)) ?? '';
+  return { organizationId, userDomainId, clientId, clientSecret };
+}

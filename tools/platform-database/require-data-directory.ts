@@ -1,0 +1,14 @@
+// Tells a wrong directory as such, before a command makes it into an empty platform.
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** @throws Error where no platform was ever started, and no database is named */
+export function requireDataDirectory(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+) {
+  if (env['SWITCHYARD_DATABASE_URL'] !== undefined) return;
+  if (env['SWITCHYARD_DATABASE_URL_FILE'] !== undefined) return;
+  const dataDir = resolve(env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
+  if (existsSync(join(dataDir, 'postgres'))) return;
+  throw new Error(`no platform was ever started in ${dataDir}; SWITCHYARD_DATA_DIR names another`);
+}

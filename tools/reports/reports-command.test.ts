@@ -1,0 +1,88 @@
+// Whole run: much is made, or waited for, before it shows.
+// The command on the reports, as it is run: beside a platform, and with no key of it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
+import { systemIds } from '../../packages/server/src/platform/index.ts';
+import {
+  testDatabase,
+  testDatabaseUrl,
+} from '../../packages/server/test/support/database/test-database.ts';
+
+const script = fileURLToPath(new URL('reports-command.ts', import.meta.url));
+
+type Run = { status: number | null; stdout: string; stderr: string };
+
+function run(args: readonly string[], variables: Record<string, string>): Promise<Run> {
+  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
+  const env = { PATH, ...defined({ NODE_COMPILE_CACHE: cache }), ...variables };
+  const child = spawn(process.execPath, [script, ...args], { env });
+  const out = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    out.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    out.stderr += chunk;
+  });
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
+}
+
+describe('the command on the reports', { concurrency: 2 }, () => {
+  let dataDir = '';
+  let variables: Record<string, string> = {};
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-reports-'));
+    await testDatabase();
+    variables = {
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_DATABASE_URL: await testDatabaseUrl(),
+    };
+  });
+  after(() => rm(dataDir, { recursive: true, force: true }));
+
+  test('tells that nothing differs, and what differs where a sum has no payment', async () => {
+    const organizationId = systemIds.uuid();
+    const right = await run(['check', organizationId], variables);
+    assert.equal(right.status, 0, right.stderr);
+    assert.equal(right.stdout, '0 payments, 0 sums: nothing differs\n');
+    const database = await testDatabase();
+    await database.query(
+      `INSERT INTO report_cells VALUES ($1, 0, '2020-03-01', $1, $1, $1, 1, 1, 0, 0, 0, 100, 100, 0, 0, 0,
+         '{}', '{}')`,
+      [organizationId],
+    );
+    const wrong = await run(['check', organizationId, '--json'], variables);
+    assert.equal(wrong.status, 1, wrong.stderr);
+    const { differences } = JSON.parse(wrong.stdout);
+    assert.equal(differences.length, 1);
+    assert.equal(differences[0].counted, 'nothing');
+    const told = await run(['check', organizationId], variables);
+    assert.match(told.stdout, /0 payments, 1 sums: these differ:\n0\|2020-03-01/);
+  });
+
+  test('marks the reports of an organisation, and whoever follows makes them anew', async () => {
+    const organizationId = systemIds.uuid();
+    const marked = await run(['rebuild', organizationId], variables);
+    assert.equal(marked.status, 0, marked.stderr);
+    const database = await testDatabase();
+    const [row] = await database.query(
+      'SELECT stage FROM report_positions WHERE organization_id = $1',
+      [organizationId],
+    );
+    assert.deepEqual(row, { stage: 'Wiping' });
+  });
+
+  for (const args of [[], ['check'], ['check', '1'], ['mend', systemIds.uuid()]]) {
+    test(`asks for what it needs where it is told ‘${args.join(' ')}’`, async () => {
+      const { status, stderr } = await run(args, {});
+      assert.equal(status, 2);
+      assert.match(stderr, /npm run reports -- check ORGANIZATION/);
+    });
+  }
+});
