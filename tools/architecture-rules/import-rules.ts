@@ -94,6 +94,7 @@ export const layerTable: Record<string, string[][]> = {
     ['login-pages'],
   ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
+  portal: [['pages', 'sessions'], ['sign-in'], ['terminals']],
 };
 
 const baseModuleTable: Record<string, string[]> = { platform: [], http: ['platform'] };

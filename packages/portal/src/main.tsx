@@ -4,11 +4,11 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { CatchBoundary, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queryClient } from './api/queries.ts';
+import { queryClient } from './api/query-client.ts';
 import { preloadFirstScreen, router } from './router.tsx';
 import { SessionProvider } from './session/session-provider.tsx';
-import { BootFault } from './shell/boot-fault.tsx';
-import './theme/first-styles.ts';
+import { BootFault } from './shell/startup-error.tsx';
+import './theme/critical-styles.ts';
 import { cssVariables, theme } from './theme/theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';

@@ -1,7 +1,8 @@
 /** Everything that can be gone to, in one table: the rail and the palette are made from it. */
-import { type Access, isOpenTo, type Visitor } from './app/access.ts';
-import type { Entry } from './app/entry.ts';
-import type { IconName } from './parts/icons.tsx';
+
+import type { Entry } from './app/current-portal.ts';
+import { type Access, isOpenTo, type Visitor } from './app/screen-access.ts';
+import type { IconName } from './components/icon.tsx';
 
 export type NavigationItem = Access & {
   readonly to: string;

@@ -1,15 +1,15 @@
 /** Addresses to screens, made from the table of screens; each is fetched when it is first wanted. */
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { type ComponentType, lazy, Suspense } from 'react';
-import { type Access, isHere, isOpenTo } from './app/access.ts';
-import { entry } from './app/entry.ts';
+import { entry } from './app/current-portal.ts';
 import type { Screen } from './app/screen.ts';
-import { EmptyState, Loading, Page } from './parts/page.tsx';
-import { Problem } from './parts/problem.tsx';
+import { type Access, isHere, isOpenTo } from './app/screen-access.ts';
+import { Problem } from './components/layout/error-message.tsx';
+import { EmptyState, Loading, Page } from './components/layout/page.tsx';
+import { useTranslate } from './locales/index.ts';
 import { screens } from './screens.ts';
 import { useSession } from './session/use-session.ts';
 import { Shell } from './shell/shell.tsx';
-import { useWords } from './words/index.ts';
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
@@ -19,7 +19,7 @@ declare module '@tanstack/react-router' {
 }
 
 function NotFound() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   return (
     <Page title={t('notFound.title')}>
       <EmptyState icon="search" title={t('notFound.title')}>
@@ -30,7 +30,7 @@ function NotFound() {
 }
 
 function NotAllowed() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   return (
     <Page title={t('notAllowed.title')}>
       <EmptyState icon="ban" title={t('notAllowed.title')}>
@@ -41,7 +41,7 @@ function NotAllowed() {
 }
 
 function ScreenFault({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   return (
     <Page title={t('fault.title')}>
       <Problem fault={error} onRetry={reset} />
@@ -74,7 +74,7 @@ function Guarded({
 
 /** The screen, and what its parts look like. */
 async function fetchScreen({ load }: Screen): Promise<{ default: ComponentType }> {
-  const [screen] = await Promise.all([load(), import('./theme/all-styles.ts')]);
+  const [screen] = await Promise.all([load(), import('./theme/component-styles.ts')]);
   return screen;
 }
 

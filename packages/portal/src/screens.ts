@@ -1,5 +1,5 @@
 /** Every screen: its address, whom it is for, and the file that is fetched when it is opened. */
-import type { Entry } from './app/entry.ts';
+import type { Entry } from './app/current-portal.ts';
 import type { Screen } from './app/screen.ts';
 import { estateScreens } from './screens/estate/estate-screens.ts';
 
@@ -31,13 +31,13 @@ export const screens: readonly Screen[] = [
   },
   {
     path: '/settlements',
-    load: () => import('./screens/settlements/settlements.tsx'),
+    load: () => import('./screens/settlements/list.tsx'),
     needs: ['rep.read'],
     entries: portal,
   },
   {
     path: '/settlements/$settlementId',
-    load: () => import('./screens/settlements/settlement.tsx'),
+    load: () => import('./screens/settlements/detail.tsx'),
     needs: ['rep.read'],
     entries: portal,
   },
@@ -126,7 +126,7 @@ export const screens: readonly Screen[] = [
   },
   {
     path: '/sign-ups',
-    load: () => import('./screens/onboarding/sign-ups.tsx'),
+    load: () => import('./screens/sign-ups/list.tsx'),
     needs: ['onb.approve'],
     entries: portal,
     isOfOrganization: true,
@@ -221,25 +221,25 @@ export const screens: readonly Screen[] = [
   },
   {
     path: '/console',
-    load: () => import('./screens/console/list.tsx'),
+    load: () => import('./screens/api-console/operation-list.tsx'),
     needs: readsApi,
     entries: both,
   },
   {
     path: '/console/operations/$operationId',
-    load: () => import('./screens/console/operation.tsx'),
+    load: () => import('./screens/api-console/operation-detail.tsx'),
     needs: readsApi,
     entries: both,
   },
   {
     path: '/console/events',
-    load: () => import('./screens/console/event-types.tsx'),
+    load: () => import('./screens/api-console/event-types.tsx'),
     needs: readsApi,
     entries: both,
   },
   {
     path: '/console/errors',
-    load: () => import('./screens/console/errors.tsx'),
+    load: () => import('./screens/api-console/error-codes.tsx'),
     needs: readsApi,
     entries: both,
   },

@@ -1,7 +1,7 @@
 // Until when the cards for tests are good.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expiryAt } from '../src/screens/virtual-terminal/expiry.ts';
+import { expiryAt } from '../src/screens/virtual-terminal/card-expiry.ts';
 
 test('a card for tests is good for four years from any day', () => {
   for (const [day, year, yymm] of [

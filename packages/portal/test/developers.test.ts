@@ -5,23 +5,13 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Application, FeedItem } from '@switchyard/contract';
 import {
-  changesOf,
-  draftOf,
-  emptyDraft,
-  faultOfList,
-  inputOf,
-  linesOf,
-} from '../src/screens/applications/draft.ts';
-import { kindOf, kinds, ownerOf } from '../src/screens/applications/kinds.ts';
-import { tokenCalls } from '../src/screens/applications/token-calls.ts';
-import { levelOf } from '../src/screens/configuration/places.ts';
-import {
-  inheriting,
-  readPointer,
-  shortValue,
-  valueAt,
-} from '../src/screens/configuration/pointers.ts';
-import { adviceOf, isListed } from '../src/screens/console/advice.ts';
+  curlOf,
+  firstFilled,
+  headersOf,
+  lackingOf,
+  requestOf,
+} from '../src/screens/api-console/build-request.ts';
+import { adviceOf, isListed } from '../src/screens/api-console/error-advice.ts';
 import {
   isCallable,
   isFound,
@@ -29,17 +19,27 @@ import {
   type OpenApi,
   type Operation,
   operationsOf,
-} from '../src/screens/console/openapi.ts';
+} from '../src/screens/api-console/parse-openapi.ts';
 import {
-  curlOf,
-  firstFilled,
-  headersOf,
-  lackingOf,
-  requestOf,
-} from '../src/screens/console/request.ts';
+  changesOf,
+  draftOf,
+  emptyDraft,
+  faultOfList,
+  inputOf,
+  linesOf,
+} from '../src/screens/applications/application-draft.ts';
+import { kindOf, kinds, ownerOf } from '../src/screens/applications/application-kinds.ts';
+import { tokenCalls } from '../src/screens/applications/token-commands.ts';
+import { levelOf } from '../src/screens/configuration/configuration-levels.ts';
+import {
+  inheriting,
+  readPointer,
+  shortValue,
+  valueAt,
+} from '../src/screens/configuration/json-pointers.ts';
 import { gistOf, subjectOf } from '../src/screens/events/read-events.ts';
-import { patternGroups, withoutCovered } from '../src/screens/webhooks/patterns.ts';
-import { standingOf } from '../src/screens/webhooks/standing.ts';
+import { standingOf } from '../src/screens/webhooks/endpoint-status.ts';
+import { patternGroups, withoutCovered } from '../src/screens/webhooks/event-patterns.ts';
 
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 

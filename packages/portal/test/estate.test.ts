@@ -4,8 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { type ConnectedDevice, type DeviceCounts, defined } from '@switchyard/contract';
+import { contractSections, linkSections } from '../src/screens/acquirers/form-sections.ts';
 import { type LinkFacts, stateOf, sumsOf } from '../src/screens/acquirers/link-state.ts';
-import { contractSections, linkSections } from '../src/screens/acquirers/sections.ts';
+import { deviceSections, placeSections } from '../src/screens/devices/form-sections.ts';
+import { type Live, type ReadLive, readLive } from '../src/screens/devices/live-connections.ts';
+import { type MoveApi, moveDevice } from '../src/screens/devices/move-device.ts';
 import {
   bodyOf,
   draftOf,
@@ -14,13 +17,10 @@ import {
   fieldsOf,
   isComplete,
   shownFaults,
-} from '../src/screens/estate/fields.ts';
-import { type Live, type ReadLive, readLive } from '../src/screens/fleet/live.ts';
-import { type MoveApi, moveDevice } from '../src/screens/fleet/move.ts';
-import { deviceSections, placeSections } from '../src/screens/fleet/sections.ts';
-import { merchantSections } from '../src/screens/merchants/sections.ts';
-import { pointOfSaleSections } from '../src/screens/points-of-sale/sections.ts';
-import { storeSections } from '../src/screens/stores/sections.ts';
+} from '../src/screens/estate/form-fields.ts';
+import { merchantSections } from '../src/screens/merchants/form-sections.ts';
+import { pointOfSaleSections } from '../src/screens/points-of-sale/form-sections.ts';
+import { storeSections } from '../src/screens/stores/form-sections.ts';
 
 type Tree = { readonly [key: string]: string | Tree };
 
@@ -118,7 +118,7 @@ describe('a form of the estate', () => {
 
   for (const language of ['en', 'fr', 'de']) {
     test(`has all its words in ${language}`, () => {
-      const path = join(import.meta.dirname, `../src/words/${language}/estate.json`);
+      const path = join(import.meta.dirname, `../src/locales/${language}/estate/estate.json`);
       const words = JSON.parse(readFileSync(path, 'utf8')) as Tree;
       const wordOf = (key: string) =>
         key

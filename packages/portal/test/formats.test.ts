@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { amountMax } from '@switchyard/money';
 import fc from 'fast-check';
-import { withInstants } from '../src/filters/instants.ts';
-import { parseAmount, writeAmount } from '../src/parts/amounts.ts';
-import { createFormats, dayBefore, isDay, readPattern } from '../src/session/formats.ts';
+import { parseAmount, writeAmount } from '../src/components/forms/amount-text.ts';
+import { withInstants } from '../src/filters/day-range-query.ts';
+import { createFormats, dayBefore, isDay, readPattern } from '../src/session/locale-formats.ts';
 
 const paris = createFormats({ locale: 'fr-FR', zone: 'Europe/Paris' });
 const tokyo = createFormats({ locale: 'en-GB', zone: 'Asia/Tokyo' });

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import type { BulkResult } from '@switchyard/contract';
-import { readAnswers, resultTable } from '../src/screens/bulk/answers.ts';
-import { readCsv, separatorOf, writeCsv } from '../src/screens/bulk/csv.ts';
-import { exampleName, exampleTable } from '../src/screens/bulk/example.ts';
+import { readCsv, separatorOf, writeCsv } from '../src/screens/imports/csv.ts';
+import { exampleName, exampleTable } from '../src/screens/imports/example-file.ts';
 import {
   bytesMost,
   faultOfFile,
@@ -14,7 +13,8 @@ import {
   linesMost,
   readImportFile,
   textOf,
-} from '../src/screens/bulk/read-file.ts';
+} from '../src/screens/imports/parse-import-file.ts';
+import { readAnswers, resultTable } from '../src/screens/imports/result-stream.ts';
 
 const rowsOf = (text: string) => [...readCsv(text, separatorOf(text))];
 

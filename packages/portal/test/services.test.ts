@@ -8,7 +8,8 @@ import {
   type ServiceActivation,
   type ServiceCalls,
 } from '@switchyard/contract';
-import { fieldsOf, kindOf, labelOf, withMember } from '../src/parts/schema-fields.ts';
+import { fieldsOf, kindOf, labelOf, withMember } from '../src/components/forms/schema-fields.ts';
+import { hoursOf } from '../src/screens/provider-services/calls-by-hour.ts';
 import {
   brokenIn,
   draftOf,
@@ -18,11 +19,10 @@ import {
   logoBytesMost,
   logoOf,
   parsed,
-} from '../src/screens/provider-services/declaration.ts';
-import { hoursOf } from '../src/screens/provider-services/hours.ts';
-import { standingAt, standingOf, subscribedIn } from '../src/screens/services/standing.ts';
-import { stepsFor } from '../src/screens/tour/steps.ts';
+} from '../src/screens/provider-services/service-draft.ts';
+import { standingAt, standingOf, subscribedIn } from '../src/screens/services/service-status.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
+import { stepsFor } from '../src/screens/tour/tour-steps.ts';
 
 const service: Service = {
   serviceId: 's-1',

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { readMessage } from '@switchyard/nexo';
-import { indented, partsOf } from '../src/screens/virtual-terminal/nexo/json-text.ts';
+import { indented, partsOf } from '../src/screens/virtual-terminal/nexo/json-tokens.ts';
+import { exchangesMost } from '../src/screens/virtual-terminal/nexo/point-of-sale/message-exchanges.ts';
 import {
   passesLuhn,
   tapLimit,
   walletCards,
-} from '../src/screens/virtual-terminal/nexo/terminal/cards.ts';
-import { exchangesMost } from '../src/screens/virtual-terminal/nexo/till/exchanges.ts';
-import { fakePlatform, nexoStage, tsn, until } from './nexo-stage.ts';
+} from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
+import { fakePlatform, nexoStage, tsn, until } from './nexo.fixture.ts';
 
 const euros = (amount: number) => ({ amount, currency: 'EUR' });
 

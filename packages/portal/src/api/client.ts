@@ -1,7 +1,7 @@
 /** Calls of the platform's own API with the session of this browser: no token is ever seen here. */
 import { defined } from '@switchyard/contract';
-import { connection } from './connection.ts';
-import { ConnectionError, ProblemError, problemFrom, SignedOutError } from './problem.ts';
+import { ConnectionError, ProblemError, problemFrom, SignedOutError } from './api-errors.ts';
+import { connection } from './connection-monitor.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 

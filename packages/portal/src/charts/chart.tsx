@@ -1,8 +1,8 @@
 /** A small chart over days or hours, bars or lines, and the same figures as a table. */
 import { Table } from '@mantine/core';
 import { useId, useState } from 'react';
-import { useWords } from '../words/index.ts';
-import { niceTop, pathOf, pointsOf } from './scale.ts';
+import { useTranslate } from '../locales/index.ts';
+import { niceTop, pathOf, pointsOf } from './chart-scale.ts';
 import './chart.css';
 
 export type Series = {
@@ -27,7 +27,7 @@ const labelsMost = 8;
 
 export function Chart(props: ChartProps) {
   const { title, kind, labels, series, format, top } = props;
-  const t = useWords('parts');
+  const t = useTranslate('components');
   const id = useId();
   const [shown, setShown] = useState<number | undefined>(undefined);
   const values = series.flatMap((each) => each.values.filter((value) => value !== undefined));

@@ -2,11 +2,11 @@
 import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useState } from 'react';
-import { Icon } from '../parts/icons.tsx';
-import { useWords } from '../words/index.ts';
+import { Icon } from '../components/icon.tsx';
+import { useTranslate } from '../locales/index.ts';
 import { PeriodField } from './period-field.tsx';
+import { ViewsMenu } from './saved-views-menu.tsx';
 import type { FilterValues } from './use-filters.ts';
-import { ViewsMenu } from './views-menu.tsx';
 import './filter-bar.css';
 
 export type Option = { readonly value: string; readonly label: string };
@@ -44,7 +44,7 @@ export function FilterBar<Name extends string>({
   /** Further buttons at the end. */
   readonly children?: ReactNode;
 }) {
-  const t = useWords('parts');
+  const t = useTranslate('components');
   const names = fields.flatMap((field) =>
     field.kind === 'period' ? [field.from, field.to] : [field.name],
   );

@@ -1,11 +1,11 @@
 /** A stretch of days: one of the usual ones, or any two days. */
 import { Button, Menu, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { Icon } from '../parts/icons.tsx';
+import { Icon } from '../components/icon.tsx';
+import { useTranslate } from '../locales/index.ts';
 import { nowMs } from '../session/clock.ts';
-import { dayBefore } from '../session/formats.ts';
+import { dayBefore } from '../session/locale-formats.ts';
 import { useFormats } from '../session/use-session.ts';
-import { useWords } from '../words/index.ts';
 
 /** The word of a usual stretch, and how many days before today it begins and ends. */
 const usual = [
@@ -27,7 +27,7 @@ export function PeriodField({
   readonly to: string | undefined;
   readonly onChange: (from: string, to: string) => void;
 }) {
-  const t = useWords('parts');
+  const t = useTranslate('components');
   const formats = useFormats();
   const [isOpen, setOpen] = useState(false);
   const today = formats.dayOf(nowMs());

@@ -1,7 +1,7 @@
 /** The filters of a list live in the address: it can be shared, kept and gone back to. */
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
-import { useTexts } from '../app/use-param.ts';
+import { useTexts } from '../app/url-params.ts';
 
 export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, string>>>;
 

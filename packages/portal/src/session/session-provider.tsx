@@ -1,21 +1,21 @@
 /** Fetches the session before anything is shown, and keeps it in step with the platform. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
+import { SignedOutError } from '../api/api-errors.ts';
 import { api, watchCalls } from '../api/client.ts';
-import { SignedOutError } from '../api/problem.ts';
-import { BootFault } from '../shell/boot-fault.tsx';
 import {
   chooseLanguage,
   localeFor,
-  preloadWords,
+  preloadSharedTexts,
   setLanguage,
   useLanguage,
-} from '../words/index.ts';
-import { createFormats } from './formats.ts';
+} from '../locales/index.ts';
+import { BootFault } from '../shell/startup-error.tsx';
+import { createFormats } from './locale-formats.ts';
 import { rememberDomain, type Session, signIn, whoIs } from './session.ts';
+import { createSessionWatch, type SessionWatch } from './session-monitor.ts';
+import { WatchContext } from './session-monitor-context.ts';
 import { SessionContext } from './use-session.ts';
-import { createSessionWatch, type SessionWatch } from './watch.ts';
-import { WatchContext } from './watch-context.ts';
 
 const sessionKey = ['session'] as const;
 
@@ -35,7 +35,7 @@ async function askSession(isBackground: boolean): Promise<Session> {
 }
 
 async function readSession(): Promise<Session> {
-  void preloadWords(chooseLanguage(undefined));
+  void preloadSharedTexts(chooseLanguage(undefined));
   const session = await askSession(true);
   rememberDomain(session);
   await setLanguage(chooseLanguage(session.user.locale), false);

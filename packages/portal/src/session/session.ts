@@ -1,6 +1,6 @@
 /** Who is signed in, as the platform tells it, and the way to the sign-in. */
 import type { PortalSession } from '@switchyard/contract';
-import { entry } from '../app/entry.ts';
+import { entry } from '../app/current-portal.ts';
 
 export type Session = PortalSession;
 

@@ -1,7 +1,7 @@
 /** What every screen may ask about whoever is signed in. */
 import type { Permission } from '@switchyard/contract';
 import { createContext, use } from 'react';
-import type { Formats } from './formats.ts';
+import type { Formats } from './locale-formats.ts';
 import type { Session } from './session.ts';
 
 export type SessionFacts = { readonly session: Session; readonly formats: Formats };

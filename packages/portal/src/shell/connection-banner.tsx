@@ -1,12 +1,12 @@
 /** Says that the platform does not answer, for as long as it does not, and reads anew once it does. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
-import { connection } from '../api/connection.ts';
-import { Icon } from '../parts/icons.tsx';
-import { useWords } from '../words/index.ts';
+import { connection } from '../api/connection-monitor.ts';
+import { Icon } from '../components/icon.tsx';
+import { useTranslate } from '../locales/index.ts';
 
 export function ConnectionBanner() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   const client = useQueryClient();
   const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const wasLost = useRef(false);

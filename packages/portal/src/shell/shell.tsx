@@ -3,28 +3,28 @@ import { ActionIcon } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { entry } from '../app/entry.ts';
-import { Icon } from '../parts/icons.tsx';
-import { EmptyState, Loading, Page } from '../parts/page.tsx';
+import { entry } from '../app/current-portal.ts';
+import { Icon } from '../components/icon.tsx';
+import { EmptyState, Loading, Page } from '../components/layout/page.tsx';
+import { useTranslate } from '../locales/index.ts';
 import { useSession } from '../session/use-session.ts';
-import { useWords } from '../words/index.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
-import { Rail } from './rail.tsx';
+import { Rail } from './sidebar.tsx';
 import './shell.css';
 
 // Menus and dialogues come right after the first screen: nobody waits for them.
-const Palette = lazy(() => import('./palette.tsx'));
+const Palette = lazy(() => import('./command-palette.tsx'));
 const UserMenu = lazy(() => import('./user-menu.tsx'));
-const RailDrawer = lazy(() => import('./rail-drawer.tsx'));
-const SessionDialogues = lazy(() => import('./session-dialogues.tsx'));
+const RailDrawer = lazy(() => import('./sidebar-drawer.tsx'));
+const SessionDialogues = lazy(() => import('./session-dialogs.tsx'));
 const Tour = lazy(() => import('../screens/tour/tour.tsx'));
-const Notices = lazy(() => import('../parts/notices.tsx'));
+const Notices = lazy(() => import('../components/toasts/toasts.tsx'));
 
 /** Nothing is fetched for what was never opened. */
 type Opened = 'never' | 'open' | 'closed';
 
 export function Shell() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   const { entries, environment } = useSession();
   const [drawer, setDrawer] = useState<Opened>('never');
   const [palette, setPalette] = useState<Opened>('never');
@@ -101,7 +101,7 @@ function Content({ path }: { readonly path: string }) {
 
 /** Whoever belongs to the other portal is shown the way there. */
 function WrongEntry() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   const other = entry === 'portal' ? 'provider-portal' : 'portal';
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // Whoever asked for nothing in particular is led on: mails and bookmarks know one address alone.
@@ -124,7 +124,7 @@ function WrongEntry() {
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 function SearchButton({ onOpen }: { readonly onOpen: () => void }) {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   return (
     <button type="button" className="sy-search" onClick={onOpen}>
       <Icon name="search" size={16} />
@@ -135,7 +135,7 @@ function SearchButton({ onOpen }: { readonly onOpen: () => void }) {
 }
 
 function EnvironmentBadge() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   const { environment, region } = useSession();
   if (environment === 'production') return null;
   return (

@@ -2,13 +2,19 @@
 import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { useState } from 'react';
 import { api } from '../api/client.ts';
-import { Icon } from '../parts/icons.tsx';
-import { notify } from '../parts/notify.ts';
+import { Icon } from '../components/icon.tsx';
+import { notify } from '../components/toasts/toast-store.ts';
+import {
+  type Language,
+  languages,
+  setLanguage,
+  useLanguage,
+  useTranslate,
+} from '../locales/index.ts';
 import { tour } from '../screens/tour/tour-state.ts';
 import { signInAddress } from '../session/session.ts';
+import { useSessionState } from '../session/session-monitor-context.ts';
 import { useSession } from '../session/use-session.ts';
-import { useSessionState } from '../session/watch-context.ts';
-import { type Language, languages, setLanguage, useLanguage, useWords } from '../words/index.ts';
 
 const schemes = [
   ['light', 'sun'],
@@ -31,9 +37,9 @@ async function signOut(onLeft: () => void): Promise<void> {
 }
 
 export default function UserMenu() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   const { user, groups, accountUrl, environment } = useSession();
-  const words = useWords('tour');
+  const words = useTranslate('tour');
   const { left } = useSessionState();
   const [isBusy, setBusy] = useState(false);
   const name = user.name === '' ? user.username : user.name;
@@ -91,7 +97,7 @@ export default function UserMenu() {
 
 /** Kept in this browser. */
 function Choices() {
-  const t = useWords('shell');
+  const t = useTranslate('shell');
   const language = useLanguage();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (

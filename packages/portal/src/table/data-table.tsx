@@ -9,11 +9,11 @@ import {
   useRef,
   useSyncExternalStore,
 } from 'react';
-import { Problem } from '../parts/problem.tsx';
-import { useWords } from '../words/index.ts';
-import { storeFor } from './kept-stores.ts';
+import { Problem } from '../components/layout/error-message.tsx';
+import { useTranslate } from '../locales/index.ts';
 import type { ReadPage, RowStore, RowsView } from './row-store.ts';
-import { useRowsInSight } from './use-rows-in-sight.ts';
+import { storeFor } from './row-store-cache.ts';
+import { useRowsInSight } from './use-visible-rows.ts';
 import './data-table.css';
 
 export type Column<Row> = {
@@ -104,7 +104,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 }
 
 function Foot<Row>({ store, view }: { readonly store: RowStore<Row>; readonly view: RowsView }) {
-  const t = useWords('parts');
+  const t = useTranslate('components');
   return (
     <div className="sy-table-foot">
       {view.fault === undefined ? (

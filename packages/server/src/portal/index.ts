@@ -6,16 +6,16 @@ import type { Connector } from '../connector/index.ts';
 import type { FindSessionCaller, WebSocketUpgrades } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
-import { isBuilding } from './building.ts';
-import { createBundle } from './bundle.ts';
-import { createFlows } from './flow.ts';
+import { isBuilding } from './pages/build-lock.ts';
+import { createBundle } from './pages/portal-bundle.ts';
 import { registerPortalRoutes } from './routes.ts';
-import { createSessionCaller } from './session-caller.ts';
-import { createSessions } from './sessions.ts';
-import { createSignIn } from './sign-in.ts';
-import { createSweep } from './sweep.ts';
+import { createSweep } from './sessions/delete-expired-sessions.ts';
+import { createSessionCaller } from './sessions/session-caller.ts';
+import { createView, type ViewDeps } from './sessions/session-view.ts';
+import { createSessions } from './sessions/sessions.ts';
+import { createSignIn } from './sign-in/sign-in.ts';
+import { createFlows } from './sign-in/sign-in-state.ts';
 import { createPortalTerminals, type TerminalRouteDeps } from './terminals/index.ts';
-import { createView, type ViewDeps } from './view.ts';
 
 /** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));

@@ -17,13 +17,13 @@ import {
   providerPortalPath,
 } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
-import type { Bundle } from './bundle.ts';
-import { sendNotice } from './notices.ts';
-import { assetHeaders, documentHeaders } from './page-headers.ts';
-import type { SessionCaller } from './session-caller.ts';
-import type { PortalSession as Session } from './sessions.ts';
-import { type createSignIn, signInPath } from './sign-in.ts';
-import type { ShowSession } from './view.ts';
+import { sendNotice } from './pages/message-page.ts';
+import { assetHeaders, documentHeaders } from './pages/page-headers.ts';
+import type { Bundle } from './pages/portal-bundle.ts';
+import type { SessionCaller } from './sessions/session-caller.ts';
+import type { ShowSession } from './sessions/session-view.ts';
+import type { PortalSession as Session } from './sessions/sessions.ts';
+import { type createSignIn, signInPath } from './sign-in/sign-in.ts';
 
 type Deps = {
   readonly places: PortalUrls;

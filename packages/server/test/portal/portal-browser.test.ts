@@ -145,10 +145,10 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
       await page.goto('/portal/users');
       await page.waitForURL('**/auth/sign-in/**');
       await signIn(page, person);
-      await page.getByRole('button', { name: 'Invite somebody' }).click();
-      const form = page.getByRole('dialog', { name: 'Invite somebody' });
+      await page.getByRole('button', { name: 'Invite a user' }).click();
+      const form = page.getByRole('dialog', { name: 'Invite a user' });
       await form.getByLabel('User name').fill(invited);
-      await form.getByLabel('Mail address').fill('grace@shop.example');
+      await form.getByLabel('Email address').fill('grace@shop.example');
       on.clock.advance(16 * 60_000);
       await form.getByRole('button', { name: 'Send the invitation' }).click();
       const ended = page.getByRole('dialog', { name: 'Your session has ended' });

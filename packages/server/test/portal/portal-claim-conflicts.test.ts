@@ -95,12 +95,12 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     const given = await openConflict(tsnAt(1));
     await stage.look(admin, path, async (page) => {
       for (const [tsn, label, state] of [
-        [tsnAt(0), / keeps the terminal$/, 'Holder keeps it'],
-        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Given to claimant'],
+        [tsnAt(0), / keeps the terminal$/, 'Current owner keeps it'],
+        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Moved to the claimant'],
       ] as const) {
-        await page.getByRole('button', { name: `Decide about ${tsn}` }).click();
-        const dialogue = page.getByRole('dialog', { name: `Decide about ${tsn}` });
-        await dialogue.getByText('Second acquirer (code of the terminal)').waitFor();
+        await page.getByRole('button', { name: `Decide on ${tsn}` }).click();
+        const dialogue = page.getByRole('dialog', { name: `Decide on ${tsn}` });
+        await dialogue.getByText('Second acquirer (terminal code)').waitFor();
         const save = dialogue.getByRole('button', { name: 'Save the decision' });
         assert.equal(await save.isDisabled(), true, 'no decision is the default');
         await dialogue.getByRole('radio', { name: label }).check();
@@ -129,7 +129,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     const [conflict] = answer.body.items as ClaimConflict[];
     assert.equal(conflict?.tsn, tsnAt(2), answer.text);
     await stage.look(admin, path, async (page) => {
-      await page.getByRole('button', { name: `Decide about ${tsnAt(2)}` }).click();
+      await page.getByRole('button', { name: `Decide on ${tsnAt(2)}` }).click();
       const dialogue = page.getByRole('dialog');
       const settle = `${base}/claim-conflicts/${conflict?.conflictId}/settle`;
       await client.call('POST', settle, {

@@ -43,7 +43,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       });
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await button(page, 'Register').click();
-      await page.getByText('No answer from the platform').waitFor();
+      await page.getByText('The platform does not respond').waitFor();
       await button(page, 'Register').click();
       await page.getByText('Client secret', { exact: true }).waitFor();
       assert.equal(lost, 1);
@@ -93,9 +93,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       await button(page, 'Export').click();
       await page.getByRole('menuitem', { name: 'CSV' }).click();
       await button(page, 'Start the export').click();
-      await page
-        .getByText('The export is ready. Should the file not come, it lies under')
-        .waitFor();
+      await page.getByText('The export is ready. If the download does not start, open').waitFor();
       assert.equal(await page.getByText(/keeps the file|saved|downloaded/i).count(), 0);
       const download = await begun;
       await download.cancel();
@@ -112,7 +110,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByText('/provisioning/v2/stores').first().waitFor();
       assert.equal(await page.getByText('switchyard-portal').count(), 0);
       await page.getByRole('combobox', { name: 'Source' }).click();
-      await page.getByRole('option', { name: 'Pages of the portal' }).click();
+      await page.getByRole('option', { name: 'Portal pages' }).click();
       await page.waitForURL('**/portal/logs?source=Portal');
       await page.getByText('switchyard-portal').first().waitFor();
     });

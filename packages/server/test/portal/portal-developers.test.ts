@@ -147,7 +147,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await page.locator('.mantine-MultiSelect-input').click();
       await page.getByRole('option', { name: 'Merchant (read only)' }).click();
       await button(page, 'Register').dblclick();
-      const clientId = await shownOnce(page, 'Client id');
+      const clientId = await shownOnce(page, 'Client ID');
       const secret = await shownOnce(page, 'Client secret');
       const signsIn = (given: string) =>
         client.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
@@ -160,7 +160,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
         });
       await page.keyboard.press('Escape');
       assert.equal(await dialog(page).isVisible(), true, 'it goes when it is kept, and not before');
-      await button(page, 'I have kept it').click();
+      await button(page, 'I have stored it').click();
       await page.waitForURL(`**/applications/${clientId}`);
       await page.getByText(secret).waitFor({ state: 'detached' });
       await page.getByText('Never', { exact: true }).waitFor();
@@ -172,12 +172,12 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
         await page.getByText('Last used').waitFor();
         return (await page.getByText('Never', { exact: true }).count()) === 0;
       });
-      await choose(page, 'Renew the secret');
-      await dialog(page).getByRole('button', { name: 'Renew the secret' }).click();
-      await button(page, 'I have kept it').waitFor();
+      await choose(page, 'Rotate secret');
+      await dialog(page).getByRole('button', { name: 'Rotate secret' }).click();
+      await button(page, 'I have stored it').waitFor();
       const renewed = await shownOnce(page, 'Client secret');
       assert.notEqual(renewed, secret);
-      await button(page, 'I have kept it').click();
+      await button(page, 'I have stored it').click();
       assert.equal((await signsIn(secret)).status, 401, 'the old one is dead');
       assert.equal((await signsIn(renewed)).status, 200);
       await choose(page, 'Disable');
@@ -220,7 +220,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await look('/portal/applications/new', async (page) => {
       await page.getByRole('radio', { name: 'Web site' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Shop');
-      const address = page.getByRole('textbox', { name: 'Redirect addresses' });
+      const address = page.getByRole('textbox', { name: 'Redirect URIs' });
       await address.fill('https://shop.example/cb\nhttp://shop.example/cb');
       await page.getByRole('textbox', { name: 'Web origins' }).fill('https://shop.example/path');
       await button(page, 'Register').click();
@@ -242,9 +242,9 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
         body: { name: 'Shared', description: 'Theirs' },
       });
       await button(page, 'Save').click();
-      await page.getByText('Somebody else has changed it meanwhile.').waitFor();
+      await page.getByText('Another user has changed this application.').waitFor();
       assert.equal(await description.inputValue(), 'Mine', 'what was typed is still there');
-      await button(page, 'Begin anew with what it is now').click();
+      await button(page, 'Reload the latest version').click();
       await eventually('theirs', async () => (await description.inputValue()) === 'Theirs');
       await description.fill('Both');
       await button(page, 'Save').click();
@@ -257,14 +257,14 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     hooks.answer(accept);
     await look('/portal/webhooks', async (page) => {
       await button(page, 'Add an endpoint').first().click();
-      await dialog(page).getByRole('textbox', { name: 'Address' }).fill('http://10.0.0.1/hooks');
+      await dialog(page).getByRole('textbox', { name: 'URL' }).fill('http://10.0.0.1/hooks');
       await dialog(page).getByRole('button', { name: 'Add', exact: true }).click();
       await dialog(page).getByRole('alert').waitFor();
-      await dialog(page).getByRole('textbox', { name: 'Address' }).fill(hooks.url);
+      await dialog(page).getByRole('textbox', { name: 'URL' }).fill(hooks.url);
       await dialog(page).getByRole('button', { name: 'Add', exact: true }).dblclick();
       const secret = await shownOnce(page, 'Signing secret');
       assert.match(secret, /^whsec_/);
-      await button(page, 'I have kept it').click();
+      await button(page, 'I have stored it').click();
       await page.waitForURL(/\/webhooks\/[\da-f-]{36}$/);
       const endpointId = page.url().split('/').at(-1) ?? '';
       const already = hooks.received.length;
@@ -296,7 +296,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await eventually('it is given up', async () => {
         await page.reload();
         await page.getByText('Last deliveries').waitFor();
-        return (await page.getByText('Gone', { exact: true }).count()) > 0;
+        return (await page.getByText('Removed (410)', { exact: true }).count()) > 0;
       });
       await page.getByRole('link', { name: 'transaction.captured' }).first().click();
       await page.getByText('moved away').waitFor();
@@ -304,7 +304,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       hooks.answer(accept);
       const already = hooks.received.length;
       await choose(page, 'Enable');
-      await dialog(page).getByRole('checkbox', { name: 'Send what it has missed' }).check();
+      await dialog(page).getByRole('checkbox', { name: 'Send the missed events' }).check();
       await dialog(page).getByRole('button', { name: 'Enable' }).click();
       await page.getByText('Working', { exact: true }).waitFor();
       await eventually('what was missed comes', () =>
@@ -325,7 +325,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await page.locator('.sy-table-link').first().click();
       await page.waitForURL(/\/events\/\d+$/);
       await page.getByText(transactionId).first().waitFor();
-      await page.getByRole('link', { name: 'What it is about' }).click();
+      await page.getByRole('link', { name: 'Related object' }).click();
       await page.waitForURL(`**/payments/${transactionId}`);
     });
   });
@@ -342,7 +342,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await page.waitForURL('**/operations/listWebhookEndpoints');
       await page.getByRole('textbox', { name: 'limit' }).fill('1');
       await button(page, 'Send').click();
-      const answer = page.getByRole('region', { name: 'Answer', exact: true });
+      const answer = page.getByRole('region', { name: 'Response', exact: true });
       await answer.getByText('200', { exact: true }).waitFor();
       await answer.getByText('"nextCursor"').waitFor();
       await page.waitForURL((url) => url.searchParams.get('limit') === '1');
@@ -366,7 +366,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify({ name }));
       await button(page, 'Send …').click();
       await dialog(page).getByRole('button', { name: 'Send POST' }).dblclick();
-      const answer = page.getByRole('region', { name: 'Answer', exact: true });
+      const answer = page.getByRole('region', { name: 'Response', exact: true });
       await answer.getByText('201', { exact: true }).waitFor();
       const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
       const query = new URLSearchParams({ name });
@@ -379,8 +379,8 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
 
   test('a token that is typed as a header is not sent', async () => {
     await look('/portal/console/operations/listCountries', async (page) => {
-      await page.getByRole('textbox', { name: 'Further headers' }).fill('Authorization: Bearer x');
-      await page.getByText(/tokens and cookies cannot be sent/).waitFor();
+      await page.getByRole('textbox', { name: 'More headers' }).fill('Authorization: Bearer x');
+      await page.getByText(/cannot send tokens and cookies/).waitFor();
       assert.equal(await button(page, 'Send').isDisabled(), true);
     });
   });
@@ -409,7 +409,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const query = new URLSearchParams({ level: 'stores', entityId: store, serviceId, tab: 'own' });
     const before = (await client.call('GET', `${services}/${serviceId}`, { token: admin })).body;
     await look(`/portal/configuration?${query}`, async (page) => {
-      const manner = page.getByRole('radiogroup', { name: 'How to edit' });
+      const manner = page.getByRole('radiogroup', { name: 'Edit as' });
       await manner.getByText('JSON', { exact: true }).click();
       const field = page.getByRole('textbox', { name: 'JSON' });
       await field.fill('{ "terminal": { "countryCode": 7 } }');
@@ -422,7 +422,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await field.fill(JSON.stringify(values));
       await button(page, 'Save').dblclick();
       await page.getByText('The configuration is saved.').waitFor();
-      await page.getByRole('tab', { name: 'What holds' }).click();
+      await page.getByRole('tab', { name: 'Effective values' }).click();
       await page.getByRole('searchbox', { name: 'Search values' }).fill('countryCode');
       const line = page.getByRole('row', { name: /countryCode/ });
       await line.getByText('276').waitFor();
@@ -440,7 +440,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await look(
       '/portal/applications',
       async (page) => {
-        await page.getByRole('heading', { name: 'This page is not for you' }).waitFor();
+        await page.getByRole('heading', { name: 'No permission for this page' }).waitFor();
         assert.equal(await page.getByRole('table').count(), 0);
         const rail = page.locator('.sy-rail');
         assert.equal(await rail.getByRole('link', { name: 'Applications' }).count(), 0);

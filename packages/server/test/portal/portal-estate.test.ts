@@ -110,13 +110,16 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByRole('link', { name: 'New merchant' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await choose(page, 'Country', 'Fra', 'France (FR)');
-      await field(page, 'Category code (MCC)').fill('58a4');
-      await field(page, 'Own identifier').fill('B-1');
+      await field(page, 'Merchant category code (MCC)').fill('58a4');
+      await field(page, 'External ID').fill('B-1');
       const create = page.getByRole('button', { name: 'Create' });
       await create.click();
       await page.getByRole('alert').first().waitFor();
-      assert.equal(await field(page, 'Category code (MCC)').getAttribute('aria-invalid'), 'true');
-      await field(page, 'Category code (MCC)').fill('5814');
+      assert.equal(
+        await field(page, 'Merchant category code (MCC)').getAttribute('aria-invalid'),
+        'true',
+      );
+      await field(page, 'Merchant category code (MCC)').fill('5814');
       await create.dblclick();
       await page.getByRole('heading', { level: 1, name }).waitFor();
       await page.waitForURL(/\/merchants\/[0-9a-f-]{36}$/);
@@ -140,9 +143,9 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       const path = `${base}/merchants/${merchantId}`;
       await api('PUT', path, merchantOf('Theirs'));
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Somebody else has changed it').waitFor();
-      await page.getByRole('button', { name: 'Load the present state' }).click();
-      await eventually('the present state', async () => (await field.inputValue()) === 'Theirs');
+      await page.getByText('Another user has changed this.').waitFor();
+      await page.getByRole('button', { name: 'Reload the latest version' }).click();
+      await eventually('the latest version', async () => (await field.inputValue()) === 'Theirs');
       await field.fill('Ours');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByRole('heading', { level: 1, name: 'Ours' }).waitFor();
@@ -183,14 +186,14 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await look('/portal/devices/new', async (page) => {
       for (const [label, text] of [
         ['Serial number', serialNumber],
-        ['Make', 'AXIUM'],
+        ['Manufacturer', 'AXIUM'],
         ['Model', 'DX8000'],
         ['Family', 'axium'],
       ] as const) {
         await page.getByRole('textbox', { name: label }).fill(text);
       }
       await page.getByRole('button', { name: 'Create' }).click();
-      await page.getByText('In stock: it stands in no store.').waitFor();
+      await page.getByText('In stock: not assigned to a store.').waitFor();
       for (const [store, place] of [
         ['Moving from', 'Bar'],
         ['Moving to', 'Terrace'],
@@ -199,7 +202,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
         const dialogue = page.getByRole('dialog');
         await field(dialogue, 'Store').fill(store);
         await page.getByRole('option', { name: store }).click();
-        await field(dialogue, 'Place').click();
+        await field(dialogue, 'Logical device').click();
         await page.getByRole('option', { name: place }).click();
         await dialogue.getByRole('button', { name: 'Move', exact: true }).dblclick();
         await page.getByRole('link', { name: place }).waitFor();
@@ -262,8 +265,8 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByRole('heading', { level: 1, name }).waitFor();
       assert.equal(await page.getByText(secret).count(), 0);
       await page.getByRole('button', { name: 'More' }).click();
-      await page.getByRole('menuitem', { name: 'Make a new secret' }).click();
-      await dialogue.getByRole('button', { name: 'Make a new secret' }).click();
+      await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+      await dialogue.getByRole('button', { name: 'Rotate secret' }).click();
       await dialogue.getByText('Client secret').waitFor();
       const [, renewed = ''] = await dialogue.locator('.sy-mono').allInnerTexts();
       assert.notEqual(renewed, secret);
@@ -289,10 +292,10 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await look('/portal/imports/new', async (page) => {
       const input = page.locator('input[type="file"]');
       await input.setInputFiles(file('Frankreich'));
-      await page.getByText('they are sent with commas').waitFor();
-      await page.getByRole('button', { name: 'Try it' }).click();
-      await page.getByText('What it would come to').waitFor();
-      const answers = page.getByRole('table', { name: 'Answers by line' });
+      await page.getByText('They are sent as commas').waitFor();
+      await page.getByRole('button', { name: 'Check', exact: true }).click();
+      await page.getByText('Result of the check').waitFor();
+      const answers = page.getByRole('table', { name: 'Results by line' });
       await answers.getByText('/country').waitFor();
       assert.equal(
         (await api('GET', `${base}/merchants?externalId=M-${mark}`)).body.items.length,
@@ -301,10 +304,10 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await assertAccessible(page, 'an import that was tried');
       await input.setInputFiles(file('FR'));
       await page.getByRole('button', { name: 'Import', exact: true }).dblclick();
-      await page.getByText('The import is done').waitFor();
-      await page.getByText('their secrets are in the answers').waitFor();
+      await page.getByText('The import is complete').waitFor();
+      await page.getByText('The results contain their secrets').waitFor();
       const coming = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Save the answers' }).click();
+      await page.getByRole('button', { name: 'Download results' }).click();
       const saved = await readFile(await (await coming).path(), 'utf8');
       assert.match(saved, /created,pointOfSale,.*pos-/);
       assert.equal(saved.trimEnd().split('\r\n').length, 4);
@@ -327,7 +330,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await field(page, 'Host').fill('127.0.0.1');
       await field(page, 'Port').fill('none');
       await field(page, 'Institution').fill('100009');
-      await page.getByRole('switch', { name: 'Encrypted with TLS' }).click();
+      await page.getByRole('switch', { name: 'Use TLS' }).click();
       await page.getByRole('button', { name: 'Create' }).click();
       await page.getByRole('alert').first().waitFor();
       await field(page, 'Port').fill(String(port));
@@ -337,14 +340,14 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
     await look(`/portal/merchants/${merchantId}/contracts/new`, async (page) => {
       await choose(page, 'Acquirer link', name);
-      await field(page, 'Number at the acquirer').fill('100000000000077');
-      await field(page, 'First terminal').fill('ESTA0001');
-      await field(page, 'Last terminal').fill('ESTA0099');
+      await field(page, 'Acquirer’s merchant ID').fill('100000000000077');
+      await field(page, 'First terminal ID').fill('ESTA0001');
+      await field(page, 'Last terminal ID').fill('ESTA0099');
       await field(page, 'Currencies').fill('EUR');
       await field(page, 'Currencies').press('Enter');
       await page.getByRole('button', { name: 'Create' }).click();
       await page.getByRole('heading', { level: 1, name: '100000000000077' }).waitFor();
-      await page.getByText('All that no other contract takes').waitFor();
+      await page.getByText('No routing rules').waitFor();
     });
   });
 
@@ -356,7 +359,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
         await page.getByRole('link', { name: /^Online/ }).waitFor();
         assert.equal(await page.getByRole('link', { name: 'Register a device' }).count(), 0);
         await page.goto('/portal/imports');
-        await page.getByText('This page is not for you').first().waitFor();
+        await page.getByText('No permission for this page').first().waitFor();
       },
       operator,
     );

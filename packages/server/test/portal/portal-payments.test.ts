@@ -119,7 +119,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByRole('button', { name: 'Refund', exact: true }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('12.34');
       await page.getByRole('button', { name: /^Refund EUR/ }).dblclick();
-      await page.getByText('Partly refunded').first().waitFor();
+      await page.getByText('Partially refunded').first().waitFor();
       const { operations, refundedAmount } = await read(id);
       assert.equal(refundedAmount, 1_234);
       assert.equal(operations.length, 1);
@@ -131,7 +131,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     await look(`/portal/payments/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Refund', exact: true }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('20.01');
-      await page.getByText(/No more than/).waitFor();
+      await page.getByText(/higher than the remaining/).waitFor();
       const send = page.getByRole('button', { name: /^Refund EUR/ });
       assert.equal(await send.isDisabled(), true);
       await page.getByRole('textbox', { name: 'Amount' }).fill('15');
@@ -192,9 +192,9 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     await look('/portal/payments', async (page) => {
       await context.setOffline(true);
       await page.getByRole('button', { name: 'Refresh' }).click();
-      await page.getByText(/The platform does not answer\./).waitFor();
+      await page.getByText(/The platform does not respond\./).waitFor();
       await context.setOffline(false);
-      await page.getByText(/The platform does not answer\./).waitFor({ state: 'detached' });
+      await page.getByText(/The platform does not respond\./).waitFor({ state: 'detached' });
     });
   });
 
@@ -202,7 +202,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     await look('/portal/virtual-terminal', async (page) => {
       await page.getByRole('button', { name: 'Take the payment' }).dblclick();
       await page.getByText('Approved', { exact: true }).waitFor();
-      await page.getByRole('link', { name: 'Look at this payment' }).click();
+      await page.getByRole('link', { name: 'View this payment' }).click();
       await page.getByText('EUR 12.50').first().waitFor();
     });
   });

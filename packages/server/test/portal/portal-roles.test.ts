@@ -293,13 +293,13 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     }
   }
 
-  const notForYou = 'This page is not for you';
+  const noPermission = 'No permission for this page';
 
   /** Asserts that the screen opened, and that no request was refused. */
   async function assertOpen({ page, title, faults }: Walk, address: string): Promise<void> {
     const shown = await title();
-    assert.notEqual(shown, notForYou, address);
-    assert.notEqual(shown, 'There is no such page', address);
+    assert.notEqual(shown, noPermission, address);
+    assert.notEqual(shown, 'Page not found', address);
     assert.deepEqual(faults, [], address);
     const alerts = await page.locator('#content [role="alert"]').allTextContents();
     assert.deepEqual(alerts, [], address);
@@ -312,7 +312,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
 
   async function assertShut({ title, type, faults }: Walk, address: string): Promise<void> {
     await type(address);
-    assert.equal(await title(), notForYou, address);
+    assert.equal(await title(), noPermission, address);
     assert.deepEqual(faults, [], 'what is shut asks for nothing');
   }
 
@@ -321,7 +321,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     const [address] = rail.find(([, roles]) => !roles.includes(role)) ?? [];
     await page.goto(`/portal${address}`);
     await page.waitForSelector('#content h1');
-    assert.equal(await title(), notForYou, address);
+    assert.equal(await title(), noPermission, address);
   }
 
   /** Opens all screens of the role, and checks that all others stay closed. */
@@ -375,7 +375,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
         await assertShut(on, address);
       }
       await on.type('/payments');
-      assert.equal(await on.title(), 'There is no such page', 'it is of the other portal');
+      assert.equal(await on.title(), 'Page not found', 'it is of the other portal');
     });
   }
 
@@ -401,7 +401,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
       });
       assert.equal(changed.status, 200, changed.text);
       await on.page.getByRole('button', { name: 'Refresh' }).click();
-      await on.page.getByRole('heading', { name: notForYou }).waitFor();
+      await on.page.getByRole('heading', { name: noPermission }).waitFor();
       assert.deepEqual(await on.rail(), shownTo('org_supervisor'));
       assert.ok(
         on.faults.length > 0 && on.faults.every((each) => / 403 of .*\/users\b/.test(each)),

@@ -57,7 +57,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       assert.ok(names.includes('Own services') && !names.includes('Analytics'), names.join());
     });
     await look(provider, '/portal/services', async (page) => {
-      await page.getByText('To the portal of service providers').waitFor();
+      await page.getByText('Go to the portal for service providers').waitFor();
     });
   });
 
@@ -104,21 +104,21 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   test('a service is declared once, however often it is pressed, and its secret is shown once', async () => {
     await look(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill('Receipts by mail');
-      await page.getByLabel('Domain').fill('Receipts');
-      await page.getByLabel('Address of your server').fill('https://10.0.0.1/spi');
+      await page.getByLabel('Category').fill('Receipts');
+      await page.getByLabel('URL of your server').fill('https://10.0.0.1/spi');
       const save = page.getByRole('button', { name: 'Save the draft' });
       await save.click();
-      const address = page.getByLabel('Address of your server');
+      const address = page.getByLabel('URL of your server');
       await page.locator('.mantine-TextInput-error').first().waitFor();
       assert.equal(await address.getAttribute('aria-invalid'), 'true', 'in the platform’s words');
       await address.fill('');
-      await page.getByRole('button', { name: 'Begin with an example: Activation' }).click();
+      await page.getByRole('button', { name: 'Use an example: Activation' }).click();
       await page.getByLabel('Your account with us').waitFor();
       await save.dblclick();
       const secret = page.getByRole('dialog', { name: 'Your signing keys' });
       await secret.getByText(/^whsec_/).waitFor();
       await secret.getByText(/^whpk_/).waitFor();
-      await secret.getByRole('button', { name: 'I have kept it' }).click();
+      await secret.getByRole('button', { name: 'I have stored it' }).click();
       await page.getByRole('heading', { name: 'Receipts by mail' }).waitFor();
       assert.equal(await page.getByText(/whsec_/).count(), 0);
       const { organizationId } = facts.serviceProvider;
@@ -151,9 +151,9 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
       await page.getByText('Release 2', { exact: true }).waitFor();
       await page.getByRole('button', { name: 'More' }).click();
-      await page.getByRole('menuitem', { name: 'Withdraw' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
-      await page.getByText('Withdrawn', { exact: true }).first().waitFor();
+      await page.getByRole('menuitem', { name: 'Retire' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Retire' }).click();
+      await page.getByText('Retired', { exact: true }).first().waitFor();
       assert.equal(await page.getByRole('link', { name: 'Edit' }).count(), 0);
     });
     await look(acquirer, '/portal/services?standing=Retired', async (page) => {
@@ -170,30 +170,32 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByRole('button', { name: 'Subscribe' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Subscribe' }).dblclick();
       await page.getByText('Subscribed', { exact: true }).waitFor();
-      await page.getByRole('button', { name: 'Switch on here' }).click();
+      await page.getByRole('button', { name: 'Activate at this level', exact: true }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByRole('button', { name: 'Switch on' }).click();
+      await dialog.getByRole('button', { name: 'Activate', exact: true }).click();
       await dialog.getByRole('alert').waitFor();
       await dialog.getByLabel('Name of the programme').fill('Morning coffee');
       await dialog.getByLabel('Key of your account with Lumen').fill('never-shown-again');
-      await dialog.getByRole('button', { name: 'Switch on' }).click();
-      await page.getByText('Active', { exact: true }).waitFor();
-      await page.getByText('Sealed, shown to nobody').waitFor();
+      await dialog.getByRole('button', { name: 'Activate', exact: true }).click();
+      await page.getByText('Active', { exact: true }).first().waitFor();
+      await page.getByText('Secret, never displayed').waitFor();
       assert.equal(await page.getByText('never-shown-again').count(), 0);
-      const off = page.getByRole('button', { name: 'Switch off at Harbour & Pine' });
+      const off = page.getByRole('button', { name: 'Deactivate for Harbour & Pine' });
       await off.click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).dblclick();
-      await page.getByRole('button', { name: 'Switch on at Harbour & Pine' }).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).dblclick();
+      await page
+        .getByRole('button', { name: 'Activate for Harbour & Pine', exact: true })
+        .waitFor();
     });
     await look(acquirer, path, async (page) => {
       await page.getByRole('link', { name: 'Harbour & Pine' }).click();
       await page.waitForURL((url) => url.searchParams.has('merchantId'));
-      await page.getByText('On, but off above').first().waitFor();
+      await page.getByText('Active, but a higher level is inactive').first().waitFor();
       await page.getByRole('link', { name: 'Herengracht' }).click();
       await page.waitForURL((url) => url.searchParams.has('storeId'));
-      await page.getByRole('button', { name: 'Switch off at Till 1' }).waitFor();
+      await page.getByRole('button', { name: 'Deactivate for Till 1' }).waitFor();
       await page.reload();
-      await page.getByRole('button', { name: 'Switch off at Till 1' }).waitFor();
+      await page.getByRole('button', { name: 'Deactivate for Till 1' }).waitFor();
     });
   });
 
@@ -225,10 +227,10 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
     // The reference provider gets this activation request and accepts it.
     await look(acquirer, `/portal/services/${own('Lumen QR')}`, async (page) => {
-      await page.getByRole('button', { name: 'Switch off at Café Lumière' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
-      await page.getByRole('button', { name: 'Switch on at Café Lumière' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Switch on' }).click();
+      await page.getByRole('button', { name: 'Deactivate for Café Lumière' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+      await page.getByRole('button', { name: 'Activate for Café Lumière', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Activate', exact: true }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     });
     await look(
@@ -241,7 +243,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
         });
         await page.reload();
         await page.getByRole('row', { name: /^Activation/ }).waitFor();
-        await page.getByText('Answers', { exact: true }).first().waitFor();
+        await page.getByText('Available', { exact: true }).first().waitFor();
       },
     );
   });
@@ -284,8 +286,8 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       provider,
       `/provider-portal/own-services/${own('Lumen Points')}?tab=keys`,
       async (page) => {
-        await page.getByRole('button', { name: 'New secret' }).click();
-        await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).dblclick();
+        await page.getByRole('button', { name: 'Rotate secret' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).dblclick();
         await page
           .getByRole('dialog', { name: 'Your signing keys' })
           .getByText(/^whsec_/)
@@ -300,9 +302,9 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   test('a hostile name runs no script, and the layout holds', async () => {
     await look(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill(hostileName);
-      await page.getByLabel('Domain').fill('Hostile');
+      await page.getByLabel('Category').fill('Hostile');
       await page.getByRole('button', { name: 'Save the draft' }).click();
-      await page.getByRole('button', { name: 'I have kept it' }).click();
+      await page.getByRole('button', { name: 'I have stored it' }).click();
       await page.getByRole('button', { name: 'Publish' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
       await page.getByText('Release 1', { exact: true }).waitFor();
@@ -320,7 +322,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     await look(acquirer, '/portal/', async (page) => {
       await page.evaluate(`localStorage.removeItem('switchyard-tour')`);
       await page.reload();
-      await page.getByRole('button', { name: 'Begin the tour' }).press('Enter');
+      await page.getByRole('button', { name: 'Start the tour' }).press('Enter');
       const card = page.getByRole('dialog', { name: 'Your home' });
       await card.waitFor();
       await assertAccessible(page, 'the tour');
@@ -340,7 +342,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await second.waitFor({ state: 'detached' });
       await page.goto('/portal/');
       await page.waitForSelector('#content h1');
-      assert.equal(await page.getByRole('button', { name: 'Begin the tour' }).count(), 0);
+      assert.equal(await page.getByRole('button', { name: 'Start the tour' }).count(), 0);
       await page.locator('.sy-user').click();
       await page.getByRole('menuitem', { name: 'Tour of the demo' }).click();
       await page.getByRole('dialog', { name: 'Your home' }).waitFor();
@@ -366,7 +368,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     await look(acquirer, '/portal/sign-ups', async (tab) => {
       await tab.getByRole('button', { name: 'Approve Brightwave Wallets' }).click();
       await tab.getByRole('dialog').getByRole('button', { name: 'Approve' }).dblclick();
-      await tab.getByText('Approved: the mail is under way.').waitFor();
+      await tab.getByText('Approved. The email is being sent.').waitFor();
     });
     let link: string | undefined;
     await eventually('the mail', async () => {

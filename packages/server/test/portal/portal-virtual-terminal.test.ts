@@ -53,8 +53,10 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
   const shows = (page: Page, words: string) =>
     terminal(page).getByText(words, { exact: true }).waitFor();
   const connected = (page: Page) => page.getByText('Connected to the Cloud Connector').waitFor();
-  const sentMessage = (page: Page) => page.getByRole('region', { name: 'Till → terminal' }).last();
-  const response = (page: Page) => page.getByRole('region', { name: 'Terminal → till' }).last();
+  const sentMessage = (page: Page) =>
+    page.getByRole('region', { name: 'Point of sale → terminal' }).last();
+  const response = (page: Page) =>
+    page.getByRole('region', { name: 'Terminal → point of sale' }).last();
 
   async function pay(page: Page): Promise<void> {
     await shows(page, 'Welcome');
@@ -67,9 +69,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
   const paid = (page: Page) => page.getByText('Paid · EUR 12.50').waitFor();
 
   async function paymentIn(page: Page) {
-    const href = await page
-      .getByRole('link', { name: 'Look at this payment' })
-      .getAttribute('href');
+    const href = await page.getByRole('link', { name: 'View this payment' }).getAttribute('href');
     const id = href?.split('/').at(-1) ?? '';
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
   }
@@ -87,7 +87,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
       for (const digit of '1234') await button(page, digit).click();
       await button(page, 'OK').click();
       await paid(page);
-      await page.getByRole('region', { name: "Customer's receipt" }).waitFor();
+      await page.getByRole('region', { name: 'Customer receipt' }).waitFor();
       assert.deepEqual(await terminal(page).boundingBox(), place, 'nothing moves for the receipt');
       assert.match((await sentMessage(page).textContent()) ?? '', /"PaymentRequest"/);
       const told = (await response(page).textContent()) ?? '';
@@ -108,10 +108,10 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
 
   test('a decline is told with its reason, and an abort takes nothing', async () => {
     await walk(async ({ page, sales }) => {
-      await page.getByRole('combobox', { name: 'How it ends' }).click();
+      await page.getByRole('combobox', { name: 'Result' }).click();
       await page.getByRole('option', { name: 'Declined: insufficient funds' }).click();
       await pay(page);
-      await choose(page, /Telephone/);
+      await choose(page, /Mobile wallet/);
       await tap(page);
       await page.getByText(/^Not paid/).waitFor();
       await page.getByText(/Refusal: InsufficientFunds/).waitFor();
@@ -122,15 +122,15 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
       await page.getByText(/Aborted: The request was aborted/).waitFor();
       assert.equal(sales(), 1);
       await page.getByRole('button', { name: /^Abort Sent/ }).click();
-      await page.getByText('It has no answer of its own').waitFor();
+      await page.getByText('An abort message has no response of its own').waitFor();
     });
   });
 
   test('a cable that is pulled in the middle: the till finds out, and money is taken once', async () => {
     await walk(async ({ page, sales }) => {
       await pay(page);
-      await button(page, 'Pull the cable').click();
-      await page.getByText(/The answer was lost/).waitFor();
+      await button(page, 'Disconnect').click();
+      await page.getByText(/The response was lost/).waitFor();
       await tap(page);
       await shows(page, 'Approved');
       await button(page, 'Connect').click();
@@ -146,10 +146,10 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
 
   test('a page that is loaded anew while the acquirer thinks: both find their payment', async () => {
     await walk(async ({ page, sales }) => {
-      await page.getByRole('combobox', { name: 'How it ends' }).click();
+      await page.getByRole('combobox', { name: 'Result' }).click();
       await page.getByRole('option', { name: 'Approved after eight seconds' }).click();
       await pay(page);
-      await choose(page, /Telephone/);
+      await choose(page, /Mobile wallet/);
       const [request] = await Promise.all([page.waitForRequest(/\/process$/), tap(page)]);
       const { clientTransactionId } = request.postDataJSON() as { clientTransactionId: string };
       await eventually('the platform has the sale', async () => {
@@ -168,7 +168,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
       const other = await context.newPage();
       await other.goto(address);
       await other.getByText('This terminal is open in another tab').waitFor();
-      await button(other, 'Use it here').click();
+      await button(other, 'Use it in this tab').click();
       await connected(other);
       await page.getByText('This terminal is open in another tab').waitFor();
       await pay(other);
@@ -193,12 +193,12 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
       await button(page, 'Insert').click();
       await shows(page, 'Please sign');
       await look('waiting for a signature');
-      await button(page, 'Signed').click();
+      await button(page, 'Confirm signature').click();
       await paid(page);
       await look('paid');
       await button(page, 'Diagnosis').click();
       await page.getByRole('button', { name: /^Diagnosis Success/ }).waitFor();
-      await button(page, 'Pull the cable').click();
+      await button(page, 'Disconnect').click();
       await look('without its cable');
     });
   });

@@ -2,19 +2,19 @@
 import { Table } from '@mantine/core';
 import type { AcquirerContract } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/use-param.ts';
-import { EntityName, useEntityName } from '../../parts/entity-name.tsx';
-import { EmptyState, Facts, Page, Panel } from '../../parts/page.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { EmptyState, Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
+import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/page-parts.tsx';
-import { useVersioned } from '../estate/versioned.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { useVersioned } from '../estate/versioned-entities.ts';
 import './acquirers.css';
 
 function Agreed({ of }: { readonly of: AcquirerContract }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const common = useCommonFacts(of.contractId, of);
   const isOfOrganization = useSession().merchantId === undefined;
   const { acquirerLink, terminalIdRange } = of;
@@ -45,7 +45,7 @@ function Agreed({ of }: { readonly of: AcquirerContract }) {
 }
 
 function Capture({ of }: { readonly of: AcquirerContract }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const formats = useFormats();
   const yes = (is: boolean) => t(is ? 'yes' : 'no');
   return (
@@ -74,7 +74,7 @@ function Capture({ of }: { readonly of: AcquirerContract }) {
 }
 
 function Routing({ of: { routing } }: { readonly of: AcquirerContract }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const formats = useFormats();
   const amount = (minor: number | undefined, currencies: readonly string[] = []) =>
     minor === undefined ? '–' : formats.money(minor, currencies[0] ?? '');
@@ -115,7 +115,7 @@ function Routing({ of: { routing } }: { readonly of: AcquirerContract }) {
 }
 
 export default function ContractPage() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const merchantId = useParam('merchantId');
   const contractId = useParam('contractId');

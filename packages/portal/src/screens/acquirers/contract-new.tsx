@@ -1,14 +1,14 @@
 /** What an acquirer has agreed with a merchant is written down. */
 import type { AcquirerContract } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/use-param.ts';
-import { useWords } from '../../words/index.ts';
+import { useParam } from '../../app/url-params.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { contractSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { contractSections } from './form-sections.ts';
 
 export default function NewContract() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const merchantId = useParam('merchantId');
   const back = `/merchants/${merchantId}`;

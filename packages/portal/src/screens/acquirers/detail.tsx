@@ -1,23 +1,23 @@
 /** One acquirer link: whether it can be reached, what waits for it, what is wrong, and how it is set up. */
 import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/use-param.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { Facts, Page, Panel } from '../../parts/page.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
+import { LabelList, PageInWait, useCommonFacts } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { LabelList, PageInWait, useCommonFacts } from '../estate/page-parts.tsx';
-import { useVersioned } from '../estate/versioned.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { useVersioned } from '../estate/versioned-entities.ts';
 import { LinkBadge } from './link-badge.tsx';
 import { type LinkFacts, stateOf } from './link-state.ts';
 import { useLinkStates } from './use-link-states.ts';
 import './acquirers.css';
 
 function Backlog({ of }: { readonly of: LinkFacts }) {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const formats = useFormats();
   const { queue, connections, clientCertificateExpiresAt: until, alarm } = of;
   return (
@@ -45,7 +45,7 @@ function Backlog({ of }: { readonly of: LinkFacts }) {
 }
 
 function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   if (faults.length === 0) return null;
   return (
     <Panel title={t('faults')} flush>
@@ -62,7 +62,7 @@ function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
 }
 
 function Settings({ of }: { readonly of: AcquirerLink }) {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const common = useCommonFacts(of.acquirerLinkId, of);
   return (
     <Panel title={t('settings')}>
@@ -84,7 +84,7 @@ function Settings({ of }: { readonly of: AcquirerLink }) {
 }
 
 function Keys({ of }: { readonly of: AcquirerLink }) {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = of;
   const key = (name: string, text: string | undefined) =>
     [
@@ -109,7 +109,7 @@ function Keys({ of }: { readonly of: AcquirerLink }) {
 }
 
 export default function LinkPage() {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const navigate = useNavigate();
   const acquirerLinkId = useParam('acquirerLinkId');
   const address = addresses.link(acquirerLinkId);

@@ -1,8 +1,8 @@
 /** A way to an acquirer is changed; messages that wait go the new way. */
-import { useParam } from '../../app/use-param.ts';
+import { useParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { linkSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { linkSections } from './form-sections.ts';
 
 export default function EditLink() {
   const acquirerLinkId = useParam('acquirerLinkId');

@@ -1,6 +1,6 @@
 /** How an acquirer link stands, in a word. */
-import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
-import { useWords } from '../../words/index.ts';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import type { LinkState } from './link-state.ts';
 
 const tones: Readonly<Record<LinkState, Tone>> = {
@@ -14,7 +14,7 @@ const tones: Readonly<Record<LinkState, Tone>> = {
 };
 
 export function LinkBadge({ state }: { readonly state: LinkState }) {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   return (
     <StateBadge state={state} tone={tones[state]}>
       {t(`states.${state}`)}

@@ -1,12 +1,12 @@
 /** The acquirer links: which can be reached, what waits for each, and what is wrong with it. */
 import type { AcquirerLink } from '@switchyard/contract';
-import { Page } from '../../parts/page.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { Page } from '../../components/layout/page.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { useWords, type Words } from '../../words/index.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
-import { addresses } from '../estate/kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { LinkBadge } from './link-badge.tsx';
 import { type LinkFacts, stateOf, sumsOf } from './link-state.ts';
@@ -14,7 +14,7 @@ import { useLinkStates } from './use-link-states.ts';
 import './acquirers.css';
 
 function useColumns(
-  t: Words,
+  t: Translate,
   states: ReadonlyMap<string, LinkFacts> | undefined,
 ): Column<AcquirerLink>[] {
   const formats = useFormats();
@@ -70,7 +70,7 @@ function useColumns(
 }
 
 function Sums({ of }: { readonly of: ReadonlyMap<string, LinkFacts> }) {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const formats = useFormats();
   const { links, available, waiting, alarms, faulty } = sumsOf([...of.values()]);
   const tiles = [
@@ -92,7 +92,7 @@ function Sums({ of }: { readonly of: ReadonlyMap<string, LinkFacts> }) {
 }
 
 export default function Acquirers() {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const mayMake = useCan('prov.write');
   const states = useLinkStates().data;
   const columns = useColumns(t, states);

@@ -1,13 +1,13 @@
 /** A way to an acquirer is set up. */
 import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useWords } from '../../words/index.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { linkSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { linkSections } from './form-sections.ts';
 
 export default function NewLink() {
-  const t = useWords('acquirers');
+  const t = useTranslate('acquirers');
   const navigate = useNavigate();
   return (
     <NewEntity<AcquirerLink>

@@ -3,7 +3,7 @@ import type { AcquirerLinkStateList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { useCan } from '../../session/use-session.ts';
-import { addresses } from '../estate/kinds.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import type { LinkFacts } from './link-state.ts';
 
 const askAgainMs = 10_000;

@@ -2,17 +2,17 @@
 
 import { Select } from '@mantine/core';
 import type { Summary } from '@switchyard/contract';
-import { Figures } from '../../charts/figures.tsx';
+import { Figures } from '../../charts/key-figures.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { useNames } from '../../components/values/entity-name.tsx';
+import { dayIn } from '../../filters/day-range-query.ts';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
-import { dayIn } from '../../filters/instants.ts';
 import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
-import { useNames } from '../../parts/entity-name.tsx';
-import { EmptyState, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
-import { dayBefore } from '../../session/formats.ts';
+import { dayBefore } from '../../session/locale-formats.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { useWords, type Words } from '../../words/index.ts';
 import { Breakdown } from './breakdown.tsx';
 import { OverTime } from './over-time.tsx';
 import { amountOf, useSummary } from './read-summary.ts';
@@ -20,7 +20,7 @@ import { amountOf, useSummary } from './read-summary.ts';
 const names = ['from', 'to', 'merchantId', 'storeId', 'kind', 'currency', 'by'] as const;
 type Name = (typeof names)[number];
 
-function useFields(t: Words): FilterField<Name>[] {
+function useFields(t: Translate): FilterField<Name>[] {
   const { merchantId } = useSession();
   const merchants = useNames('merchants', merchantId === undefined).data;
   const stores = useNames('stores').data;
@@ -57,7 +57,7 @@ function dayQuery(values: FilterValues<Name>, today: string) {
 }
 
 export default function Analytics() {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   const formats = useFormats();
   const [values, change] = useFilters(names);
   const fields = useFields(t);
@@ -118,7 +118,7 @@ function CurrencyChoice({
   readonly value: string;
   readonly onChange: (currency: string) => void;
 }) {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   if (total.amounts.length < 2) return null;
   return (
     <Select
@@ -147,7 +147,7 @@ function Content({
   readonly by: string | undefined;
   readonly onBy: (by: string) => void;
 }) {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   const formats = useFormats();
   const { total } = data;
   if (total.count === 0 && total.amounts.length === 0) {

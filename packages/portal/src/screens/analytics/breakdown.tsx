@@ -4,12 +4,12 @@ import { ScrollArea, SegmentedControl, Table } from '@mantine/core';
 import type { SummaryLine } from '@switchyard/contract';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Loading, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { Money } from '../../parts/values.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Panel } from '../../components/layout/page.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { Money } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { amountOf, type Grouping, useSummary } from './read-summary.ts';
 
 const groupings = ['merchant', 'store', 'device', 'scheme', 'responseCategory'] as const;
@@ -38,7 +38,7 @@ export function Breakdown({
   readonly by: string | undefined;
   readonly onBy: (by: string) => void;
 }) {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   const { merchantId } = useSession();
   const choices = groupings.filter((each) => each !== 'merchant' || merchantId === undefined);
   const by = choices.find((each) => each === wanted) ?? choices[0] ?? 'store';
@@ -76,7 +76,7 @@ function Lines({
   readonly by: Grouping;
   readonly currency: string;
 }) {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   const formats = useFormats();
   return (
     <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': t('breakdown') }}>

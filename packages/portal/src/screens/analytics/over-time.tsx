@@ -2,10 +2,10 @@
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { exponentOf } from '@switchyard/money';
 import { Chart, Ranking } from '../../charts/chart.tsx';
-import { EmptyState, Panel } from '../../parts/page.tsx';
-import { dayBefore } from '../../session/formats.ts';
+import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { dayBefore } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { amountOf } from './read-summary.ts';
 import './analytics.css';
 
@@ -28,7 +28,7 @@ export function OverTime({
   readonly isOneDay: boolean;
   readonly currency: string;
 }) {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   const formats = useFormats();
   const days = daysOf(data);
   const lines: readonly (SummaryLine | undefined)[] = isOneDay
@@ -85,7 +85,7 @@ export function OverTime({
 }
 
 function Reasons({ reasons }: { readonly reasons: Summary['total']['declineReasons'] }) {
-  const t = useWords('analytics');
+  const t = useTranslate('analytics');
   const formats = useFormats();
   return (
     <Panel title={t('declineReasons')}>

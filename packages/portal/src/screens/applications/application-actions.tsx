@@ -5,16 +5,16 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { SecretOnce } from '../../parts/secret-once.tsx';
-import { VerbMenu } from '../../parts/verb-menu.tsx';
+import { VerbMenu } from '../../components/action-menu.tsx';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { changesOf, draftOf } from './draft.ts';
-import { ownerOf } from './kinds.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { changesOf, draftOf } from './application-draft.ts';
+import { ownerOf } from './application-kinds.ts';
 import type { FoundApplication } from './use-application.ts';
 
 type Verb = 'approve' | 'secret' | 'disable' | 'enable' | 'delete';
@@ -47,7 +47,7 @@ const isPending = (result: unknown): boolean =>
   result.status === 'PendingApproval';
 
 export function ApplicationActions({ found }: { readonly found: FoundApplication }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const client = useQueryClient();
   const navigate = useNavigate();
   const { application, address, etag } = found;

@@ -2,26 +2,26 @@
 import { Button } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
-import { useParam } from '../../app/use-param.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Note } from '../../parts/note.tsx';
-import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { useRoles } from './address.ts';
 import { ApplicationActions } from './application-actions.tsx';
-import { Permissions } from './fields.tsx';
-import { kindOf, ownerOf } from './kinds.ts';
+import { Permissions } from './application-fields.tsx';
+import { kindOf, ownerOf } from './application-kinds.ts';
+import { useRoles } from './application-queries.ts';
 import { TokenHelp } from './token-help.tsx';
 import { useApplication } from './use-application.ts';
 import './applications.css';
 
 export default function ApplicationDetail() {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const clientId = useParam('clientId');
   const mayAct = useCan('app.write', 'um.write');
   const { data, error, refetch } = useApplication(clientId);
@@ -67,7 +67,7 @@ export default function ApplicationDetail() {
 
 /** The platform's own applications are explained, so that nobody takes them for strangers. */
 function Owned({ owner }: { readonly owner: 'devices' | 'till' }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const maySee = useCan('prov.read');
   return (
     <Note icon={owner === 'devices' ? 'device' : 'terminal'}>
@@ -83,7 +83,7 @@ function Owned({ owner }: { readonly owner: 'devices' | 'till' }) {
 }
 
 function Who({ application }: { readonly application: Application }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const { organizationId } = useSession();
   const { clientId, clientType, entityId, storeId, createdAt, secretChangedAt, lastUsedAt } =
     application;
@@ -136,7 +136,7 @@ function Who({ application }: { readonly application: Application }) {
 }
 
 function Rights({ application }: { readonly application: Application }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const formats = useFormats();
   const { data } = useRoles();
   const { roles, securityFlows, redirectUris, webOrigins, services, accessTokenSeconds } =

@@ -4,23 +4,29 @@ import type { Application } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { faultsByField, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { faultsByField, isProblem } from '../../api/problem.ts';
-import { useParam } from '../../app/use-param.ts';
-import { notify } from '../../parts/notify.ts';
-import { Loading, Page, Panel } from '../../parts/page.tsx';
-import { PageForm } from '../../parts/page-form.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { changesOf, type Draft, draftOf } from './draft.ts';
-import { FinerFields, NameFields, RoleField, SignInFields, shownFields } from './fields.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { PageForm } from '../../components/forms/page-form.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { changesOf, type Draft, draftOf } from './application-draft.ts';
+import {
+  FinerFields,
+  NameFields,
+  RoleField,
+  SignInFields,
+  shownFields,
+} from './application-fields.tsx';
 import { type FoundApplication, useApplication } from './use-application.ts';
-import '../../parts/fields.css';
+import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function EditApplication() {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const clientId = useParam('clientId');
   const { data, error, refetch } = useApplication(clientId);
   // What is read again by itself takes nothing of what is typed; only whoever asks begins anew.
@@ -49,7 +55,7 @@ function EditForm({
   readonly onAnew: () => void;
 }) {
   const [{ application, etag, address }] = useState(found);
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const client = useQueryClient();
   const navigate = useNavigate();
   const { clientId, clientType, type, status } = application;

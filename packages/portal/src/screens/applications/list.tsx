@@ -3,24 +3,24 @@ import { Button } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
+import { Icon } from '../../components/icon.tsx';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { EntityName, useNames } from '../../parts/entity-name.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { useApplicationsAddress, useRoles } from './address.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf } from './application-kinds.ts';
+import { useApplicationsAddress, useRoles } from './application-queries.ts';
 
 const filterNames = ['name', 'type', 'status', 'entityId'] as const;
 
 function columnsOf(
-  t: Words,
+  t: Translate,
   titles: ReadonlyMap<string, string>,
   organizationId: string,
 ): Column<Application>[] {
@@ -71,7 +71,7 @@ function columnsOf(
   ];
 }
 
-function useFields(t: Words): FilterField<(typeof filterNames)[number]>[] {
+function useFields(t: Translate): FilterField<(typeof filterNames)[number]>[] {
   const { organizationId, merchantId } = useSession();
   const merchants = useNames('merchants', merchantId === undefined).data;
   const choices = (name: 'type' | 'status', values: readonly string[]) =>
@@ -102,7 +102,7 @@ function useFields(t: Words): FilterField<(typeof filterNames)[number]>[] {
 }
 
 export default function Applications() {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const address = useApplicationsAddress();
   const mayWrite = useCan('app.write');
   const { organizationId } = useSession();

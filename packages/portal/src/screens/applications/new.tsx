@@ -3,17 +3,16 @@ import { Radio, TextInput } from '@mantine/core';
 import type { RegisteredApplication } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { faultsByField } from '../../api/problem.ts';
-import { notify } from '../../parts/notify.ts';
-import { Page, Panel } from '../../parts/page.tsx';
-import { PageForm } from '../../parts/page-form.tsx';
-import { SecretOnce } from '../../parts/secret-once.tsx';
+import { PageForm } from '../../components/forms/page-form.tsx';
+import { Page, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { useApplicationsAddress } from './address.ts';
-import { type Draft, emptyDraft, inputOf } from './draft.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { type Draft, emptyDraft, inputOf } from './application-draft.ts';
 import {
   type FieldsProps,
   FinerFields,
@@ -21,14 +20,15 @@ import {
   RoleField,
   SignInFields,
   shownFields,
-} from './fields.tsx';
-import { type Kind, kinds, presets } from './kinds.ts';
-import { PlaceFields } from './place-fields.tsx';
-import '../../parts/fields.css';
+} from './application-fields.tsx';
+import { type Kind, kinds, presets } from './application-kinds.ts';
+import { useApplicationsAddress } from './application-queries.ts';
+import { PlaceFields } from './scope-fields.tsx';
+import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function NewApplication() {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const address = useApplicationsAddress();
   const navigate = useNavigate();
   const { organizationId, merchantId } = useSession();
@@ -86,7 +86,7 @@ export default function NewApplication() {
 }
 
 function Fields({ kind, ...fields }: FieldsProps & { readonly kind: Kind }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const { draft, faults, onChange } = fields;
   return (
     <div className="sy-app-form">
@@ -130,7 +130,7 @@ function KindChoice({
   readonly value: Kind;
   readonly onChange: (kind: Kind) => void;
 }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   return (
     <Radio.Group label={t('create.kind')} value={value} onChange={(next) => onChange(next as Kind)}>
       <div className="sy-app-kinds">

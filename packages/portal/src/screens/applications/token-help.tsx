@@ -2,17 +2,17 @@
 import type { Application } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { Facts, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Facts, Panel } from '../../components/layout/page.tsx';
+import { CodeBlock } from '../../components/values/code-block.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { ownerOf } from './kinds.ts';
-import { type Addresses, tokenCalls } from './token-calls.ts';
+import { ownerOf } from './application-kinds.ts';
+import { type Addresses, tokenCalls } from './token-commands.ts';
 
 export function TokenHelp({ application }: { readonly application: Application }) {
-  const t = useWords('applications');
+  const t = useTranslate('applications');
   const { userDomainId } = useSession();
   const { data, error, refetch } = useQuery({
     queryKey: ['realm', userDomainId],

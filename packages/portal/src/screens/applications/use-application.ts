@@ -2,7 +2,7 @@
 import type { Application } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { useApplicationsAddress } from './address.ts';
+import { useApplicationsAddress } from './application-queries.ts';
 
 export type FoundApplication = {
   readonly application: Application;

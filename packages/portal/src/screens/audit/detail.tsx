@@ -3,12 +3,12 @@ import { Table } from '@mantine/core';
 import type { AuditRecord } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { Time } from '../../parts/values.tsx';
-import { useWords } from '../../words/index.ts';
+import { useParam } from '../../app/url-params.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ function changesOf(before: Members = {}, after: Members = {}): [string, unknown,
 }
 
 export default function AuditDetail() {
-  const t = useWords('audit');
+  const t = useTranslate('audit');
   const sequence = useParam('sequence');
   const { data, error, refetch } = useQuery({
     queryKey: ['audit', sequence],
@@ -82,7 +82,7 @@ function Changes({
   readonly before: Members | undefined;
   readonly after: Members | undefined;
 }) {
-  const t = useWords('audit');
+  const t = useTranslate('audit');
   const changes = changesOf(before, after);
   if (changes.length === 0) {
     return <EmptyState icon="info" title={t('noChange')} />;

@@ -3,23 +3,23 @@ import { Button } from '@mantine/core';
 import type { AuditRecord } from '@switchyard/contract';
 import { useState } from 'react';
 import { api, callRaw, type Query } from '../../api/client.ts';
-import { saveFile } from '../../api/save-file.ts';
+import { saveFile } from '../../api/download-file.ts';
+import { Icon } from '../../components/icon.tsx';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { Name, ShortId, Time } from '../../components/values/values.tsx';
+import { withInstants } from '../../filters/day-range-query.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
-import { withInstants } from '../../filters/instants.ts';
 import { useFilters } from '../../filters/use-filters.ts';
-import { Icon } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { Name, ShortId, Time } from '../../parts/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
 
 const filterNames = ['action', 'entityId', 'from', 'to'] as const;
 const exportLimitMs = 15 * 60_000;
 
-function columnsOf(t: Words): Column<AuditRecord>[] {
+function columnsOf(t: Translate): Column<AuditRecord>[] {
   return [
     {
       id: 'at',
@@ -59,7 +59,7 @@ function columnsOf(t: Words): Column<AuditRecord>[] {
 }
 
 export default function Audit() {
-  const t = useWords('audit');
+  const t = useTranslate('audit');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
   const query = withInstants(values, formats);
@@ -99,7 +99,7 @@ export default function Audit() {
 
 /** Records as JSON Lines, for whoever verifies the chain. */
 function ExportAll({ query: { from, to } }: { readonly query: Query }) {
-  const t = useWords('audit');
+  const t = useTranslate('audit');
   const [isBusy, setBusy] = useState(false);
   async function run(): Promise<void> {
     setBusy(true);

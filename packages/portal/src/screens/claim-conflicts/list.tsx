@@ -3,17 +3,17 @@ import { Button, Radio, Stack } from '@mantine/core';
 import type { ClaimConflict, ClaimSettlement } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { EmptyState, Facts, Page } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { notify } from '../../parts/notify.ts';
-import { EmptyState, Facts, Page } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import { forgetLists } from '../../table/kept-stores.ts';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
 
 const address = '/provisioning/v2/claim-conflicts';
 const statuses = ['Open', 'Settled', 'Withdrawn'] as const;
@@ -25,7 +25,10 @@ type Party = ClaimConflict['holder'];
 /** A removed organisation has no name any more. */
 const nameOf = ({ organizationName, organizationId }: Party) => organizationName ?? organizationId;
 
-function columnsOf(t: Words, decide: (conflict: ClaimConflict) => void): Column<ClaimConflict>[] {
+function columnsOf(
+  t: Translate,
+  decide: (conflict: ClaimConflict) => void,
+): Column<ClaimConflict>[] {
   return [
     {
       id: 'terminal',
@@ -83,7 +86,7 @@ function columnsOf(t: Words, decide: (conflict: ClaimConflict) => void): Column<
 }
 
 export default function ClaimConflicts() {
-  const t = useWords('claim-conflicts');
+  const t = useTranslate('claim-conflicts');
   const [values, change] = useFilters(['status'] as const);
   const [conflict, setConflict] = useState<ClaimConflict | undefined>(undefined);
   // Another key after a decision, so that the table reads the list again.
@@ -143,7 +146,7 @@ function Settle({
   readonly onClose: () => void;
   readonly onDone: () => void;
 }) {
-  const t = useWords('claim-conflicts');
+  const t = useTranslate('claim-conflicts');
   const [decision, setDecision] = useState<ClaimSettlement['decision'] | undefined>(undefined);
   const { conflictId, tsn, holder, claimant } = conflict;
   const factOf = (party: Party) =>

@@ -1,13 +1,13 @@
 /** What services are configured with: at which level what is set, and what holds there in the end. */
 
+import { Page } from '../../components/layout/page.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { Page } from '../../parts/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { PlaceChoice } from './place-choice.tsx';
-import { isLevel, type Place } from './places.ts';
+import { isLevel, type Place } from './configuration-levels.ts';
+import { PlaceChoice } from './level-choice.tsx';
 import { ServiceConfigurationView } from './service-configuration.tsx';
-import { Services } from './services.tsx';
+import { Services } from './service-list.tsx';
 import './configuration.css';
 
 const names = ['level', 'entityId', 'serviceId'] as const;
@@ -31,7 +31,7 @@ function usePlace(): [
 }
 
 export default function Configuration() {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   const [place, serviceId, change] = usePlace();
   return (
     <Page title={t('title')} lead={t('lead')}>

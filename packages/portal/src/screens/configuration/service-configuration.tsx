@@ -3,19 +3,19 @@ import { Button, Tabs } from '@mantine/core';
 import type { Service, ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
+import type { SchemaPart } from '../../components/forms/schema-fields.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { Loading } from '../../components/layout/page.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { Icon } from '../../parts/icons.tsx';
-import { Note } from '../../parts/note.tsx';
-import { Loading } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import type { SchemaPart } from '../../parts/schema-fields.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { Effective } from './effective.tsx';
-import { Ladder } from './ladder.tsx';
-import { OwnValues } from './own-values.tsx';
-import type { Place } from './places.ts';
-import { readPointer } from './pointers.ts';
+import type { Place } from './configuration-levels.ts';
+import { Effective } from './effective-values.tsx';
+import { readPointer } from './json-pointers.ts';
+import { Ladder } from './level-path.tsx';
+import { OwnValues } from './level-values.tsx';
 import { type FoundConfiguration, useConfiguration } from './use-configuration.ts';
 import { Versions } from './versions.tsx';
 
@@ -30,7 +30,7 @@ export function ServiceConfigurationView({
   readonly serviceId: string;
   readonly onLeave: () => void;
 }) {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   const { data, error, refetch } = useConfiguration(place, serviceId);
   const service = useQuery({
     queryKey: ['service', serviceId],
@@ -83,7 +83,7 @@ function Parts({
   readonly schema: SchemaPart | undefined;
   readonly onAnew: () => void;
 }) {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   const mayWrite = useCan('conf.write');
   const [{ tab = 'effective' }, change] = useFilters(['tab']);
   return (
@@ -114,7 +114,7 @@ function Parts({
 
 /** What is lacking, and what was stored and does not fit any more: devices do not get it. */
 function Faults({ of: { missing, invalid } }: { readonly of: ServiceConfiguration }) {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   return (
     <>
       {missing.length > 0 && (

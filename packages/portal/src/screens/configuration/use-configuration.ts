@@ -2,7 +2,7 @@
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { addressOf, type Place } from './places.ts';
+import { addressOf, type Place } from './configuration-levels.ts';
 
 export type FoundConfiguration = {
   readonly configuration: ServiceConfiguration;

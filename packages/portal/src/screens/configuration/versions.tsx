@@ -4,14 +4,14 @@ import type { ConfigurationVersion } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { notify } from '../../parts/notify.ts';
-import { EmptyState, Loading, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
-import { useWords } from '../../words/index.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { CodeBlock } from '../../components/values/code-block.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import type { FoundConfiguration } from './use-configuration.ts';
 
 const pageMost = 50;
@@ -23,7 +23,7 @@ export function Versions({
   readonly found: FoundConfiguration;
   readonly isEditable: boolean;
 }) {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   const client = useQueryClient();
   const [asked, setAsked] = useState<number | undefined>(undefined);
   const { data, error, refetch } = useQuery({
@@ -87,7 +87,7 @@ function VersionLine({
   readonly address: string;
   readonly onRestore?: () => void;
 }) {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   const [isOpen, setOpen] = useState(false);
   const { version, isCurrent, isSet, restoredFrom, author, createdAt } = of;
   return (
@@ -131,7 +131,7 @@ function VersionValues({
   readonly address: string;
   readonly version: number;
 }) {
-  const t = useWords('configuration');
+  const t = useTranslate('configuration');
   const { data, error } = useQuery({
     queryKey: ['configuration-version', address, version],
     queryFn: ({ signal }) =>

@@ -3,12 +3,12 @@ import { Button, Menu } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { useWords } from '../../words/index.ts';
-import type { EstateKind } from './kinds.ts';
-import { isOutdated, replace, useEstateChanged, type Versioned } from './versioned.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import type { EstateKind } from './entity-kinds.ts';
+import { isOutdated, replace, useEstateChanged, type Versioned } from './versioned-entities.ts';
 
 type Entity = { readonly name: string; readonly status: 'Enabled' | 'Disabled' };
 type Verb = 'enable' | 'disable' | 'delete';
@@ -30,7 +30,7 @@ export type EntityActionsProps = {
 
 export function EntityActions(props: EntityActionsProps) {
   const { of, editTo, mayWrite, mayDelete = mayWrite, items, children } = props;
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const [verb, setVerb] = useState<Verb | undefined>(undefined);
   if (!mayWrite) return <>{children}</>;
   const turn: Verb = of.body.status === 'Enabled' ? 'disable' : 'enable';
@@ -82,7 +82,7 @@ function Asked({
   verb,
   onClose,
 }: EntityActionsProps & { readonly verb: Verb; readonly onClose: () => void }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const changed = useEstateChanged();
   const status = verb === 'enable' ? 'Enabled' : 'Disabled';
   return (

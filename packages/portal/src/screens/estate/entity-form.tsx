@@ -2,13 +2,14 @@
 import { Button } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { faultsByField } from '../../api/problem.ts';
-import { notify } from '../../parts/notify.ts';
-import { Loading, Page, Panel } from '../../parts/page.tsx';
-import { PageForm } from '../../parts/page-form.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { useWords } from '../../words/index.ts';
+import { PageForm } from '../../components/forms/page-form.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import type { EstateKind } from './entity-kinds.ts';
 import { FieldInput } from './field-input.tsx';
 import {
   type Body,
@@ -20,9 +21,8 @@ import {
   isComplete,
   type Section,
   shownFaults,
-} from './fields.ts';
-import type { EstateKind } from './kinds.ts';
-import { isOutdated, replace, useEstateChanged, useVersioned } from './versioned.ts';
+} from './form-fields.ts';
+import { isOutdated, replace, useEstateChanged, useVersioned } from './versioned-entities.ts';
 import './estate.css';
 
 /** What is asked for may hang on what was chosen: the adapter of a link. */
@@ -47,7 +47,7 @@ type FormProps<Result> = {
 
 function EntityForm<Result>(props: FormProps<Result>) {
   const { sections, before, preset, confirm, run, onDone, onCancel, onReload } = props;
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const isEdit = before !== undefined;
   const [typed, setTyped] = useState<Draft>(preset ?? {});
   const [fault, setFault] = useState<unknown>(undefined);
@@ -113,7 +113,7 @@ export function NewEntity<Result>({
   readonly back: Back;
   readonly onMade: (made: Result) => void;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const changed = useEstateChanged();
   return (
@@ -146,7 +146,7 @@ export function EditEntity({
   /** The page of the thing: there one goes back to, done or not. */
   readonly back: string;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const changed = useEstateChanged();
   const { data, error, refetch } = useVersioned<Body>(address);

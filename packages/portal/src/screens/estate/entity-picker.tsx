@@ -4,8 +4,8 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useEntityName } from '../../parts/entity-name.tsx';
-import { useWords } from '../../words/index.ts';
+import { useEntityName } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 type Found = { readonly name: string; readonly merchantId?: string; readonly storeId?: string };
 
@@ -37,7 +37,7 @@ export function EntityPicker({
   readonly merchantId?: string | undefined;
   readonly onChange: (id: string) => void;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const chosen = useEntityName(kind, value === '' ? undefined : value);
   const [typed, setTyped] = useState('');
   const [settled] = useDebouncedValue(typed === chosen ? '' : typed.trim(), pauseMs);

@@ -2,18 +2,18 @@
 
 import { defined } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
+import type { IconName } from '../../components/icon.tsx';
+import { EmptyState } from '../../components/layout/page.tsx';
+import { useNames } from '../../components/values/entity-name.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { useNames } from '../../parts/entity-name.tsx';
-import type { IconName } from '../../parts/icons.tsx';
-import { EmptyState } from '../../parts/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords } from '../../words/index.ts';
-import type { EstateKind } from './kinds.ts';
-import { StatusBadge } from './page-parts.tsx';
-import { useEstateChanges } from './versioned.ts';
+import { StatusBadge } from './detail-page.tsx';
+import type { EstateKind } from './entity-kinds.ts';
+import { useEstateChanges } from './versioned-entities.ts';
 
 const filterNames = ['name', 'externalId', 'status', 'merchantId', 'storeId'] as const;
 type FilterName = (typeof filterNames)[number];
@@ -35,7 +35,7 @@ export type EstateListProps<Row> = {
 };
 
 function useFields(owners: readonly string[]): FilterField<FilterName>[] {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const { merchantId } = useSession();
   const ofMerchants = owners.includes('merchantId') && merchantId === undefined;
   const merchants = useNames('merchants', ofMerchants).data;
@@ -70,7 +70,7 @@ export function EstateList<Row extends { readonly status: 'Enabled' | 'Disabled'
   props: EstateListProps<Row>,
 ) {
   const { kind, address, icon, columns, rowKey, rowTo, owners = [], within = {}, views } = props;
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const [values, change] = useFilters(filterNames);
   const changes = useEstateChanges();
   const fields = useFields(owners);

@@ -1,5 +1,5 @@
 /** The screens of the estate: merchants, stores, places, devices, points of sale, imports and acquirers. */
-import type { Entry } from '../../app/entry.ts';
+import type { Entry } from '../../app/current-portal.ts';
 import type { Screen } from '../../app/screen.ts';
 
 const portal: readonly Entry[] = ['portal'];
@@ -76,43 +76,43 @@ export const estateScreens: readonly Screen[] = [
   },
   {
     path: '/places/new',
-    load: () => import('../fleet/place-new.tsx'),
+    load: () => import('../logical-devices/new.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },
   {
     path: '/places/$logicalDeviceId',
-    load: () => import('../fleet/place-detail.tsx'),
+    load: () => import('../logical-devices/detail.tsx'),
     needs: ['prov.read'],
     entries: portal,
   },
   {
     path: '/places/$logicalDeviceId/edit',
-    load: () => import('../fleet/place-edit.tsx'),
+    load: () => import('../logical-devices/edit.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },
   {
     path: '/devices',
-    load: () => import('../fleet/list.tsx'),
+    load: () => import('../devices/list.tsx'),
     needs: ['dev.read', 'prov.read'],
     entries: portal,
   },
   {
     path: '/devices/new',
-    load: () => import('../fleet/new.tsx'),
+    load: () => import('../devices/new.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },
   {
     path: '/devices/$physicalDeviceId',
-    load: () => import('../fleet/detail.tsx'),
+    load: () => import('../devices/detail.tsx'),
     needs: ['prov.read'],
     entries: portal,
   },
   {
     path: '/devices/$physicalDeviceId/edit',
-    load: () => import('../fleet/edit.tsx'),
+    load: () => import('../devices/edit.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },
@@ -142,19 +142,19 @@ export const estateScreens: readonly Screen[] = [
   },
   {
     path: '/imports',
-    load: () => import('../bulk/list.tsx'),
+    load: () => import('../imports/list.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },
   {
     path: '/imports/new',
-    load: () => import('../bulk/new.tsx'),
+    load: () => import('../imports/new.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },
   {
     path: '/imports/$bulkId',
-    load: () => import('../bulk/detail.tsx'),
+    load: () => import('../imports/detail.tsx'),
     needs: ['prov.write'],
     entries: portal,
   },

@@ -1,12 +1,12 @@
 /** A field of a form, as its kind is typed or chosen. */
 import { MultiSelect, Select, Switch, TagsInput, TextInput } from '@mantine/core';
 import { useMemo } from 'react';
-import { useNames } from '../../parts/entity-name.tsx';
-import { useLanguage, useWords } from '../../words/index.ts';
+import { useNames } from '../../components/values/entity-name.tsx';
+import { useLanguage, useTranslate } from '../../locales/index.ts';
+import { countryNames, timeZones } from './countries-and-time-zones.ts';
 import { EntityPicker } from './entity-picker.tsx';
-import type { DraftValue, Field, LabelPair } from './fields.ts';
+import type { DraftValue, Field, LabelPair } from './form-fields.ts';
 import { LabelsField } from './labels-field.tsx';
-import { countryNames, timeZones } from './places.ts';
 
 export type FieldInputProps = {
   readonly field: Field;
@@ -26,7 +26,7 @@ const listOf = (value: DraftValue): string[] =>
 
 export function FieldInput(props: FieldInputProps) {
   const { field, value, error, isEdit, onChange } = props;
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const common = {
     label: t(`fields.${field.name}`),
     description: field.hasHint ? t(`hints.${field.name}`) : undefined,
@@ -93,7 +93,7 @@ export function FieldInput(props: FieldInputProps) {
 }
 
 function useOptions({ kind, options = [] }: Field) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const language = useLanguage();
   return useMemo(() => {
     if (kind === 'country') return countryNames(language);

@@ -1,8 +1,8 @@
 /** Labels: short texts under names, by which things are found and grouped. */
 import { ActionIcon, Button, Input, TextInput } from '@mantine/core';
-import { Icon } from '../../parts/icons.tsx';
-import { useWords } from '../../words/index.ts';
-import type { LabelPair } from './fields.ts';
+import { Icon } from '../../components/icon.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import type { LabelPair } from './form-fields.ts';
 
 const labelsMost = 20;
 
@@ -15,7 +15,7 @@ export function LabelsField({
   readonly error: string | undefined;
   readonly onChange: (value: readonly LabelPair[]) => void;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const change = (at: number, pair: LabelPair) =>
     onChange(value.map((each, index) => (index === at ? pair : each)));
   return (

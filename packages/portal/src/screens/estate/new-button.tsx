@@ -1,9 +1,9 @@
 /** Leads to the form in which a thing is made. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { Icon } from '../../parts/icons.tsx';
-import { useWords } from '../../words/index.ts';
-import type { EstateKind } from './kinds.ts';
+import { Icon } from '../../components/icon.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import type { EstateKind } from './entity-kinds.ts';
 
 export function NewButton({
   kind,
@@ -17,7 +17,7 @@ export function NewButton({
   readonly search?: Readonly<Record<string, string>>;
   readonly isSmall?: boolean;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   return (
     <Button
       component={Link}

@@ -4,25 +4,25 @@ import type { FeedItem, WebhookDelivery } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CodeBlock } from '../../components/values/code-block.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { deliveriesAddress, useEventTypes } from '../webhooks/address.ts';
 import { DeliveryTable } from '../webhooks/recent-deliveries.tsx';
+import { deliveriesAddress, useEventTypes } from '../webhooks/webhook-queries.ts';
 import { readEvent, subjectOf } from './read-events.ts';
 import '../webhooks/webhooks.css';
 
 const deliveriesMost = 50;
 
 export default function EventDetail() {
-  const t = useWords('events');
+  const t = useTranslate('events');
   const position = Number(useParam('position'));
   const { data, error, isSuccess, refetch } = useQuery({
     queryKey: ['event', position],
@@ -71,7 +71,7 @@ function Meaning({ of: { type } }: { readonly of: FeedItem }) {
 }
 
 function Ways({ of }: { readonly of: FeedItem }) {
-  const t = useWords('events');
+  const t = useTranslate('events');
   const subject = subjectOf(of);
   const maySee = useCan('rep.read', 'pay.read', 'dev.read', 'prov.read');
   return (
@@ -103,7 +103,7 @@ function Ways({ of }: { readonly of: FeedItem }) {
 }
 
 function About({ item }: { readonly item: FeedItem }) {
-  const t = useWords('events');
+  const t = useTranslate('events');
   const { merchantId, sequence } = item.data;
   return (
     <Panel title={t('about')}>
@@ -126,7 +126,7 @@ function About({ item }: { readonly item: FeedItem }) {
 }
 
 function Deliveries({ eventId }: { readonly eventId: string }) {
-  const t = useWords('events');
+  const t = useTranslate('events');
   const { data, error, refetch } = useQuery({
     queryKey: ['event-deliveries', eventId],
     queryFn: ({ signal }) =>

@@ -2,22 +2,22 @@
 import { Button } from '@mantine/core';
 import type { FeedItem } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { EntityName, useNames } from '../../parts/entity-name.tsx';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { Name, Time } from '../../parts/values.tsx';
-import type { Formats } from '../../session/formats.ts';
+import { type Translate, useTranslate } from '../../locales/index.ts';
+import type { Formats } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import { useWords, type Words } from '../../words/index.ts';
-import { useEventTypes } from '../webhooks/address.ts';
-import { patternGroups } from '../webhooks/patterns.ts';
+import { patternGroups } from '../webhooks/event-patterns.ts';
+import { useEventTypes } from '../webhooks/webhook-queries.ts';
 import { gistOf, readBack } from './read-events.ts';
 
 const filterNames = ['types', 'merchantId'] as const;
 
-function columnsOf(t: Words, formats: Formats): Column<FeedItem>[] {
+function columnsOf(t: Translate, formats: Formats): Column<FeedItem>[] {
   return [
     { id: 'type', header: t('type'), width: '17rem', narrow: 'lead', cell: ({ type }) => type },
     {
@@ -53,7 +53,7 @@ function columnsOf(t: Words, formats: Formats): Column<FeedItem>[] {
 }
 
 export default function Events() {
-  const t = useWords('events');
+  const t = useTranslate('events');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
   const types = useEventTypes().data?.items.map(({ type }) => type) ?? [];

@@ -5,16 +5,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { exportAddress } from '../../api/save-file.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon, type IconName } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { EmptyState, Loading, Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { exportAddress } from '../../api/download-file.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords, type Words } from '../../words/index.ts';
 import './exports.css';
 
 const base = '/reporting/v1/exports';
@@ -35,7 +35,7 @@ function useExports() {
 }
 
 export default function Exports() {
-  const t = useWords('exports');
+  const t = useTranslate('exports');
   const client = useQueryClient();
   const { data, error, refetch } = useExports();
   const [asked, setAsked] = useState<Asked | undefined>(undefined);
@@ -94,7 +94,7 @@ const change = ({ what, of: { exportId } }: Asked): Promise<unknown> =>
     : api.delete(`${base}/${exportId}`);
 
 /** What was asked for, in few words: the filters as they were ordered. */
-function filtersOf({ filters }: Export, t: Words): string {
+function filtersOf({ filters }: Export, t: Translate): string {
   const given = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
   return given.length === 0 ? t('all') : given.join(' · ');
 }
@@ -106,7 +106,7 @@ function ExportLine({
   readonly of: Export;
   readonly onAsk: (what: Asked['what']) => void;
 }) {
-  const t = useWords('exports');
+  const t = useTranslate('exports');
   const formats = useFormats();
   const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = of;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });

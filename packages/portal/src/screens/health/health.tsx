@@ -4,12 +4,12 @@ import { Table } from '@mantine/core';
 import { defined, type PlatformHealth } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 
 const askAgainMs = 10_000;
 const queues = ['jobs', 'outbox', 'webhooks'] as const;
@@ -24,7 +24,7 @@ function useHealth() {
 }
 
 export default function Health() {
-  const t = useWords('health');
+  const t = useTranslate('health');
   const { data, error, refetch } = useHealth();
   return (
     <Page
@@ -52,7 +52,7 @@ export default function Health() {
 }
 
 function Looked({ at }: { readonly at: string }) {
-  const t = useWords('health');
+  const t = useTranslate('health');
   return (
     <>
       {t('lookedAt')} <Time at={at} exact />
@@ -61,7 +61,7 @@ function Looked({ at }: { readonly at: string }) {
 }
 
 function Components({ of }: { readonly of: PlatformHealth }) {
-  const t = useWords('health');
+  const t = useTranslate('health');
   return (
     <Panel title={t('components')} flush>
       <Table>
@@ -83,7 +83,7 @@ function Components({ of }: { readonly of: PlatformHealth }) {
 }
 
 function Queues({ of }: { readonly of: PlatformHealth }) {
-  const t = useWords('health');
+  const t = useTranslate('health');
   const formats = useFormats();
   return (
     <Panel title={t('queues')} flush>

@@ -1,23 +1,23 @@
 /** The first screen after the sign-in: what is lacking until the first payment, and how today goes. */
 
-import { entry } from '../../app/entry.ts';
-import { Figures } from '../../charts/figures.tsx';
-import { Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { entry } from '../../app/current-portal.ts';
+import { Figures } from '../../charts/key-figures.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useCan, useFormats, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { amountOf, useSummary } from '../analytics/read-summary.ts';
 import { TourOffer } from '../tour/tour-offer.tsx';
-import { Checklist } from './checklist.tsx';
-import { OwnServices } from './own-services.tsx';
-import { ProviderStart } from './provider-start.tsx';
-import { Recent } from './recent.tsx';
-import { Ways } from './ways.tsx';
+import { Checklist } from './first-payment-checklist.tsx';
+import { Recent } from './latest-payments.tsx';
+import { OwnServices } from './own-services-panel.tsx';
+import { ProviderStart } from './provider-checklist.tsx';
+import { Ways } from './screen-links.tsx';
 import './home.css';
 
 export default function Home() {
-  const t = useWords('home');
+  const t = useTranslate('home');
   const { user, organizationName, merchantName } = useSession();
   const mayReport = useCan('rep.read') && entry === 'portal';
   const provides = useCan('svc.read') && entry === 'provider-portal';
@@ -44,7 +44,7 @@ export default function Home() {
 }
 
 function Today() {
-  const t = useWords('home');
+  const t = useTranslate('home');
   const formats = useFormats();
   const today = formats.dayOf(nowMs());
   const { data, error, refetch } = useSummary({ from: today, to: today, groupBy: 'hour' });

@@ -1,17 +1,17 @@
 /** What the applications of the organisation asked, and what they were told. */
 import type { LoggedRequest } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { withInstants } from '../../filters/day-range-query.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
-import { withInstants } from '../../filters/instants.ts';
 import { useFilters } from '../../filters/use-filters.ts';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
-import { Name, Time } from '../../parts/values.tsx';
-import type { Formats } from '../../session/formats.ts';
+import { type Translate, useTranslate } from '../../locales/index.ts';
+import type { Formats } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
 
 const filterNames = [
   ...(['requestId', 'source', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const),
@@ -29,7 +29,7 @@ function toneOf(status: number): Tone {
   return status >= 400 ? 'warn' : 'good';
 }
 
-function columnsOf(t: Words, formats: Formats): Column<LoggedRequest>[] {
+function columnsOf(t: Translate, formats: Formats): Column<LoggedRequest>[] {
   return [
     {
       id: 'at',
@@ -81,7 +81,7 @@ function columnsOf(t: Words, formats: Formats): Column<LoggedRequest>[] {
 }
 
 export default function Logs() {
-  const t = useWords('logs');
+  const t = useTranslate('logs');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
   const shown = { source: sourceFor(values), ...values };

@@ -1,26 +1,26 @@
 /** One merchant: what it is, its stores, devices, contracts, people and settings. */
 import type { Merchant } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/use-param.ts';
-import { Page } from '../../parts/page.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Page } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
+import { Fleet } from '../devices/device-list.tsx';
+import { PageInWait, PageTabs, StatusBadge, type Tab, useTab } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/kinds.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
-import { PageInWait, PageTabs, StatusBadge, type Tab, useTab } from '../estate/page-parts.tsx';
-import { ServiceSettings, useMaySeeSettings } from '../estate/service-settings.tsx';
-import { useVersioned } from '../estate/versioned.ts';
-import { Fleet } from '../fleet/fleet.tsx';
+import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
+import { useVersioned } from '../estate/versioned-entities.ts';
 import { StoreList } from '../stores/store-list.tsx';
-import { Contracts } from './contracts.tsx';
-import { MerchantPeople } from './people.tsx';
-import { MerchantProfile } from './profile.tsx';
+import { Contracts } from './contract-list.tsx';
+import { MerchantProfile } from './merchant-profile.tsx';
+import { MerchantPeople } from './merchant-users.tsx';
 
 const lists = new Set(['stores', 'devices', 'contracts', 'people']);
 
 function useTabs(merchant: Merchant | undefined): Tab[] {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const maySeePeople = useCan('um.read');
   const maySeeSettings = useMaySeeSettings();
   if (merchant === undefined) return [];
@@ -43,7 +43,7 @@ function useTabs(merchant: Merchant | undefined): Tab[] {
 }
 
 export default function MerchantPage() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const merchantId = useParam('merchantId');
   const address = addresses.merchant(merchantId);

@@ -1,8 +1,8 @@
 /** A merchant is changed. */
-import { useParam } from '../../app/use-param.ts';
+import { useParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { merchantSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { merchantSections } from './form-sections.ts';
 
 export default function EditMerchant() {
   const merchantId = useParam('merchantId');

@@ -1,16 +1,16 @@
 /** The merchants of the organisation. */
 import type { Merchant } from '@switchyard/contract';
-import { Page } from '../../parts/page.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { Page } from '../../components/layout/page.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useLanguage, useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { useLanguage, useWords, type Words } from '../../words/index.ts';
+import { countryName } from '../estate/countries-and-time-zones.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
-import { addresses } from '../estate/kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
-import { countryName } from '../estate/places.ts';
 
-function columnsOf(t: Words, language: string): Column<Merchant>[] {
+function columnsOf(t: Translate, language: string): Column<Merchant>[] {
   return [
     {
       id: 'name',
@@ -47,7 +47,7 @@ function columnsOf(t: Words, language: string): Column<Merchant>[] {
 }
 
 export default function Merchants() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const language = useLanguage();
   const { merchantId } = useSession();
   const mayMake = useCan('prov.write') && merchantId === undefined;

@@ -1,14 +1,14 @@
 /** A merchant is taken in. */
 import type { Merchant } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { merchantSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { merchantSections } from './form-sections.ts';
 
 export default function NewMerchant() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const { zone } = useFormats();
   return (

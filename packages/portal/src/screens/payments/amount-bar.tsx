@@ -1,6 +1,6 @@
 /** Where the money of a payment is: a bar in parts, and the same in figures. */
-import { Money } from '../../parts/values.tsx';
-import { useWords } from '../../words/index.ts';
+import { Money } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 export type Amounts = {
   readonly amount: number;
@@ -17,7 +17,7 @@ export function AmountBar({
   readonly amounts: Amounts;
   readonly currency: string;
 }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const { amount, authorizedAmount, capturedAmount, cancelledAmount, refundedAmount } = amounts;
   const kept = capturedAmount - refundedAmount;
   const open = Math.max(0, authorizedAmount - capturedAmount - cancelledAmount);

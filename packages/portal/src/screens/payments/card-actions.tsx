@@ -11,15 +11,15 @@ import {
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { Icon, type IconName } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { Loading, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { AmountAction, type AmountChange } from './amount-action.tsx';
-import { paymentKey, useAllowed } from './read-payment.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { AmountAction, type AmountChange } from './amount-dialog.tsx';
+import { paymentKey, useAllowed } from './payment-queries.ts';
 
 type Action = {
   readonly verb: 'Capture' | 'Refund' | 'Cancel' | 'Reversal' | 'RefundByWeb';
@@ -101,7 +101,7 @@ function useOffers({ transactionId }: TransactionWithEvents) {
   return { offers, error, isLoading, refetch };
 }
 
-function tellEnd({ operation }: OperationAnswer, t: Words): void {
+function tellEnd({ operation }: OperationAnswer, t: Translate): void {
   const status = operation?.status ?? 'Succeeded';
   const reason = operation?.response?.reason ?? '';
   notify(
@@ -111,7 +111,7 @@ function tellEnd({ operation }: OperationAnswer, t: Words): void {
 }
 
 export function CardActions({ payment }: { readonly payment: TransactionWithEvents }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const client = useQueryClient();
   const [open, setOpen] = useState<Offer | undefined>(undefined);
   const { offers, error, isLoading, refetch } = useOffers(payment);
@@ -173,7 +173,7 @@ export function OfferLine({
   };
   readonly onOpen: () => void;
 }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const formats = useFormats();
   return (
     <li data-allowed={allowed}>

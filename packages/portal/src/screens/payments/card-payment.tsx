@@ -1,18 +1,18 @@
 /** A card payment, whole. */
 
 import { defined, type TransactionWithEvents } from '@switchyard/contract';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Facts, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { AmountBar } from './amount-bar.tsx';
 import { CardActions } from './card-actions.tsx';
-import { Operations } from './operations.tsx';
-import { PaidWith } from './paid-with.tsx';
+import { Operations } from './operation-list.tsx';
+import { PaidWith } from './payment-method.tsx';
 import { Receipt } from './receipt.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -25,7 +25,7 @@ export function CardPayment({
   readonly back: { readonly to: string; readonly label: string };
   readonly fault: unknown;
 }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const formats = useFormats();
   const { amount, currency, state, clientTransactionId, events, operations, receipt } = payment;
   return (
@@ -67,7 +67,7 @@ export function CardPayment({
 }
 
 function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const { card, response, addressVerification: avs, order, offlineData, confirmBy } = payment;
   const paidWith = {
     kind: 'Card',

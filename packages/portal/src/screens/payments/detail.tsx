@@ -1,15 +1,15 @@
 /** One payment: what it came to, what may be done with it now, and all that has happened to it. */
-import { useParam } from '../../app/use-param.ts';
-import { Loading, Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Page } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { CardPayment } from './card-payment.tsx';
+import { usePayment } from './payment-queries.ts';
 import { QrPayment } from './qr-payment.tsx';
-import { usePayment } from './read-payment.ts';
 
 export default function PaymentDetail() {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const transactionId = useParam('transactionId');
   const payment = usePayment(transactionId);
   const hasList = useCan('rep.read');

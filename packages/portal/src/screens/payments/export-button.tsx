@@ -4,14 +4,14 @@ import { Button, Menu } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { ProblemError } from '../../api/api-errors.ts';
 import { api, type Query } from '../../api/client.ts';
-import { ProblemError } from '../../api/problem.ts';
-import { saveExport } from '../../api/save-file.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
+import { saveExport } from '../../api/download-file.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 
 type Format = Export['format'];
 
@@ -24,7 +24,7 @@ function withoutEmpty(filters: Query): Record<string, unknown> {
 }
 
 export function ExportButton({ filters }: { readonly filters: Query }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const mayExport = useCan('rep.export');
   const [format, setFormat] = useState<Format | undefined>(undefined);
   const [running, setRunning] = useState<string | undefined>(undefined);
@@ -78,7 +78,7 @@ function ExportUnderWay({
   readonly exportId: string;
   readonly onEnd: () => void;
 }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const isEnding = useRef(false);
   const { data, error } = useQuery({
     queryKey: ['exports', exportId],

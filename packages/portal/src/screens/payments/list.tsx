@@ -1,19 +1,19 @@
 /** All payments that the user may see, cards and codes, the newest first. */
 import type { ReportedPayment } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Money, Name, Time } from '../../components/values/values.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { EntityName, useNames } from '../../parts/entity-name.tsx';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Money, Name, Time } from '../../parts/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
 import { ExportButton } from './export-button.tsx';
-import { filterNames, searchQuery } from './filters.ts';
-import { PaidWith } from './paid-with.tsx';
+import { filterNames, searchQuery } from './payment-filters.ts';
+import { PaidWith } from './payment-method.tsx';
 
 type FilterName = (typeof filterNames)[number];
 
@@ -39,7 +39,7 @@ const states = [
 const schemes = ['Visa', 'Mastercard', 'Amex', 'Discover', 'Jcb', 'UnionPay', 'Maestro'];
 const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];
 
-function columnsOf(t: Words, hasMerchants: boolean): Column<ReportedPayment>[] {
+function columnsOf(t: Translate, hasMerchants: boolean): Column<ReportedPayment>[] {
   const merchant: Column<ReportedPayment> = {
     id: 'merchant',
     header: t('merchant'),
@@ -89,7 +89,7 @@ function columnsOf(t: Words, hasMerchants: boolean): Column<ReportedPayment>[] {
   ];
 }
 
-function useFields(t: Words): FilterField<FilterName>[] {
+function useFields(t: Translate): FilterField<FilterName>[] {
   const { merchantId } = useSession();
   const merchants = useNames('merchants', merchantId === undefined).data;
   const stores = useNames('stores').data;
@@ -122,7 +122,7 @@ function useFields(t: Words): FilterField<FilterName>[] {
 }
 
 export default function Payments() {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const formats = useFormats();
   const { merchantId } = useSession();
   const [values, change] = useFilters(filterNames);

@@ -8,15 +8,15 @@ import {
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { notify } from '../../parts/notify.ts';
-import { Panel } from '../../parts/page.tsx';
+import { Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { AmountAction, type AmountChange } from './amount-action.tsx';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { AmountAction, type AmountChange } from './amount-dialog.tsx';
 import { OfferLine } from './card-actions.tsx';
-import { QrResolve } from './qr-resolve.tsx';
-import { paymentKey } from './read-payment.ts';
+import { paymentKey } from './payment-queries.ts';
+import { QrResolve } from './qr-hold-decision.tsx';
 
 const openStates = ['Created', 'Pending', 'Scanned', 'Authorized'];
 
@@ -42,7 +42,7 @@ export function qrOffers(payment: QrTransactionWithEvents) {
 }
 
 export function QrActions({ payment }: { readonly payment: QrTransactionWithEvents }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const client = useQueryClient();
   const mayCancel = useCan('pay.cancel');
   const mayRefund = useCan('pay.refund');

@@ -1,16 +1,16 @@
 /** A QR payment, whole. */
 import type { QrTransactionWithEvents } from '@switchyard/contract';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Facts, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { AmountBar } from './amount-bar.tsx';
-import { Operations } from './operations.tsx';
-import { PaidWith } from './paid-with.tsx';
+import { Operations } from './operation-list.tsx';
+import { PaidWith } from './payment-method.tsx';
 import { QrActions } from './qr-actions.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -23,7 +23,7 @@ export function QrPayment({
   readonly back: { readonly to: string; readonly label: string };
   readonly fault: unknown;
 }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const formats = useFormats();
   const { paymentAmount, status, clientTransactionId, events, operations, hold } = payment;
   const { amount, currency } = paymentAmount;
@@ -73,7 +73,7 @@ export function QrPayment({
 }
 
 function QrFacts({ payment }: { readonly payment: QrTransactionWithEvents }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const { transactionId, clientTransactionId, failure, payer, providerTransactionId } = payment;
   return (
     <Facts

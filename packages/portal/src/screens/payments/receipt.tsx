@@ -3,14 +3,14 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import type { ReceiptCopy } from '@switchyard/contract';
 import { useState } from 'react';
-import { Icon } from '../../parts/icons.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 
 type Copy = 'cardholder' | 'merchant';
 
 export function Receipt({ receipt }: { readonly receipt: Readonly<Record<Copy, ReceiptCopy>> }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const [copy, setCopy] = useState<Copy>('cardholder');
   return (
     <div className="sy-receipt">

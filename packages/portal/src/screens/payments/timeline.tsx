@@ -1,7 +1,7 @@
 /** All that has happened to a payment, the latest first, with what the platform noted about it. */
 import type { QrEvent, TransactionEvent } from '@switchyard/contract';
-import { Money, Time } from '../../parts/values.tsx';
-import { useWords } from '../../words/index.ts';
+import { Money, Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 type Shown = {
   readonly sequence: number;
@@ -49,7 +49,7 @@ export function Timeline({
   readonly events: readonly (TransactionEvent | QrEvent)[];
   readonly currency: string;
 }) {
-  const t = useWords('payments');
+  const t = useTranslate('payments');
   const shown = events.map(shownOf).sort((a, b) => b.sequence - a.sequence);
   return (
     <ol className="sy-timeline">

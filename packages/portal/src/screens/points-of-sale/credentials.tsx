@@ -1,6 +1,6 @@
 /** What a point of sale gets its tokens with, told this once. */
-import { SecretOnce } from '../../parts/secret-once.tsx';
-import { useWords } from '../../words/index.ts';
+import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 export function Credentials({
   clientId,
@@ -11,7 +11,7 @@ export function Credentials({
   readonly clientSecret: string;
   readonly onClose: () => void;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   return (
     <SecretOnce
       title={t('credentials.title')}

@@ -4,18 +4,18 @@ import type { PointOfSale } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { Facts, Page, Panel } from '../../parts/page.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
+import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/page-parts.tsx';
-import { useEstateChanged, useVersioned } from '../estate/versioned.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { useEstateChanged, useVersioned } from '../estate/versioned-entities.ts';
 import { Credentials } from './credentials.tsx';
 
 type Secret = { readonly clientId: string; readonly clientSecret: string };
@@ -31,7 +31,7 @@ function Renewal({
   readonly onClose: () => void;
   readonly onRenewed: (secret: Secret) => void;
 }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const changed = useEstateChanged();
   return (
     <ConfirmAction<Secret>
@@ -54,7 +54,7 @@ function Renewal({
 }
 
 function PosFacts({ of }: { readonly of: PointOfSale }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const common = useCommonFacts(of.pointOfSaleId, of);
   const { storeId, merchantId, clientId } = of;
   return (
@@ -85,7 +85,7 @@ function PosFacts({ of }: { readonly of: PointOfSale }) {
 }
 
 export default function PointOfSalePage() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const pointOfSaleId = useParam('pointOfSaleId');
   const address = addresses.pointOfSale(pointOfSaleId);

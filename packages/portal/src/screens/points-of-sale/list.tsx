@@ -1,12 +1,12 @@
 /** The points of sale of all stores. */
-import { Page } from '../../parts/page.tsx';
+import { Page } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { PointOfSaleList } from './point-of-sale-list.tsx';
 
 export default function PointsOfSale() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const mayMake = useCan('prov.write');
   return (
     <Page

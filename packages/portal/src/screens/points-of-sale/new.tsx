@@ -2,15 +2,15 @@
 import type { NewPointOfSale as Made } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTexts } from '../../app/use-param.ts';
-import { useWords } from '../../words/index.ts';
+import { useTexts } from '../../app/url-params.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import { Credentials } from './credentials.tsx';
-import { pointOfSaleSections } from './sections.ts';
+import { pointOfSaleSections } from './form-sections.ts';
 
 export default function NewPointOfSale() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const { storeId = '' } = useTexts();
   const [made, setMade] = useState<Made | undefined>(undefined);

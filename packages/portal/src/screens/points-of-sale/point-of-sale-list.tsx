@@ -1,14 +1,18 @@
 /** Points of sale: of all stores, or of one. */
 import type { PointOfSale } from '@switchyard/contract';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { useWords, type Words } from '../../words/index.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
-import { addresses } from '../estate/kinds.ts';
 
-function columnsOf(t: Words, showsStore: boolean, showsMerchant: boolean): Column<PointOfSale>[] {
+function columnsOf(
+  t: Translate,
+  showsStore: boolean,
+  showsMerchant: boolean,
+): Column<PointOfSale>[] {
   const store: Column<PointOfSale> = {
     id: 'store',
     header: t('fields.storeId'),
@@ -45,7 +49,7 @@ function columnsOf(t: Words, showsStore: boolean, showsMerchant: boolean): Colum
 }
 
 export function PointOfSaleList({ storeId }: { readonly storeId?: string }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const session = useSession();
   const isOfAll = storeId === undefined;
   return (

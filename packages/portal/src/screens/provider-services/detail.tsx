@@ -5,23 +5,23 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
+import { useParam } from '../../app/url-params.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords } from '../../words/index.ts';
-import { WordList } from '../services/word-list.tsx';
-import { SigningKeys } from './keys.tsx';
-import { addressOf, ownKey, useOwnService, type Versioned } from './read-own.ts';
-import { type Step, StepDialogue, stepsOf } from './steps.tsx';
-import { Uses } from './uses.tsx';
-import { Watch } from './watch.tsx';
+import { WordList } from '../services/code-list.tsx';
+import { type Step, StepDialogue, stepsOf } from './lifecycle-dialog.tsx';
+import { addressOf, ownKey, useOwnService, type Versioned } from './provider-service-queries.ts';
+import { Watch } from './server-health.tsx';
+import { Uses } from './service-uses.tsx';
+import { SigningKeys } from './signing-keys.tsx';
 import '../services/services.css';
 import './provider-services.css';
 
@@ -29,7 +29,7 @@ const tabs = ['about', 'uses', 'health', 'keys'] as const;
 const releasesShown = 20;
 
 export default function OwnService() {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const { data, error, refetch } = useOwnService(useParam('serviceId'));
   if (data !== undefined) return <Detail of={data} />;
   return (
@@ -44,7 +44,7 @@ export default function OwnService() {
 }
 
 function Detail({ of }: { readonly of: Versioned }) {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const { service } = of;
   const mayWrite = useCan('svc.write');
   const [{ tab = 'about' }, change] = useFilters(['tab'] as const);
@@ -98,7 +98,7 @@ function Detail({ of }: { readonly of: Versioned }) {
 }
 
 function Actions({ of }: { readonly of: Versioned }) {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const { service } = of;
   const [step, setStep] = useState<Step | undefined>(undefined);
   const steps = stepsOf(service);
@@ -142,7 +142,7 @@ function Actions({ of }: { readonly of: Versioned }) {
 }
 
 function About({ service }: { readonly service: Service }) {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const listed = (words: readonly string[]) =>
     words.length === 0 ? undefined : <WordList words={words} />;
   return (
@@ -187,7 +187,7 @@ function Schema({ title, value }: { readonly title: string; readonly value: obje
 }
 
 function Releases({ serviceId }: { readonly serviceId: string }) {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const { data, error, refetch } = useQuery({
     queryKey: [...ownKey, 'releases', serviceId],
     queryFn: ({ signal }) =>

@@ -4,27 +4,27 @@ import type { DeclaredService, Service } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { faultsByField } from '../../api/problem.ts';
-import { useParam } from '../../app/use-param.ts';
-import { notify } from '../../parts/notify.ts';
-import { Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { SchemaForm } from '../../parts/schema-form.tsx';
-import { newId } from '../../session/ids.ts';
+import { useParam } from '../../app/url-params.ts';
+import { SchemaForm } from '../../components/forms/schema-form.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { newId } from '../../session/random-values.ts';
 import { useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { catalogue } from '../services/read-services.ts';
-import { ServiceMark } from '../services/service-mark.tsx';
-import { brokenIn, type Draft, draftOf, inputOf, jsonFields, parsed } from './declaration.ts';
-import { JsonFields, PlainFields } from './fields.tsx';
-import { addressOf, ownKey, useOwnService, type Versioned } from './read-own.ts';
-import { type Keys, SecretDialogue } from './secret-dialogue.tsx';
+import { ServiceMark } from '../services/service-logo.tsx';
+import { catalogue } from '../services/service-queries.ts';
+import { type Keys, SecretDialogue } from './new-keys-dialog.tsx';
+import { addressOf, ownKey, useOwnService, type Versioned } from './provider-service-queries.ts';
+import { brokenIn, type Draft, draftOf, inputOf, jsonFields, parsed } from './service-draft.ts';
+import { JsonFields, PlainFields } from './service-fields.tsx';
 import '../services/services.css';
 import './provider-services.css';
 
 export default function EditService() {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const serviceId = useParam('serviceId');
   const { data, error, refetch } = useOwnService(serviceId);
   // What is typed stays, also when the service is read again meanwhile.
@@ -85,8 +85,8 @@ function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
 }
 
 export function Declaration({ of }: { readonly of: Versioned | undefined }) {
-  const t = useWords('provider-services');
-  const parts = useWords('parts');
+  const t = useTranslate('provider-services');
+  const parts = useTranslate('components');
   const navigate = useNavigate();
   const [draft, setDraft] = useState(() => draftOf(of?.service));
   const [saved, setSaved] = useState<Saved | undefined>(undefined);
@@ -143,7 +143,7 @@ const shownFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
 
 /** The service as acquirers will see it. */
 function Preview({ draft }: { readonly draft: Draft }) {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const { organizationName } = useSession();
   const [values, setValues] = useState<Readonly<Record<string, unknown>>>({});
   const schema = parsed(draft.activationParameters);

@@ -1,7 +1,7 @@
 /** How the server of a provider does, as a word. */
 import type { ServiceCalls } from '@switchyard/contract';
-import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
-import { useWords } from '../../words/index.ts';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 const tones: Readonly<Record<ServiceCalls['status'], Tone>> = {
   Up: 'good',
@@ -11,7 +11,7 @@ const tones: Readonly<Record<ServiceCalls['status'], Tone>> = {
 };
 
 export function HealthBadge({ status }: { readonly status: ServiceCalls['status'] }) {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   return (
     <StateBadge state="" tone={tones[status]}>
       {t(`health.states.${status}`)}

@@ -1,22 +1,22 @@
 /** The services that one's own organisation provides. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Loading, Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { ServiceMark } from '../services/service-mark.tsx';
+import { ServiceMark } from '../services/service-logo.tsx';
 import { HealthBadge } from './health-badge.tsx';
-import { useHealth, useOwnServices } from './read-own.ts';
+import { useHealth, useOwnServices } from './provider-service-queries.ts';
 import '../services/services.css';
 import './provider-services.css';
 
 const tones = { Draft: 'plain', Published: 'good', Retired: 'plain' } as const;
 
 export default function OwnServices() {
-  const t = useWords('provider-services');
+  const t = useTranslate('provider-services');
   const mayDeclare = useCan('svc.write');
   const { data, error, isPending, refetch } = useOwnServices();
   const services = data?.items ?? [];

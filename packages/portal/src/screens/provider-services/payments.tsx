@@ -1,17 +1,17 @@
 /** The QR payments that went to the services of one's own organisation, the newest first. */
 import type { ProviderQrPayment } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Money, Name, Time } from '../../parts/values.tsx';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Money, Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { useOwnServices } from './read-own.ts';
+import { useOwnServices } from './provider-service-queries.ts';
 
 function columnsOf(
-  t: Words,
-  states: Words,
+  t: Translate,
+  states: Translate,
   names: ReadonlyMap<string, string>,
 ): Column<ProviderQrPayment>[] {
   return [
@@ -67,8 +67,8 @@ function columnsOf(
 }
 
 export default function OwnPayments() {
-  const t = useWords('provider-services');
-  const states = useWords('qr-payments');
+  const t = useTranslate('provider-services');
+  const states = useTranslate('qr-payments');
   const services = useOwnServices().data?.items ?? [];
   const names = new Map(services.map(({ serviceId, name }) => [serviceId, name]));
   return (

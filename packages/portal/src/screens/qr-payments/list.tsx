@@ -1,14 +1,14 @@
 /** QR payments, the newest first. */
 import type { QrTransaction } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Money, Name, Time } from '../../parts/values.tsx';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Money, Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
 
-function columnsOf(t: Words): Column<QrTransaction>[] {
+function columnsOf(t: Translate): Column<QrTransaction>[] {
   return [
     {
       id: 'created',
@@ -45,7 +45,7 @@ function columnsOf(t: Words): Column<QrTransaction>[] {
 }
 
 export default function QrPayments() {
-  const t = useWords('qr-payments');
+  const t = useTranslate('qr-payments');
   return (
     <Page title={t('title')} lead={t('lead')} fill>
       <DataTable

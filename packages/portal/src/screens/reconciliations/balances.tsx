@@ -1,15 +1,15 @@
 /** The sums of the three sides, currency by currency, and whether they agree. */
 import { Table } from '@mantine/core';
 import type { ReconciliationDetail } from '@switchyard/contract';
-import { Panel } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Money } from '../../parts/values.tsx';
-import { useWords } from '../../words/index.ts';
+import { Panel } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Money } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 
 const sides = ['theirs', 'operations', 'ledger', 'fees'] as const;
 
 export function Balances({ of }: { readonly of: ReconciliationDetail }) {
-  const t = useWords('reconciliations');
+  const t = useTranslate('reconciliations');
   if (of.balances.length === 0) return null;
   const names = sides.map((side) => t(`sides.${side}`)).join(', ');
   return (

@@ -5,24 +5,24 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
+import { useParam } from '../../app/url-params.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { StateBadge } from '../../components/values/state-badge.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Note } from '../../parts/note.tsx';
-import { notify } from '../../parts/notify.ts';
-import { EmptyState, Loading, Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
 import { DataTable } from '../../table/data-table.tsx';
-import { forgetLists } from '../../table/kept-stores.ts';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords } from '../../words/index.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
 import { Balances } from './balances.tsx';
-import { Counts } from './counts.tsx';
-import { Decide } from './decide.tsx';
+import { Decide } from './decision-dialog.tsx';
 import { useItemColumns } from './item-columns.tsx';
+import { Counts } from './outcome-counts.tsx';
 import './reconciliations.css';
 
 const base = '/reporting/v1/reconciliations';
@@ -40,7 +40,7 @@ function useReconciliation(id: string) {
 }
 
 export default function ReconciliationPage() {
-  const t = useWords('reconciliations');
+  const t = useTranslate('reconciliations');
   const reconciliationId = useParam('reconciliationId');
   const { data, error, refetch } = useReconciliation(reconciliationId);
   const back = { to: '/reconciliations', label: t('title') };
@@ -79,7 +79,7 @@ export default function ReconciliationPage() {
 }
 
 function Movements({ of }: { readonly of: ReconciliationDetail }) {
-  const t = useWords('reconciliations');
+  const t = useTranslate('reconciliations');
   const mayDecide = useCan('rep.export');
   const [values, change] = useFilters(filterNames);
   const [chosen, setChosen] = useState<ReconciliationItem | undefined>(undefined);
@@ -130,7 +130,7 @@ function Movements({ of }: { readonly of: ReconciliationDetail }) {
 }
 
 function Delete({ id }: { readonly id: string }) {
-  const t = useWords('reconciliations');
+  const t = useTranslate('reconciliations');
   const client = useQueryClient();
   const navigate = useNavigate();
   const mayDelete = useCan('rep.export');

@@ -2,10 +2,10 @@
 import { Button } from '@mantine/core';
 import type { ReconciliationItem } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
-import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
-import { Money, Name } from '../../parts/values.tsx';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { Money, Name } from '../../components/values/values.tsx';
+import type { Translate } from '../../locales/index.ts';
 import type { Column } from '../../table/data-table.tsx';
-import type { Words } from '../../words/index.ts';
 
 const tones: Readonly<Record<ReconciliationItem['outcome'], Tone>> = {
   Matched: 'good',
@@ -24,7 +24,7 @@ const money = (side: Side) =>
   );
 
 export function useItemColumns(
-  t: Words,
+  t: Translate,
   onDecide: ((item: ReconciliationItem) => void) | undefined,
 ): Column<ReconciliationItem>[] {
   return [
@@ -103,7 +103,7 @@ function Decision({
   onDecide,
 }: {
   readonly item: ReconciliationItem;
-  readonly t: Words;
+  readonly t: Translate;
   readonly onDecide: ((item: ReconciliationItem) => void) | undefined;
 }) {
   const { resolution, waysToResolve } = item;

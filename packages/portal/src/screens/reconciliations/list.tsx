@@ -3,25 +3,25 @@ import { Button } from '@mantine/core';
 import type { Reconciliation } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { Icon } from '../../components/icon.tsx';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { EntityName, useNames } from '../../parts/entity-name.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { OpenCount } from './open-count.tsx';
-import { SendFile } from './send-file.tsx';
+import { OpenCount } from './open-count-badge.tsx';
+import { SendFile } from './upload-dialog.tsx';
 
 const base = '/reporting/v1/reconciliations';
 const filterNames = ['acquirerLinkId', 'state'] as const;
 const states = ['Receiving', 'Matching', 'Completed', 'Failed'];
 
-function useColumns(t: Words): Column<Reconciliation>[] {
+function useColumns(t: Translate): Column<Reconciliation>[] {
   const formats = useFormats();
   return [
     {
@@ -70,7 +70,7 @@ function useColumns(t: Words): Column<Reconciliation>[] {
 }
 
 export default function Reconciliations() {
-  const t = useWords('reconciliations');
+  const t = useTranslate('reconciliations');
   const maySend = useCan('rep.export');
   const links = useNames('acquirer-links').data;
   const [values, change] = useFilters(filterNames);

@@ -3,26 +3,26 @@ import { Button } from '@mantine/core';
 import type { Service, ServiceActivation } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useParam } from '../../app/use-param.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { Places } from './places.tsx';
-import { useOffers, useOwnActivations, useOwnPlaces, useService } from './read-services.ts';
-import { ServiceMark } from './service-mark.tsx';
-import { standingAt, standingOf, subscribedIn, toneOf } from './standing.ts';
-import { Subscribe } from './subscribe.tsx';
-import { WordList } from './word-list.tsx';
+import { Places } from './activation-list.tsx';
+import { WordList } from './code-list.tsx';
+import { ServiceMark } from './service-logo.tsx';
+import { useOffers, useOwnActivations, useOwnPlaces, useService } from './service-queries.ts';
+import { standingAt, standingOf, subscribedIn, toneOf } from './service-status.ts';
+import { Subscribe } from './subscribe-dialog.tsx';
 import './services.css';
 
 const noOffers = { packages: [], subscriptions: [] };
 
 export default function ServiceDetail() {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const serviceId = useParam('serviceId');
   const { data, error, refetch } = useService(serviceId);
   const back = { to: '/services', label: t('title') };
@@ -41,7 +41,7 @@ export default function ServiceDetail() {
 }
 
 function Detail({ service }: { readonly service: Service }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const { entityType } = useSession();
   const isOrganization = entityType === 'tenant';
   const mayOffer = useCan('sub.write') && isOrganization;
@@ -104,7 +104,7 @@ function About({
   readonly service: Service;
   readonly isSubscribed: boolean;
 }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const takesConfiguration = isSubscribed && service.parameterSchema !== undefined;
   const mayConfigure = useCan('conf.read') && takesConfiguration;
   const { entityType, organizationId, merchantId } = useSession();
@@ -147,7 +147,7 @@ function About({
 
 /** What was asked with the activation of one's own level, and what the provider said. */
 function Agreed({ activation }: { readonly activation: ServiceActivation }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const { parameters, providerParameters = {}, secrets = [] } = activation;
   const shown = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(([name, value]): [string, string] => [

@@ -3,15 +3,15 @@ import { Button } from '@mantine/core';
 import type { Service } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
-import { EmptyState, Loading, Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { useOffers, useOwnActivations, useOwnPlaces, useServices } from './read-services.ts';
-import { ServiceMark } from './service-mark.tsx';
+import { ServiceMark } from './service-logo.tsx';
+import { useOffers, useOwnActivations, useOwnPlaces, useServices } from './service-queries.ts';
 import {
   type Standing,
   standingAt,
@@ -19,7 +19,7 @@ import {
   standings,
   subscribedIn,
   toneOf,
-} from './standing.ts';
+} from './service-status.ts';
 import './services.css';
 
 const filterNames = ['text', 'domain', 'standing', 'pages'] as const;
@@ -78,7 +78,7 @@ function useLines({ text = '', domain, standing, pages }: Values) {
 }
 
 export default function Services() {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const mayOffer = useCan('sub.read');
   const { entityType } = useSession();
   const [values, change] = useFilters(filterNames);
@@ -135,7 +135,7 @@ export default function Services() {
 }
 
 function Nothing({ isEmpty }: { readonly isEmpty: boolean }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   return (
     <EmptyState icon="services" title={t(isEmpty ? 'empty.title' : 'none.title')}>
       {t(isEmpty ? 'empty.text' : 'none.text')}
@@ -144,7 +144,7 @@ function Nothing({ isEmpty }: { readonly isEmpty: boolean }) {
 }
 
 function Cards({ lines }: { readonly lines: readonly Line[] }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   return (
     <ul className="sy-services">
       {lines.map(({ service, standing }) => (

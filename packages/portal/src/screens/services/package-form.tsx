@@ -4,12 +4,12 @@ import { MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { defined, type Service, type ServicePackage } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { faultsByField } from '../../api/problem.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { notify } from '../../parts/notify.ts';
-import { useWords } from '../../words/index.ts';
-import { catalogue, servicesKey } from './read-services.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { catalogue, servicesKey } from './service-queries.ts';
 
 const servicesMost = 50;
 
@@ -23,7 +23,7 @@ export function PackageForm({
   readonly services: readonly Service[];
   readonly onClose: () => void;
 }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const client = useQueryClient();
   const [name, setName] = useState(of?.name ?? '');
   const [description, setDescription] = useState(of?.description ?? '');
@@ -91,7 +91,7 @@ function Naming({
   readonly onName: (name: string) => void;
   readonly onDescription: (description: string) => void;
 }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   return (
     <>
       <TextInput

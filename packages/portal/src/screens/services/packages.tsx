@@ -9,16 +9,16 @@ import {
 } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Name } from '../../parts/values.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { PackageChange, type Verb } from './package-change.tsx';
+import { PackageChange, type Verb } from './package-action-dialog.tsx';
 import { PackageForm } from './package-form.tsx';
-import { useOffers, useServices } from './read-services.ts';
+import { useOffers, useServices } from './service-queries.ts';
 import './services.css';
 
 type Doing =
@@ -26,7 +26,7 @@ type Doing =
   | { readonly verb: Verb; readonly of: ServicePackage; readonly subscription?: Subscription };
 
 export default function ServicePackages() {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const mayWrite = useCan('sub.write');
   const offers = useOffers();
   const services = useServices({});
@@ -93,7 +93,7 @@ function PackagePanel({
   readonly subscription: Subscription | undefined;
   readonly onDo: ((doing: Doing) => void) | undefined;
 }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const held = of.serviceIds.map((id) => services.find(({ serviceId }) => serviceId === id));
   return (
     <Panel
@@ -140,7 +140,7 @@ function PackageMenu({
   readonly subscription: Subscription | undefined;
   readonly onDo: (doing: Doing) => void;
 }) {
-  const t = useWords('services');
+  const t = useTranslate('services');
   const isOn = subscription !== undefined;
   const verbs: Verb[] = [
     ...(isOn ? (['end'] as const) : of.status === 'Enabled' ? (['subscribe'] as const) : []),

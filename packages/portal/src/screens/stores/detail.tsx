@@ -1,14 +1,13 @@
 /** One store: what it is, its places, devices, points of sale and settings. */
 import type { Store } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/use-param.ts';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Facts, Page, Panel } from '../../parts/page.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { NewButton } from '../estate/new-button.tsx';
+import { FleetCounts } from '../devices/device-counts.tsx';
+import { Fleet } from '../devices/device-list.tsx';
 import {
   LabelList,
   PageInWait,
@@ -18,18 +17,19 @@ import {
   type Tab,
   useCommonFacts,
   useTab,
-} from '../estate/page-parts.tsx';
-import { ServiceSettings, useMaySeeSettings } from '../estate/service-settings.tsx';
-import { useVersioned } from '../estate/versioned.ts';
-import { Fleet } from '../fleet/fleet.tsx';
-import { FleetCounts } from '../fleet/fleet-counts.tsx';
+} from '../estate/detail-page.tsx';
+import { EntityActions } from '../estate/entity-actions.tsx';
+import { addresses } from '../estate/entity-kinds.ts';
+import { NewButton } from '../estate/new-button.tsx';
+import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
+import { useVersioned } from '../estate/versioned-entities.ts';
 import { PointOfSaleList } from '../points-of-sale/point-of-sale-list.tsx';
-import { Places } from './places.tsx';
+import { Places } from './logical-device-list.tsx';
 
 const lists = new Set(['places', 'devices', 'pointsOfSale']);
 
 function StoreProfile({ of }: { readonly of: Store }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const common = useCommonFacts(of.storeId, of);
   const { storeId, merchantId } = of;
   return (
@@ -56,7 +56,7 @@ function StoreProfile({ of }: { readonly of: Store }) {
 }
 
 function useTabs(store: Store | undefined): Tab[] {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const maySeeSettings = useMaySeeSettings();
   if (store === undefined) return [];
   const { storeId } = store;
@@ -77,7 +77,7 @@ function useTabs(store: Store | undefined): Tab[] {
 }
 
 export default function StorePage() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const storeId = useParam('storeId');
   const address = addresses.store(storeId);

@@ -1,8 +1,8 @@
 /** A store is changed; it stays with its merchant. */
-import { useParam } from '../../app/use-param.ts';
+import { useParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { storeSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { storeSections } from './form-sections.ts';
 
 const sections = storeSections(true);
 

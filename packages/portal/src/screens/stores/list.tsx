@@ -1,12 +1,12 @@
 /** The stores of all merchants. */
-import { Page } from '../../parts/page.tsx';
+import { Page } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { StoreList } from './store-list.tsx';
 
 export default function Stores() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const mayMake = useCan('prov.write');
   return (
     <Page

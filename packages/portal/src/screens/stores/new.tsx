@@ -1,15 +1,15 @@
 /** A store is opened, of the merchant that it was asked for from. */
 import type { Store } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useTexts } from '../../app/use-param.ts';
+import { useTexts } from '../../app/url-params.ts';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/kinds.ts';
-import { storeSections } from './sections.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { storeSections } from './form-sections.ts';
 
 export default function NewStore() {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const navigate = useNavigate();
   const session = useSession();
   const { merchantId = '' } = useTexts();

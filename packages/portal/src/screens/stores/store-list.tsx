@@ -1,14 +1,14 @@
 /** Stores: of all merchants, or of one. */
 import type { Store } from '@switchyard/contract';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { useWords, type Words } from '../../words/index.ts';
+import { addresses } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
-import { addresses } from '../estate/kinds.ts';
 
-function columnsOf(t: Words, showsMerchant: boolean): Column<Store>[] {
+function columnsOf(t: Translate, showsMerchant: boolean): Column<Store>[] {
   const merchant: Column<Store> = {
     id: 'merchant',
     header: t('fields.merchantId'),
@@ -44,7 +44,7 @@ function columnsOf(t: Words, showsMerchant: boolean): Column<Store>[] {
 }
 
 export function StoreList({ merchantId }: { readonly merchantId?: string }) {
-  const t = useWords('estate');
+  const t = useTranslate('estate');
   const session = useSession();
   const isOfAll = merchantId === undefined;
   return (

@@ -1,13 +1,13 @@
 /** What can be played in the demo: cards, amounts, addresses and the PIN, and what comes of each. */
 import { Button, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { Note } from '../../parts/note.tsx';
-import { EmptyState, Page, Panel } from '../../parts/page.tsx';
-import { Money } from '../../parts/values.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { Money } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import {
   type AmountGroup,
   addresses,
@@ -17,11 +17,11 @@ import {
   digitsOf,
   rightPin,
   shownCurrency,
-} from './rules.ts';
+} from './simulated-responses.ts';
 import './test-cards.css';
 
 export default function TestCards() {
-  const t = useWords('test-cards');
+  const t = useTranslate('test-cards');
   const { environment } = useSession();
   const mayPay = useCan('pay.sale');
   if (environment !== 'demo') {
@@ -56,7 +56,7 @@ export default function TestCards() {
 }
 
 function Cards() {
-  const t = useWords('test-cards');
+  const t = useTranslate('test-cards');
   return (
     <Panel title={t('cards.title')}>
       <ul className="sy-test-cards">
@@ -79,7 +79,7 @@ function Cards() {
 }
 
 function Amounts({ group }: { readonly group: AmountGroup }) {
-  const t = useWords('test-cards');
+  const t = useTranslate('test-cards');
   return (
     <Panel title={t(`amounts.${group}`)} flush>
       <Table>
@@ -114,7 +114,7 @@ function Amounts({ group }: { readonly group: AmountGroup }) {
 }
 
 function Addresses() {
-  const t = useWords('test-cards');
+  const t = useTranslate('test-cards');
   return (
     <Panel title={t('addresses.title')} flush>
       <Table>

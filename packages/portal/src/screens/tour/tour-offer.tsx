@@ -1,13 +1,13 @@
 /** Offers the tour to whoever sees the demo for the first time. */
 import { Button } from '@mantine/core';
 import { useId } from 'react';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
 import { tour, useTour } from './tour-state.ts';
 import './tour.css';
 
 export function TourOffer() {
-  const t = useWords('tour');
+  const t = useTranslate('tour');
   const { environment } = useSession();
   const title = useId();
   if (useTour().is !== 'new' || environment !== 'demo') return null;

@@ -2,12 +2,12 @@
 import { ActionIcon, Button } from '@mantine/core';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef } from 'react';
-import { entry } from '../../app/entry.ts';
-import { Icon } from '../../parts/icons.tsx';
+import { entry } from '../../app/current-portal.ts';
+import { Icon } from '../../components/icon.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { stepsFor } from './steps.ts';
 import { tour, useTour } from './tour-state.ts';
+import { stepsFor } from './tour-steps.ts';
 import './tour.css';
 
 export default function Tour() {
@@ -32,7 +32,7 @@ function Card({
   readonly at: number;
   readonly of: readonly string[];
 }) {
-  const t = useWords('tour');
+  const t = useTranslate('tour');
   const navigate = useNavigate();
   const title = useId();
   const card = useRef<HTMLElement>(null);

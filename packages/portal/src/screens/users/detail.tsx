@@ -2,22 +2,22 @@
 import type { UserView } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { Sessions } from './sessions.tsx';
 import { UserActions } from './user-actions.tsx';
-import { useUsersAddress } from './users-address.ts';
+import { Sessions } from './user-sessions.tsx';
 import { groupOf, nameOf } from './users-table.tsx';
+import { useUsersAddress } from './users-url.ts';
 import './users.css';
 
 export default function UserDetail() {
-  const t = useWords('users');
+  const t = useTranslate('users');
   const userId = useParam('userId');
   const address = `${useUsersAddress()}/${userId}`;
   const mayWrite = useCan('um.write');
@@ -55,7 +55,7 @@ export default function UserDetail() {
 }
 
 function Profile({ user }: { readonly user: UserView }) {
-  const t = useWords('users');
+  const t = useTranslate('users');
   return (
     <Panel title={t('facts')}>
       <Facts

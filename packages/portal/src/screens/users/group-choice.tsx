@@ -3,10 +3,10 @@ import { Checkbox } from '@mantine/core';
 import type { Group } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Loading } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { useWords } from '../../words/index.ts';
-import { useGroupsAddress } from './users-address.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Loading } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useGroupsAddress } from './users-url.ts';
 import './users.css';
 
 export function GroupChoice({
@@ -20,7 +20,7 @@ export function GroupChoice({
   readonly error: string | undefined;
   readonly onChange: (groups: readonly string[]) => void;
 }) {
-  const t = useWords('users');
+  const t = useTranslate('users');
   const address = useGroupsAddress();
   const groups = useQuery({
     queryKey: ['groups', entityId],

@@ -1,20 +1,20 @@
 /** The people of the organisation or of the merchant, and the invitation of another one. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
+import { Icon } from '../../components/icon.tsx';
+import { Page } from '../../components/layout/page.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { Icon } from '../../parts/icons.tsx';
-import { Page } from '../../parts/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { Invite } from './invite.tsx';
+import { Invite } from './invite-dialog.tsx';
 import { UsersTable } from './users-table.tsx';
 
 const filterNames = ['username', 'status'] as const;
 const statuses = ['activated', 'deactivated'];
 
 export default function Users() {
-  const t = useWords('users');
+  const t = useTranslate('users');
   const mayInvite = useCan('um.write');
   const [values, change] = useFilters(filterNames);
   const [isInviting, setInviting] = useState(false);

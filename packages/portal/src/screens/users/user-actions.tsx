@@ -3,17 +3,17 @@ import type { UserView } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { notify } from '../../parts/notify.ts';
-import { VerbMenu } from '../../parts/verb-menu.tsx';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { useUsersAddress } from './users-address.ts';
+import { VerbMenu } from '../../components/action-menu.tsx';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { useUsersAddress } from './users-url.ts';
 
 type Verb = 'activate' | 'deactivate' | 'password' | 'factor';
 
 export function UserActions({ user }: { readonly user: UserView }) {
-  const t = useWords('users');
+  const t = useTranslate('users');
   const client = useQueryClient();
   const address = `${useUsersAddress()}/${user.userId}`;
   const [verb, setVerb] = useState<Verb | undefined>(undefined);

@@ -1,13 +1,13 @@
 /** People who can sign in, in one table: of the organisation, or of a merchant. */
 import type { UserView } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
-import { EmptyState } from '../../parts/page.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { EmptyState } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { useUsersAddress } from './users-address.ts';
+import { useUsersAddress } from './users-url.ts';
 
 /** `019…_org_admin` is `org_admin`. */
 export const groupOf = (name: string): string => name.slice(name.indexOf('_') + 1);
@@ -15,7 +15,7 @@ export const groupOf = (name: string): string => name.slice(name.indexOf('_') + 
 export const nameOf = ({ givenName, familyName }: UserView): string | undefined =>
   [givenName, familyName].filter((part) => part !== undefined).join(' ') || undefined;
 
-function columnsOf(t: Words, isWhole: boolean): Column<UserView>[] {
+function columnsOf(t: Translate, isWhole: boolean): Column<UserView>[] {
   const factor: Column<UserView> = {
     id: 'factor',
     header: t('secondFactor'),
@@ -66,7 +66,7 @@ export function UsersTable({
   /** With the second factor and the day on which each came. */
   readonly isWhole?: boolean;
 }) {
-  const t = useWords('users');
+  const t = useTranslate('users');
   const address = useUsersAddress();
   return (
     <DataTable

@@ -1,17 +1,17 @@
 /** Amount, currency, device and end of a sale: what all ways to pay have in common. */
 import { Select } from '@mantine/core';
-import { faultsByField } from '../../api/problem.ts';
-import { MoneyField } from '../../parts/money-field.tsx';
+import { faultsByField } from '../../api/api-errors.ts';
+import { MoneyField } from '../../components/forms/amount-field.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import type { Fields } from './order.ts';
-import { type Outcome, outcomes } from './outcomes.ts';
+import { type Outcome, outcomes } from './simulated-outcomes.ts';
 import type { Choice } from './use-devices.ts';
+import type { Fields } from './use-sale-input.ts';
 
 const currencies = ['EUR', 'USD', 'JPY'];
 
 export function SaleFields({ order, fault }: { readonly order: Fields; readonly fault?: unknown }) {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   const formats = useFormats();
   const { currency, text, asked, outcome } = order;
   return (
@@ -65,7 +65,7 @@ export function DeviceField({
   readonly value: string | undefined;
   readonly onChange: (deviceId: string) => void;
 }) {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   if (choices.length === 0) return null;
   return (
     <Select

@@ -1,21 +1,21 @@
 /** A terminal in the page, in the demo: takes a test card, shows a code, or is paid at from a till. */
 import { SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { EmptyState, Loading, Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { useWords } from '../../words/index.ts';
-import { type Fields, type Method, methods, useOrder } from './order.ts';
-import { PlainTerminal } from './plain-terminal.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { DeviceField, SaleFields } from './sale-fields.tsx';
+import { PlainTerminal } from './standalone-terminal.tsx';
 import { useDevices } from './use-devices.ts';
+import { type Fields, type Method, methods, useOrder } from './use-sale-input.ts';
 import './virtual-terminal.css';
 
-const NexoStation = lazy(() => import('./nexo/nexo-station.tsx'));
+const NexoStation = lazy(() => import('./nexo/nexo-demo.tsx'));
 
 type Devices = ReturnType<typeof useDevices>;
 
 export default function VirtualTerminal() {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   const order = useOrder();
   const devices = useDevices();
   const { method } = order;
@@ -58,7 +58,7 @@ function Nexo({
   readonly devices: Devices;
   readonly deviceId: string | undefined;
 }) {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   const { asked: amount, currency } = order;
   if (isPending) return <Loading />;
   if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;

@@ -1,23 +1,23 @@
 /** What was sent, and what became of it: the newest first, by endpoint, state and event. */
 import type { WebhookDelivery } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { deliveriesAddress, useEndpoints } from './address.ts';
-import { AttemptText, DeliveryBadge } from './delivery-parts.tsx';
+import { AttemptText, DeliveryBadge } from './delivery-badges.tsx';
+import { deliveriesAddress, useEndpoints } from './webhook-queries.ts';
 import './webhooks.css';
 
 const filterNames = ['eventId', 'endpointId', 'status'] as const;
 const statuses = ['Pending', 'Delivered', 'Failed'];
 
 function columnsOf(
-  t: Words,
+  t: Translate,
   urls: ReadonlyMap<string, string>,
   count: (value: number) => string,
 ): Column<WebhookDelivery>[] {
@@ -66,7 +66,7 @@ function columnsOf(
 }
 
 export default function Deliveries() {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
   const endpoints = useEndpoints().data?.items ?? [];

@@ -5,26 +5,26 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/use-param.ts';
-import { CodeBlock, readable } from '../../parts/code-block.tsx';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { CodeBlock, readable } from '../../components/values/code-block.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { deliveriesAddress, useEndpoints } from './address.ts';
-import { type Attempt, AttemptText, DeliveryBadge } from './delivery-parts.tsx';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { type Attempt, AttemptText, DeliveryBadge } from './delivery-badges.tsx';
+import { deliveriesAddress, useEndpoints } from './webhook-queries.ts';
 import './webhooks.css';
 
 const askAgainMs = 1_500;
 
 export default function Delivery() {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const deliveryId = useParam('deliveryId');
   const mayWrite = useCan('hook.write');
   const { data, error, refetch } = useQuery({
@@ -66,7 +66,7 @@ export default function Delivery() {
 }
 
 function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const { endpointId, eventId, deliveryId, position, createdAt, nextAttemptAt } = delivery;
   const url = useEndpoints().data?.items.find((each) => each.endpointId === endpointId)?.url;
   return (
@@ -102,7 +102,7 @@ function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
 }
 
 function Sent({ delivery: { body, eventId } }: { readonly delivery: WebhookDeliveryDetail }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const headers = [
     'POST',
     'content-type: application/json',
@@ -126,7 +126,7 @@ function Sent({ delivery: { body, eventId } }: { readonly delivery: WebhookDeliv
 
 /** The newest first: it is what somebody comes for. */
 function Attempts({ log }: { readonly log: readonly Attempt[] }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   if (log.length === 0) {
     return (
       <Panel title={t('attempts')}>
@@ -154,7 +154,7 @@ function Attempts({ log }: { readonly log: readonly Attempt[] }) {
 }
 
 function Resend({ delivery: { deliveryId, type } }: { readonly delivery: WebhookDeliveryDetail }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
   return (

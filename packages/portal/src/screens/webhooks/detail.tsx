@@ -1,24 +1,24 @@
 /** One endpoint: what it is told of, how it fares, its keys, and the last that was sent to it. */
 import type { WebhookEndpoint } from '@switchyard/contract';
-import { useParam } from '../../app/use-param.ts';
-import { CopyText } from '../../parts/copy-text.tsx';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Note } from '../../parts/note.tsx';
-import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { Time } from '../../parts/values.tsx';
+import { useParam } from '../../app/url-params.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyText } from '../../components/values/copy-text.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats } from '../../session/use-session.ts';
-import { useWords } from '../../words/index.ts';
-import { useEndpoint } from './address.ts';
 import { EndpointActions } from './endpoint-actions.tsx';
+import { EndpointBadge } from './endpoint-badge.tsx';
+import { standingOf } from './endpoint-status.ts';
 import { eventsText } from './list.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
-import { standingOf } from './standing.ts';
-import { EndpointBadge } from './status.tsx';
+import { useEndpoint } from './webhook-queries.ts';
 import './webhooks.css';
 
 export default function EndpointDetail() {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const endpointId = useParam('endpointId');
   const mayWrite = useCan('hook.write');
   const { data, error, refetch } = useEndpoint(endpointId);
@@ -56,7 +56,7 @@ export default function EndpointDetail() {
 
 /** Why nothing is sent, and what helps. */
 function Standing({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const values = useValues(endpoint);
   const standing = standingOf(endpoint);
   if (standing === 'Working') return null;
@@ -78,7 +78,7 @@ function useValues({ health, disabledAt }: WebhookEndpoint) {
 }
 
 function About({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const formats = useFormats();
   const { endpointId, eventTypes, merchantId, health, createdAt } = endpoint;
   return (
@@ -105,7 +105,7 @@ function About({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
 }
 
 function Keys({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const { publicKey, previousPublicKey, previousUntil, verifiedAt } = endpoint;
   return (
     <Panel title={t('panels.keys')}>

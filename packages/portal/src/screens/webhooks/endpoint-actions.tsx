@@ -6,19 +6,19 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { notify } from '../../parts/notify.ts';
-import { SecretOnce } from '../../parts/secret-once.tsx';
-import { VerbMenu } from '../../parts/verb-menu.tsx';
+import { VerbMenu } from '../../components/action-menu.tsx';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { endpointsAddress, type FoundEndpoint } from './address.ts';
-import { EnableEndpoint } from './enable-endpoint.tsx';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { EnableEndpoint } from './enable-dialog.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { Replay } from './replay.tsx';
-import { TestEvent } from './test-event.tsx';
+import { Replay } from './replay-dialog.tsx';
+import { TestEvent } from './test-event-dialog.tsx';
+import { endpointsAddress, type FoundEndpoint } from './webhook-queries.ts';
 
 /** Those that need no more than a yes. */
 type Plain = 'renew' | 'disable' | 'verify' | 'delete';
@@ -30,7 +30,7 @@ function verbsOf({ endpoint: { status, disabledReason } }: FoundEndpoint): reado
 }
 
 export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const [verb, setVerb] = useState<Verb | undefined>(undefined);
   const close = () => setVerb(undefined);
   const { endpointId, status } = found.endpoint;
@@ -78,7 +78,7 @@ function PlainAction({
   readonly verb: Plain | undefined;
   readonly onClose: () => void;
 }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const formats = useFormats();
   const client = useQueryClient();
   const navigate = useNavigate();

@@ -4,17 +4,17 @@ import type { CreatedWebhookEndpoint, WebhookEndpoint } from '@switchyard/contra
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { faultsByField } from '../../api/problem.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { useNames } from '../../parts/entity-name.tsx';
-import { notify } from '../../parts/notify.ts';
-import { SecretOnce } from '../../parts/secret-once.tsx';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useNames } from '../../components/values/entity-name.tsx';
+import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/kept-stores.ts';
-import { useWords } from '../../words/index.ts';
-import { endpointsAddress, type FoundEndpoint, useEventTypes } from './address.ts';
-import { patternGroups, withoutCovered } from './patterns.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { patternGroups, withoutCovered } from './event-patterns.ts';
+import { endpointsAddress, type FoundEndpoint, useEventTypes } from './webhook-queries.ts';
 
 type Draft = {
   readonly url: string;
@@ -55,7 +55,7 @@ export function EndpointForm({
   readonly found?: FoundEndpoint | undefined;
   readonly onClose: () => void;
 }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const client = useQueryClient();
   const navigate = useNavigate();
   const [base] = useState(found);
@@ -131,7 +131,7 @@ function Fields({
   readonly onChange: (change: Partial<Draft>) => void;
   readonly isNew: boolean;
 }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const faults = faultsByField(fault);
   const isOfOrganization = useSession().merchantId === undefined;
   const merchants = useNames('merchants', isOfOrganization).data;
@@ -195,7 +195,7 @@ function EventChoice({
   readonly faults: Readonly<Record<string, string>>;
   readonly onChange: (change: Partial<Draft>) => void;
 }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const types = useEventTypes().data?.items.map(({ type }) => type) ?? [];
   const fault = Object.entries(faults).find(([name]) => name.startsWith('eventTypes'))?.[1];
   return (

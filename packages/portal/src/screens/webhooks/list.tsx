@@ -4,23 +4,23 @@ import type { WebhookEndpoint } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { EntityName } from '../../parts/entity-name.tsx';
-import { Icon } from '../../parts/icons.tsx';
-import { EmptyState, Page } from '../../parts/page.tsx';
-import { Name, Time } from '../../parts/values.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useWords, type Words } from '../../words/index.ts';
-import { endpointsAddress } from './address.ts';
+import { EndpointBadge } from './endpoint-badge.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { EndpointBadge } from './status.tsx';
+import { endpointsAddress } from './webhook-queries.ts';
 
-export function eventsText(patterns: readonly string[], t: Words): string {
+export function eventsText(patterns: readonly string[], t: Translate): string {
   return patterns.includes('*') ? t('allEvents') : patterns.join(', ');
 }
 
-function columnsOf(t: Words): Column<WebhookEndpoint>[] {
+function columnsOf(t: Translate): Column<WebhookEndpoint>[] {
   return [
     { id: 'url', header: t('url'), narrow: 'lead', cell: ({ url }) => <Name>{url}</Name> },
     {
@@ -62,7 +62,7 @@ function columnsOf(t: Words): Column<WebhookEndpoint>[] {
 }
 
 export default function Webhooks() {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const mayWrite = useCan('hook.write');
   const [isCreating, setCreating] = useState(false);
   const create = (

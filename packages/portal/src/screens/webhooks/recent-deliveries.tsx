@@ -4,18 +4,18 @@ import type { WebhookDelivery } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { EmptyState, Loading, Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
-import { Time } from '../../parts/values.tsx';
-import { useWords } from '../../words/index.ts';
-import { deliveriesAddress } from './address.ts';
-import { AttemptText, DeliveryBadge } from './delivery-parts.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { AttemptText, DeliveryBadge } from './delivery-badges.tsx';
+import { deliveriesAddress } from './webhook-queries.ts';
 
 const shownMost = 10;
 const askAgainMs = 3_000;
 
 export function RecentDeliveries({ endpointId }: { readonly endpointId: string }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   const { data, error, refetch } = useQuery({
     queryKey: ['recent-deliveries', endpointId],
     queryFn: ({ signal }) =>
@@ -54,7 +54,7 @@ export function RecentDeliveries({ endpointId }: { readonly endpointId: string }
 }
 
 export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] }) {
-  const t = useWords('webhooks');
+  const t = useTranslate('webhooks');
   return (
     <div className="sy-hook-scroll">
       <Table>

@@ -2,12 +2,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { WebSocketUpgrades } from '../../http/index.ts';
 import type { Clock, Log } from '../../platform/index.ts';
-import type { SessionCaller } from '../session-caller.ts';
-import { createTerminalConnections } from './connections.ts';
-import { connectionsPath, registerTerminalRoutes, type TerminalRouteDeps } from './routes.ts';
-import { createTickets } from './tickets.ts';
+import type { SessionCaller } from '../sessions/session-caller.ts';
+import { createTickets } from './connection-tickets.ts';
+import { createTerminalConnections } from './terminal-connections.ts';
+import {
+  connectionsPath,
+  registerTerminalRoutes,
+  type TerminalRouteDeps,
+} from './terminal-routes.ts';
 
-export type { TerminalRouteDeps } from './routes.ts';
+export type { TerminalRouteDeps } from './terminal-routes.ts';
 
 type Deps = Omit<TerminalRouteDeps, 'callers' | 'tickets'> & {
   readonly callers: SessionCaller;

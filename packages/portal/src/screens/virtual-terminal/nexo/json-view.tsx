@@ -1,15 +1,15 @@
 /** A message as JSON that can be read: indented, and its parts told apart. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
-import { Icon } from '../../../parts/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import { indented, partsOf } from './json-text.ts';
+import { Icon } from '../../../components/icon.tsx';
+import { useTranslate } from '../../../locales/index.ts';
+import { indented, partsOf } from './json-tokens.ts';
 
 /** Longer ones would stall the page; the whole of it is still copied. */
 const shownMost = 40_000;
 
 export function JsonView({ text, label }: { readonly text: string; readonly label: string }) {
-  const t = useWords('parts');
+  const t = useTranslate('components');
   const { copy, copied } = useClipboard({ timeout: 1_500 });
   const whole = indented(text);
   return (

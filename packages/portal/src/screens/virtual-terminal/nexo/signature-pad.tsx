@@ -1,6 +1,6 @@
 /** Where the holder signs, with a finger, a mouse or a key. The stroke stays here: it is nobody's proof. */
 import { type PointerEvent, useRef, useState } from 'react';
-import { useWords } from '../../../words/index.ts';
+import { useTranslate } from '../../../locales/index.ts';
 
 type Point = readonly [x: number, y: number];
 
@@ -9,7 +9,7 @@ const height = 90;
 const pointsMost = 2_000;
 
 export function SignaturePad({ onSign }: { readonly onSign: () => void }) {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   const [strokes, setStrokes] = useState<readonly (readonly Point[])[]>([]);
   const isDrawing = useRef(false);
 

@@ -1,11 +1,11 @@
 /** The cards that lie beside the terminal, and what can be done with one of them. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import { Panel } from '../../../parts/page.tsx';
-import { useWords } from '../../../words/index.ts';
-import { Waves } from '../device-frame.tsx';
-import { rightPin, type TestCard, walletCards, ways } from './terminal/cards.ts';
-import type { Presented, Screen } from './terminal/panel.ts';
+import { Panel } from '../../../components/layout/page.tsx';
+import { useTranslate } from '../../../locales/index.ts';
+import { Waves } from '../terminal-frame.tsx';
+import type { Presented, Screen } from './terminal/terminal-panel.ts';
+import { rightPin, type TestCard, walletCards, ways } from './terminal/test-cards.ts';
 import './wallet.css';
 
 const lastDigits = 4;
@@ -17,7 +17,7 @@ export function Wallet({
   readonly screen: Screen;
   readonly present: (presented: Presented) => void;
 }) {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   const [card, setCard] = useState<TestCard>(walletCards[0] as TestCard);
   const wanted = screen.state === 'Card' ? screen.ways : [];
   return (
@@ -59,7 +59,7 @@ function Card({
   readonly isChosen: boolean;
   readonly choose: (card: TestCard) => void;
 }) {
-  const t = useWords('virtual-terminal');
+  const t = useTranslate('virtual-terminal');
   const { name, scheme, number, ways: can } = card;
   return (
     <label className="sy-wallet-card" data-card={name} data-chosen={isChosen}>

@@ -10,12 +10,12 @@ import {
   type StructureName,
   toMinorUnits,
 } from '@switchyard/nexo';
-import { approvedAnswer, reversedAnswer } from './answers.ts';
-import { type Approval, authorise, isSigned, type Sale } from './authorising.ts';
-import type { PendingReversal } from './memory.ts';
-import { confirmed, takeBack } from './outcomes.ts';
-import { ServiceFault } from './service-fault.ts';
-import { type Inside, type Reply, succeeded, type Work } from './work.ts';
+import { type Approval, authorise, isSigned, type Sale } from './authorize-sale.ts';
+import { approvedAnswer, reversedAnswer } from './payment-responses.ts';
+import { confirmed, takeBack } from './sale-outcome.ts';
+import { type Inside, type Reply, succeeded, type Work } from './service-context.ts';
+import { ServiceFault } from './service-error.ts';
+import type { PendingReversal } from './terminal-storage.ts';
 
 function minor(amount: number, currency: string): number {
   try {

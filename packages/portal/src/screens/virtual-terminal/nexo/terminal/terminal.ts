@@ -10,14 +10,14 @@ import {
   readMessage,
   writeMessage,
 } from '@switchyard/nexo';
-import { openMemory, type Shelf } from './memory.ts';
-import { settleOwed } from './outcomes.ts';
-import { createPanel, type Panel } from './panel.ts';
-import type { TerminalPlatform } from './platform.ts';
-import { abandoned, answerAfterRestart } from './recovery.ts';
-import { ServiceFault } from './service-fault.ts';
+import type { TerminalPlatform } from './payment-api.ts';
+import { abandoned, answerAfterRestart } from './restart-recovery.ts';
+import { settleOwed } from './sale-outcome.ts';
+import { type Inside, type TerminalTimes, usualTimes, type Work } from './service-context.ts';
+import { ServiceFault } from './service-error.ts';
 import { serviceOf } from './services.ts';
-import { type Inside, type TerminalTimes, usualTimes, type Work } from './work.ts';
+import { createPanel, type Panel } from './terminal-panel.ts';
+import { openMemory, type Shelf } from './terminal-storage.ts';
 
 export type TerminalDeps = {
   readonly tsn: string;

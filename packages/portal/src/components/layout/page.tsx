@@ -1,0 +1,130 @@
+/** The frame of a screen: its title, what can be done on it, and panels. */
+import { Skeleton } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import { useTranslate } from '../../locales/index.ts';
+import { Icon, type IconName } from '../icon.tsx';
+import './page.css';
+
+export type PageProps = {
+  readonly title: string;
+  /** Beside the title: a state, an amount. */
+  readonly aside?: ReactNode;
+  readonly lead?: ReactNode;
+  /** Buttons at the end of the line. */
+  readonly actions?: ReactNode;
+  /** Where this screen was come from. */
+  readonly back?: { readonly to: string; readonly label: string };
+  /** Takes the height of the window: a list that scrolls in itself. */
+  readonly fill?: boolean;
+  readonly children: ReactNode;
+};
+
+export function Page({ title, aside, lead, actions, back, fill = false, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Switchyard`;
+  }, [title]);
+  return (
+    <div className={fill ? 'sy-page sy-page-fill' : 'sy-page'}>
+      <div className="sy-page-head">
+        <div className="sy-page-titles">
+          {back !== undefined && (
+            <Link className="sy-page-back" to={back.to}>
+              <Icon name="chevronLeft" size={14} />
+              <span className="sy-cut">{back.label}</span>
+            </Link>
+          )}
+          <div className="sy-page-title">
+            <h1 title={title}>{title}</h1>
+            {aside}
+          </div>
+          {lead !== undefined && <div className="sy-page-lead">{lead}</div>}
+        </div>
+        {actions !== undefined && <div className="sy-page-actions">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export function Panel({
+  title,
+  actions,
+  flush = false,
+  children,
+}: {
+  readonly title?: string | undefined;
+  readonly actions?: ReactNode;
+  /** Without space around what it holds: a table. */
+  readonly flush?: boolean;
+  readonly children: ReactNode;
+}) {
+  return (
+    <section className="sy-panel" aria-label={title}>
+      {(title !== undefined || actions !== undefined) && (
+        <div className="sy-panel-head">
+          {title !== undefined && <h2>{title}</h2>}
+          {actions !== undefined && <div className="sy-panel-actions">{actions}</div>}
+        </div>
+      )}
+      <div className={flush ? undefined : 'sy-panel-body'}>{children}</div>
+    </section>
+  );
+}
+
+/** Facts as a list of names and values; those without a value are left out. */
+export function Facts({
+  items,
+}: {
+  readonly items: readonly (readonly [label: string, value: ReactNode])[];
+}) {
+  return (
+    <dl className="sy-facts">
+      {items
+        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd className="sy-broken">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export function EmptyState({
+  icon,
+  title,
+  children,
+  action,
+}: {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <div className="sy-empty">
+      <span className="sy-empty-icon">
+        <Icon name={icon} size={26} />
+      </span>
+      <p className="sy-empty-title">{title}</p>
+      {children !== undefined && <div className="sy-empty-text">{children}</div>}
+      {action}
+    </div>
+  );
+}
+
+/** Stands where a screen or a panel is on its way. */
+export function Loading({ lines = 6 }: { readonly lines?: number }) {
+  const t = useTranslate('components');
+  return (
+    <div className="sy-loading" aria-busy="true">
+      <output className="sy-unseen">{t('loading')}</output>
+      {Array.from({ length: lines }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines without a content of their own
+        <Skeleton key={at} height={14} width={`${96 - ((at * 17) % 45)}%`} radius="sm" />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+/** A text for machines, as it is: JSON, a command, an answer. It can be copied, and scrolls in itself. */
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { useTranslate } from '../../locales/index.ts';
+import { Icon } from '../icon.tsx';
+import './code-block.css';
+
+/** Longer texts would stall the page; the whole of it is still copied. */
+const shownMost = 60_000;
+
+/** With the spaces that people read by; what is no JSON stays as it is. */
+export function readable(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
+}
+
+export function CodeBlock({
+  text,
+  label,
+  isTall = false,
+}: {
+  readonly text: string;
+  /** What it is, for those who hear the page. */
+  readonly label: string;
+  readonly isTall?: boolean;
+}) {
+  const t = useTranslate('components');
+  const { copy, copied } = useClipboard({ timeout: 1_500 });
+  const shown = text.length > shownMost ? `${text.slice(0, shownMost)}\n…` : text;
+  return (
+    <div className="sy-code" data-tall={isTall}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a set of fields is something else */}
+      <pre tabIndex={0} role="group" aria-label={label}>
+        <code>{shown}</code>
+      </pre>
+      <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
+        <ActionIcon
+          className="sy-code-copy"
+          variant="default"
+          size="md"
+          aria-label={`${t(copied ? 'copy.done' : 'copy.do')}: ${label}`}
+          onClick={() => copy(text)}
+        >
+          <Icon name={copied ? 'check' : 'copy'} size={15} />
+        </ActionIcon>
+      </Tooltip>
+    </div>
+  );
+}

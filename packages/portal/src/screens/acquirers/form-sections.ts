@@ -1,0 +1,121 @@
+/** What acquirer links and contracts are made of, as their forms ask for it. */
+import { type Draft, labelsSection, type Section } from '../estate/form-fields.ts';
+
+const link: Section = {
+  word: 'link',
+  fields: [
+    { name: 'name', kind: 'text', max: 100, isRequired: true },
+    {
+      name: 'adapter',
+      kind: 'choice',
+      options: ['Iso8583Host', 'HttpJson'],
+      first: 'Iso8583Host',
+      isRequired: true,
+      isFixed: true,
+      hasHint: true,
+    },
+    { name: 'host', kind: 'text', max: 253, isRequired: true },
+    { name: 'port', kind: 'number', max: 5, isRequired: true },
+    { name: 'institutionId', kind: 'text', max: 11, isRequired: true, hasHint: true },
+    { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+    { name: 'tls', kind: 'switch', first: true, hasHint: true },
+    { name: 'clientCertificate', kind: 'text', max: 40, hasHint: true },
+  ],
+};
+
+const iso8583: readonly Section[] = [
+  {
+    word: 'iso8583',
+    fields: [
+      { name: 'dialect', kind: 'text', max: 40, hasHint: true },
+      { name: 'connections', kind: 'number', max: 2 },
+      { name: 'tpdu', kind: 'text', max: 10, hasHint: true },
+    ],
+  },
+  {
+    word: 'linkKeys',
+    fields: [
+      { name: 'zonePinKey.keyRef', kind: 'text', max: 1024, hasHint: true },
+      { name: 'zonePinKey.format', kind: 'choice', options: ['ISO0', 'ISO3', 'ISO4'] },
+      { name: 'zonePinKey.keyIndex', kind: 'text', max: 2 },
+      { name: 'macKey.keyRef', kind: 'text', max: 1024, hasHint: true },
+      { name: 'zoneMasterKey.keyRef', kind: 'text', max: 1024, hasHint: true },
+    ],
+  },
+];
+
+const httpJson: readonly Section[] = [
+  {
+    word: 'httpJson',
+    fields: [
+      { name: 'httpJson.path', kind: 'text', max: 200, hasHint: true },
+      { name: 'httpJson.acquirerKeys', kind: 'words', max: 43, isRequired: true, hasHint: true },
+      { name: 'httpJson.keyVersion', kind: 'number', max: 7, hasHint: true },
+    ],
+  },
+];
+
+export const linkSections = ({ adapter }: Draft): readonly Section[] => [
+  link,
+  ...(adapter === 'HttpJson' ? httpJson : iso8583),
+  labelsSection,
+];
+
+const captureModes = ['Immediate', 'Deferred'];
+
+export const contractSections: readonly Section[] = [
+  {
+    word: 'contract',
+    fields: [
+      { name: 'acquirerLink', kind: 'link', isRequired: true, isFixed: true },
+      {
+        name: 'acquirerMerchantId',
+        kind: 'text',
+        max: 15,
+        isRequired: true,
+        isFixed: true,
+        hasHint: true,
+      },
+      { name: 'name', kind: 'text', max: 100, hasHint: true },
+      { name: 'terminalIdRange.from', kind: 'text', max: 8, isRequired: true, isFixed: true },
+      { name: 'terminalIdRange.to', kind: 'text', max: 8, isRequired: true, hasHint: true },
+      { name: 'currencies', kind: 'words', max: 3, isRequired: true, hasHint: true },
+      { name: 'mcc', kind: 'text', max: 4 },
+      { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+    ],
+  },
+  {
+    word: 'capture',
+    fields: [
+      {
+        name: 'captureModes',
+        kind: 'choices',
+        options: captureModes,
+        first: captureModes,
+        isRequired: true,
+      },
+      { name: 'defaultCaptureMode', kind: 'choice', options: captureModes },
+      { name: 'captureTransport', kind: 'choice', options: ['Advice', 'File'], hasHint: true },
+      { name: 'cutOverTime', kind: 'text', max: 5, hasHint: true },
+      { name: 'holdDays', kind: 'number', max: 3, hasHint: true },
+      { name: 'overCapturePercent', kind: 'number', max: 3, hasHint: true },
+    ],
+  },
+  {
+    word: 'allowed',
+    fields: [
+      { name: 'partialCancel', kind: 'switch', hasHint: true },
+      { name: 'multipleCapture', kind: 'switch', hasHint: true },
+      { name: 'partialApproval', kind: 'switch', hasHint: true },
+      { name: 'clearCardData', kind: 'choice', options: ['Refused', 'Allowed'], hasHint: true },
+    ],
+  },
+  {
+    word: 'offline',
+    fields: [
+      { name: 'offlineLimits.maxAgeHours', kind: 'number', max: 4, hasHint: true },
+      { name: 'offlineLimits.maxCount', kind: 'number', max: 6, hasHint: true },
+    ],
+  },
+  labelsSection,
+];

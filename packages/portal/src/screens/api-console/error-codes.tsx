@@ -1,0 +1,98 @@
+/** The closed list of error codes: what each means, whether money may have moved, and what helps. */
+import type { ListedErrorCode } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { ConsoleTabs } from './console-tabs.tsx';
+import { adviceOf, isListed } from './error-advice.ts';
+import './api-console.css';
+
+const filterNames = ['text', 'outcome', 'status'] as const;
+const outcomes = ['NotProcessed', 'Processed', 'Unknown'] as const;
+const tones: Readonly<Record<ListedErrorCode['outcome'], Tone>> = {
+  NotProcessed: 'plain',
+  Processed: 'good',
+  Unknown: 'warn',
+};
+
+function useCodes() {
+  return useQuery({
+    queryKey: ['error-codes'],
+    queryFn: ({ signal }) =>
+      api.get<{ items: ListedErrorCode[] }>('/resources/v1/error-codes', { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export default function ErrorCodes() {
+  const t = useTranslate('api-console');
+  const { data, error, refetch } = useCodes();
+  const [values, change] = useFilters(filterNames);
+  const items = data?.items ?? [];
+  const statuses = [...new Set(items.map(({ status }) => status))].toSorted((a, b) => a - b);
+  const shown = items.filter((each) => isListed(each, values));
+  return (
+    <Page title={t('title')} lead={t('errorsLead')}>
+      <ConsoleTabs at="errors" />
+      <FilterBar
+        fields={[
+          { kind: 'search', name: 'text', label: t('searchErrors') },
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('httpStatus'),
+            options: statuses.map((each) => ({ value: String(each), label: String(each) })),
+          },
+          {
+            kind: 'choice',
+            name: 'outcome',
+            label: t('outcome'),
+            options: outcomes.map((value) => ({ value, label: t(`outcomes.${value}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={14} />}
+      {data !== undefined && shown.length === 0 && (
+        <EmptyState icon="search" title={t('none.code')}>
+          {t('none.text')}
+        </EmptyState>
+      )}
+      {[...Map.groupBy(shown, ({ status }) => status)].map(([status, codes]) => (
+        <Panel key={status} title={`HTTP ${status}`} flush>
+          <ul className="sy-ref-codes">
+            {codes.map((each) => (
+              <Code key={each.code} of={each} />
+            ))}
+          </ul>
+        </Panel>
+      ))}
+    </Page>
+  );
+}
+
+function Code({ of }: { readonly of: ListedErrorCode }) {
+  const t = useTranslate('api-console');
+  const { code, title, help, outcome, retryable } = of;
+  return (
+    <li>
+      <div className="sy-ref-code-head">
+        <code className="sy-broken">{code}</code>
+        <StateBadge state="" tone={tones[outcome]}>
+          {t(`outcomes.${outcome}`)}
+        </StateBadge>
+        {retryable && <span className="sy-ref-hint">{t('retryable')}</span>}
+      </div>
+      <p className="sy-ref-code-title">{title}</p>
+      <p>{help}</p>
+      <p className="sy-ref-hint">{t(`advice.${adviceOf(of)}`)}</p>
+    </li>
+  );
+}

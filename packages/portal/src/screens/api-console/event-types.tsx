@@ -1,0 +1,78 @@
+/** Every type of event: what it means, what it says, and an example of it. */
+
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CodeBlock } from '../../components/values/code-block.tsx';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { familyOf } from '../webhooks/event-patterns.ts';
+import { useEventTypes } from '../webhooks/webhook-queries.ts';
+import { ConsoleTabs } from './console-tabs.tsx';
+import { Marked } from './description-text.tsx';
+import type { OpenApi, Schema } from './parse-openapi.ts';
+import { SchemaTree } from './schema-tree.tsx';
+import './api-console.css';
+
+const filterNames = ['text'] as const;
+/** Schemas of events refer to nothing outside. */
+const nothing: OpenApi = { paths: {} };
+
+type EventType = NonNullable<ReturnType<typeof useEventTypes>['data']>['items'][number];
+
+export default function EventTypes() {
+  const t = useTranslate('api-console');
+  const { data, error, refetch } = useEventTypes();
+  const [values, change] = useFilters(filterNames);
+  const words = (values.text ?? '').toLowerCase().split(/\s+/);
+  const shown = (data?.items ?? []).filter(({ type, description }) =>
+    words.every((word) => `${type} ${description}`.toLowerCase().includes(word)),
+  );
+  return (
+    <Page title={t('title')} lead={t('eventsLead')}>
+      <ConsoleTabs at="events" />
+      <FilterBar
+        fields={[{ kind: 'search', name: 'text', label: t('searchEvents') }]}
+        values={values}
+        onChange={change}
+      />
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={14} />}
+      {data !== undefined && shown.length === 0 && (
+        <EmptyState icon="search" title={t('none.event')}>
+          {t('none.text')}
+        </EmptyState>
+      )}
+      {[...Map.groupBy(shown, ({ type }) => familyOf(type))].map(([family, members]) => (
+        <Panel key={family} title={family} flush>
+          <ul className="sy-ref-codes">
+            {members.map((each) => (
+              <EventTypeLine key={each.type} of={each} />
+            ))}
+          </ul>
+        </Panel>
+      ))}
+    </Page>
+  );
+}
+
+function EventTypeLine({ of: { type, description, schema, example } }: { readonly of: EventType }) {
+  const t = useTranslate('api-console');
+  return (
+    <li>
+      <div className="sy-ref-code-head">
+        <code className="sy-broken">{type}</code>
+      </div>
+      <p>
+        <Marked>{description}</Marked>
+      </p>
+      <details className="sy-ref-below">
+        <summary>{t('whatItSays')}</summary>
+        <div className="sy-ref-columns">
+          <SchemaTree document={nothing} schema={schema as Schema} />
+          <CodeBlock text={JSON.stringify(example, undefined, 2)} label={t('example')} />
+        </div>
+      </details>
+    </li>
+  );
+}

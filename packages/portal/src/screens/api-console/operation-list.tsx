@@ -1,0 +1,116 @@
+/** Every operation of the API, by what it is about: to be found, read and tried. */
+import { Link } from '@tanstack/react-router';
+import { Icon } from '../../components/icon.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { useSession } from '../../session/use-session.ts';
+import { ConsoleTabs } from './console-tabs.tsx';
+import { Method } from './method-badge.tsx';
+import { isFound, isHeld, type Operation } from './parse-openapi.ts';
+import { useOpenApi } from './use-openapi.ts';
+import './api-console.css';
+
+const filterNames = ['text', 'tag', 'rights'] as const;
+
+export default function Console() {
+  const t = useTranslate('api-console');
+  const { data, error, refetch } = useOpenApi();
+  const { permissions } = useSession();
+  const [values, change] = useFilters(filterNames);
+  const { text = '', tag, rights } = values;
+  const operations = data?.operations ?? [];
+  const tags = [...new Set(operations.map((each) => each.tag))];
+  const shown = operations.filter(
+    (each) =>
+      (tag === undefined || each.tag === tag) &&
+      (rights !== 'mine' || isHeld(each, permissions)) &&
+      (text === '' || isFound(each, text)),
+  );
+  return (
+    <Page title={t('title')} lead={t('lead')} actions={<Documents />}>
+      <ConsoleTabs at="operations" />
+      <FilterBar
+        fields={[
+          { kind: 'search', name: 'text', label: t('search') },
+          {
+            kind: 'choice',
+            name: 'tag',
+            label: t('tag'),
+            options: tags.map((value) => ({ value, label: value })),
+          },
+          {
+            kind: 'choice',
+            name: 'rights',
+            label: t('rights'),
+            options: [{ value: 'mine', label: t('mine') }],
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={14} />}
+      {data !== undefined && shown.length === 0 && (
+        <EmptyState icon="search" title={t('none.title')}>
+          {t('none.text')}
+        </EmptyState>
+      )}
+      {[...Map.groupBy(shown, (each) => each.tag)].map(([name, members]) => (
+        <Panel key={name} title={name} flush>
+          <Operations of={members} />
+        </Panel>
+      ))}
+    </Page>
+  );
+}
+
+function Operations({ of }: { readonly of: readonly Operation[] }) {
+  const t = useTranslate('api-console');
+  const { permissions } = useSession();
+  return (
+    <ul className="sy-ref-list">
+      {of.map((operation) => {
+        const { operationId, method, path, summary } = operation;
+        return (
+          <li key={operationId}>
+            <Link to={`/console/operations/${operationId}`}>
+              <Method of={method} />
+              <span className="sy-ref-path sy-mono">{path}</span>
+              <span className="sy-ref-summary">{summary}</span>
+              {!isHeld(operation, permissions) && (
+                <span className="sy-ref-lacking" title={t('lackingHint')}>
+                  {t('lacking')}
+                </span>
+              )}
+            </Link>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** For programs, and for whoever wants them whole. */
+function Documents() {
+  return (
+    <>
+      {[
+        ['/openapi.json', 'OpenAPI'],
+        ['/asyncapi.json', 'AsyncAPI'],
+      ].map(([address, name]) => (
+        <a
+          key={address}
+          className="sy-ref-document"
+          href={address}
+          target="_blank"
+          rel="noreferrer"
+        >
+          {name} <Icon name="external" size={14} />
+        </a>
+      ))}
+    </>
+  );
+}

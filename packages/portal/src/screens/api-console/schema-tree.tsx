@@ -1,0 +1,122 @@
+/** A schema as people read it: its members, one below the other, what each is and what it may be. */
+import { type Translate, useTranslate } from '../../locales/index.ts';
+import { Marked } from './description-text.tsx';
+import { nameOfSchema, type OpenApi, type Schema, schemaOf } from './parse-openapi.ts';
+
+/** What refers to itself is shown so deep and no deeper. */
+const deepest = 6;
+
+function wordOf(document: OpenApi, schema: Schema): string {
+  const found = schemaOf(document, schema);
+  if (found.enum !== undefined) return found.enum.map((each) => String(each)).join(' | ');
+  if (found.const !== undefined) return JSON.stringify(found.const);
+  if (found.items !== undefined) return `${wordOf(document, found.items)}[]`;
+  const choices = found.anyOf ?? found.oneOf;
+  if (choices !== undefined) return choices.map((each) => wordOf(document, each)).join(' | ');
+  const type = [found.type ?? []].flat().join(' | ');
+  return found.format === undefined ? type || 'any' : `${type} (${found.format})`;
+}
+
+function limitsOf({ minimum, maximum, minLength, maxLength, pattern }: Schema): string {
+  const range = (least: number | undefined, most: number | undefined, unit: string) =>
+    least === undefined && most === undefined ? [] : [`${least ?? ''}…${most ?? ''}${unit}`];
+  return [
+    ...range(minimum, maximum, ''),
+    ...range(minLength, maxLength, ' chars'),
+    ...(pattern === undefined ? [] : [pattern]),
+  ].join(' · ');
+}
+
+type Member = { readonly name: string; readonly schema: Schema; readonly isRequired: boolean };
+
+/** Those of all its parts, where it is made of several. */
+function membersOf(document: OpenApi, schema: Schema): Member[] {
+  const found = schemaOf(document, schema);
+  const own = Object.entries(found.properties ?? {}).map(([name, member]) => ({
+    name,
+    schema: member,
+    isRequired: found.required?.includes(name) === true,
+  }));
+  const parts = [...(found.allOf ?? []), ...(found.anyOf ?? []), ...(found.oneOf ?? [])];
+  const below = parts.flatMap((part) => membersOf(document, part));
+  const items = found.items === undefined ? [] : membersOf(document, found.items);
+  const all = [...own, ...below, ...items];
+  return [...new Map(all.map((member) => [member.name, member])).values()];
+}
+
+export function SchemaTree({
+  document,
+  schema,
+  depth = 0,
+}: {
+  readonly document: OpenApi;
+  readonly schema: Schema;
+  readonly depth?: number;
+}) {
+  const t = useTranslate('api-console');
+  const members = membersOf(document, schema);
+  if (members.length === 0) {
+    return <p className="sy-ref-word sy-mono sy-broken">{wordOf(document, schema)}</p>;
+  }
+  return (
+    <ul className="sy-ref-tree">
+      {members.map((member) => (
+        <li key={member.name}>
+          <MemberLine document={document} member={member} t={t} />
+          {depth < deepest && <Below document={document} member={member} depth={depth} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function MemberLine({
+  document,
+  member: { name, schema, isRequired },
+  t,
+}: {
+  readonly document: OpenApi;
+  readonly member: Member;
+  readonly t: Translate;
+}) {
+  const found = schemaOf(document, schema);
+  const limits = limitsOf(found);
+  return (
+    <div className="sy-ref-member">
+      <code>{name}</code>
+      <span className="sy-ref-word sy-broken">{wordOf(document, schema)}</span>
+      {isRequired && <span className="sy-ref-required">{t('required')}</span>}
+      {found.description !== undefined && (
+        <p>
+          <Marked>{found.description}</Marked>
+        </p>
+      )}
+      {limits !== '' && <p className="sy-ref-limits sy-mono sy-broken">{limits}</p>}
+      {found.default !== undefined && (
+        <p className="sy-ref-limits sy-broken">
+          {t('default')} <code>{JSON.stringify(found.default)}</code>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Below({
+  document,
+  member: { name, schema },
+  depth,
+}: {
+  readonly document: OpenApi;
+  readonly member: Member;
+  readonly depth: number;
+}) {
+  const t = useTranslate('api-console');
+  if (membersOf(document, schema).length === 0) return null;
+  const named = nameOfSchema(schema) ?? nameOfSchema(schema.items);
+  return (
+    <details className="sy-ref-below">
+      <summary>{t('membersOf', { name: named ?? name })}</summary>
+      <SchemaTree document={document} schema={schema} depth={depth + 1} />
+    </details>
+  );
+}

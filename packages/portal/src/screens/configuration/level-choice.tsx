@@ -1,0 +1,88 @@
+/** Chooses a level, and the merchant, store or device at it. */
+import { SegmentedControl, Select } from '@mantine/core';
+import { useState } from 'react';
+import { useEntityName, useNames } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useSession } from '../../session/use-session.ts';
+import { kindOf, type Level, levels, type Place } from './configuration-levels.ts';
+
+export function PlaceChoice({
+  place,
+  onChange,
+}: {
+  readonly place: Place;
+  readonly onChange: (place: Place) => void;
+}) {
+  const t = useTranslate('configuration');
+  const { organizationId, organizationName, merchantId } = useSession();
+  // A level is looked at once something at it is chosen.
+  const [chosen, setChosen] = useState<Level | undefined>(undefined);
+  const level = chosen ?? place.level;
+  const offered = levels.filter((each) => merchantId === undefined || each !== 'organizations');
+  return (
+    <div className="sy-conf-place">
+      <div className="sy-wide-choice">
+        <SegmentedControl
+          aria-label={t('level')}
+          data={offered.map((value) => ({ value, label: t(`levels.${value}`) }))}
+          value={level}
+          onChange={(value) => {
+            const next = value as Level;
+            if (next === 'organizations') {
+              setChosen(undefined);
+              onChange({ level: next, entityId: organizationId });
+            } else if (next === 'merchants' && merchantId !== undefined) {
+              setChosen(undefined);
+              onChange({ level: next, entityId: merchantId });
+            } else setChosen(next);
+          }}
+        />
+      </div>
+      {level === 'organizations' ? (
+        <strong className="sy-broken">{organizationName ?? t('levels.organizations')}</strong>
+      ) : (
+        <EntityChoice
+          key={level}
+          level={level}
+          value={level === place.level ? place.entityId : null}
+          onChange={(entityId) => {
+            setChosen(undefined);
+            onChange({ level, entityId });
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function EntityChoice({
+  level,
+  value,
+  onChange,
+}: {
+  readonly level: Exclude<Level, 'organizations'>;
+  readonly value: string | null;
+  readonly onChange: (entityId: string) => void;
+}) {
+  const t = useTranslate('configuration');
+  const kind = kindOf[level] ?? 'merchants';
+  const names = useNames(kind).data;
+  // One that is not on the first page of them has a name all the same.
+  const own = useEntityName(kind, value);
+  const options = new Map(names ?? []);
+  if (value !== null && !options.has(value)) options.set(value, own ?? value);
+  return (
+    <Select
+      className="sy-conf-entity"
+      aria-label={t(`levels.${level}`)}
+      placeholder={t(`choose.${level}`)}
+      searchable
+      allowDeselect={false}
+      data={[...options].map(([id, label]) => ({ value: id, label }))}
+      value={value}
+      onChange={(next) => {
+        if (next !== null) onChange(next);
+      }}
+    />
+  );
+}

@@ -1,0 +1,69 @@
+/** The services that can be configured at a place, and whether it sets something of its own. */
+import type { ConfigurableService } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { addressOf, type Place } from './configuration-levels.ts';
+
+const servicesMost = 200;
+
+export function Services({ place }: { readonly place: Place }) {
+  const t = useTranslate('configuration');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['configurable', place.level, place.entityId],
+    queryFn: ({ signal }) =>
+      api.get<{ items: ConfigurableService[] }>(addressOf(place), {
+        query: { limit: servicesMost },
+        signal,
+      }),
+  });
+  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading lines={6} />;
+  if (data.items.length === 0) {
+    return (
+      <EmptyState icon="configuration" title={t('none.title')}>
+        {t('none.text')}
+      </EmptyState>
+    );
+  }
+  return (
+    <Panel title={t('services')} flush>
+      <ul className="sy-conf-services">
+        {data.items.map((service) => (
+          <ServiceLine key={service.serviceId} of={service} place={place} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function ServiceLine({
+  of: { serviceId, name, domain, isSet, version, updatedAt },
+  place,
+}: {
+  readonly of: ConfigurableService;
+  readonly place: Place;
+}) {
+  const t = useTranslate('configuration');
+  return (
+    <li>
+      <Link to="/configuration" search={{ ...place, serviceId } as never}>
+        <span className="sy-conf-service">
+          <Name>{name}</Name>
+          <small>{domain}</small>
+        </span>
+        <StateBadge state="" tone={isSet ? 'busy' : 'plain'}>
+          {isSet ? t('setHere') : t('inherited')}
+        </StateBadge>
+        <span className="sy-conf-when">
+          {version > 0 && t('versionNumber', { version })} <Time at={updatedAt} />
+        </span>
+      </Link>
+    </li>
+  );
+}

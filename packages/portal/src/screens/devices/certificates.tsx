@@ -1,0 +1,113 @@
+/** The certificates by which a device proves itself, and the end of one that nobody should use any more. */
+import { Button, Select } from '@mantine/core';
+import type { DeviceCertificateSummary } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { ShortId, Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useCan } from '../../session/use-session.ts';
+import { addresses } from '../estate/entity-kinds.ts';
+import { useEstateChanged } from '../estate/versioned-entities.ts';
+
+const shownMost = 50;
+const reasons = [
+  'Unspecified',
+  'KeyCompromise',
+  'Superseded',
+  'CessationOfOperation',
+  'PrivilegeWithdrawn',
+];
+
+export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: string }) {
+  const t = useTranslate('devices');
+  const mayRevoke = useCan('dev.write', 'prov.write');
+  const [revoked, setRevoked] = useState<string | undefined>(undefined);
+  const address = addresses.certificates(physicalDeviceId);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['estate', address],
+    queryFn: ({ signal }) =>
+      api.get<{ items: DeviceCertificateSummary[] }>(address, {
+        query: { limit: shownMost },
+        signal,
+      }),
+  });
+  const items = [...(data?.items ?? [])].reverse();
+  return (
+    <Panel title={t('certificates.title')} flush>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={2} />}
+      {data !== undefined && items.length === 0 && (
+        <EmptyState icon="key" title={t('certificates.noneTitle')}>
+          {t('certificates.noneText')}
+        </EmptyState>
+      )}
+      {items.length > 0 && (
+        <ul className="sy-plain-list">
+          {items.map(({ thumbprint, certificateSerial, status, notBefore, notAfter }) => (
+            <li key={thumbprint}>
+              <div>
+                <ShortId id={certificateSerial} />
+                <small>
+                  <Time at={notBefore} /> – <Time at={notAfter} />
+                </small>
+              </div>
+              <div className="sy-line-end">
+                <StateBadge state={status} {...(status === 'Expired' ? { tone: 'warn' } : {})}>
+                  {t(`certificates.states.${status}`)}
+                </StateBadge>
+                {mayRevoke && status === 'Active' && (
+                  <Button
+                    variant="default"
+                    size="compact-sm"
+                    onClick={() => setRevoked(thumbprint)}
+                  >
+                    {t('certificates.revoke')}
+                  </Button>
+                )}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {revoked !== undefined && (
+        <Revoke address={`${address}/${revoked}/revoke`} onClose={() => setRevoked(undefined)} />
+      )}
+    </Panel>
+  );
+}
+
+function Revoke({ address, onClose }: { readonly address: string; readonly onClose: () => void }) {
+  const t = useTranslate('devices');
+  const changed = useEstateChanged();
+  const [reason, setReason] = useState('Unspecified');
+  return (
+    <ConfirmAction
+      isOpen
+      isDangerous
+      onClose={onClose}
+      title={t('certificates.revokeTitle')}
+      confirm={t('certificates.revoke')}
+      run={() => api.post(address, { body: { reason } })}
+      onDone={() => {
+        onClose();
+        notify(t('certificates.revoked'));
+        changed();
+      }}
+    >
+      <p className="sy-dialogue-text">{t('certificates.revokeText')}</p>
+      <Select
+        label={t('certificates.reason')}
+        allowDeselect={false}
+        data={reasons.map((each) => ({ value: each, label: t(`certificates.reasons.${each}`) }))}
+        value={reason}
+        onChange={(value) => setReason(value ?? 'Unspecified')}
+      />
+    </ConfirmAction>
+  );
+}

@@ -1,0 +1,23 @@
+/** Hardware is registered, for a merchant or for the stock. */
+import type { PhysicalDevice } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useTranslate } from '../../locales/index.ts';
+import { useSession } from '../../session/use-session.ts';
+import { NewEntity } from '../estate/entity-form.tsx';
+import { addresses } from '../estate/entity-kinds.ts';
+import { deviceSections } from './form-sections.ts';
+
+export default function NewDevice() {
+  const t = useTranslate('devices');
+  const navigate = useNavigate();
+  const { merchantId } = useSession();
+  return (
+    <NewEntity<PhysicalDevice>
+      kind="device"
+      address={addresses.devices}
+      sections={deviceSections(merchantId === undefined)}
+      back={{ to: '/devices', label: t('title') }}
+      onMade={({ physicalDeviceId }) => void navigate({ to: `/devices/${physicalDeviceId}` })}
+    />
+  );
+}

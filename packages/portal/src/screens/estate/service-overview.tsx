@@ -1,0 +1,116 @@
+/** The services of a merchant, a store or a place: which can be set, what is set there, which are active. */
+import type { ConfigurableService, ServiceActivation } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useCan } from '../../session/use-session.ts';
+import './estate.css';
+
+export type SettingsLevel = 'merchants' | 'stores' | 'logical-devices';
+const levelNames = {
+  merchants: 'Merchant',
+  stores: 'Store',
+  'logical-devices': 'LogicalDevice',
+} as const;
+const shownMost = 200;
+
+type Read = {
+  readonly services: readonly ConfigurableService[];
+  readonly activations: ReadonlyMap<string, ServiceActivation>;
+};
+
+async function read(level: SettingsLevel, entityId: string, signal: AbortSignal): Promise<Read> {
+  const [services, activations] = await Promise.all([
+    api.get<{ items: ConfigurableService[] }>(`/configuration/v1/${level}/${entityId}/services`, {
+      query: { limit: shownMost },
+      signal,
+    }),
+    api.get<{ items: ServiceActivation[] }>('/service-catalog/v1/activations', {
+      query: { level: levelNames[level], entityId, limit: shownMost },
+      signal,
+    }),
+  ]);
+  return {
+    services: services.items,
+    activations: new Map(activations.items.map((each) => [each.serviceId, each])),
+  };
+}
+
+export function useMaySeeSettings(): boolean {
+  return useCan('conf.read');
+}
+
+export function ServiceSettings({
+  level,
+  entityId,
+}: {
+  readonly level: SettingsLevel;
+  readonly entityId: string;
+}) {
+  const t = useTranslate('estate');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['estate', 'settings', level, entityId],
+    queryFn: ({ signal }) => read(level, entityId, signal),
+  });
+  return (
+    <Panel title={t('settings.title')} flush>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={4} />}
+      {data?.services.length === 0 && (
+        <EmptyState icon="configuration" title={t('settings.noneTitle')}>
+          {t('settings.noneText')}
+        </EmptyState>
+      )}
+      {data !== undefined && data.services.length > 0 && (
+        <ul className="sy-plain-list">
+          {data.services.map((service) => (
+            <ServiceLine
+              key={service.serviceId}
+              of={service}
+              activation={data.activations.get(service.serviceId)}
+              search={{ level, entityId, serviceId: service.serviceId }}
+            />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function ServiceLine({
+  of,
+  activation,
+  search,
+}: {
+  readonly of: ConfigurableService;
+  readonly activation: ServiceActivation | undefined;
+  readonly search: Readonly<Record<string, string>>;
+}) {
+  const t = useTranslate('estate');
+  return (
+    <li>
+      <div>
+        <Link className="sy-link sy-broken" to="/configuration" search={search as never}>
+          {of.name}
+        </Link>
+        <small>
+          {of.domain} · {t(of.isSet ? 'settings.own' : 'settings.inherited')}
+          {of.updatedAt !== undefined && (
+            <>
+              {' · '}
+              <Time at={of.updatedAt} />
+            </>
+          )}
+        </small>
+      </div>
+      {activation !== undefined && (
+        <StateBadge state={activation.status}>{t(`activations.${activation.status}`)}</StateBadge>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,53 @@
+/** The way to the first payment, step by step; it goes once there is one. */
+import type { Permission } from '@switchyard/contract';
+import { api } from '../../api/client.ts';
+import { useSession } from '../../session/use-session.ts';
+import { type Step, Steps } from './step-list.tsx';
+
+async function hasOne(address: string, signal: AbortSignal): Promise<boolean> {
+  const { items } = await api.get<{ items: unknown[] }>(address, { query: { limit: 1 }, signal });
+  return items.length > 0;
+}
+
+type Asked = Omit<Step, 'isDone'> & { readonly needs: Permission; readonly address: string };
+
+function askedOf(userDomainId: string): Asked[] {
+  const provisioning = '/provisioning/v2';
+  const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
+  return [
+    {
+      word: 'merchant',
+      needs: 'prov.read',
+      address: `${provisioning}/merchants`,
+      to: '/merchants',
+    },
+    { word: 'store', needs: 'prov.read', address: `${provisioning}/stores`, to: '/stores' },
+    {
+      word: 'device',
+      needs: 'prov.read',
+      address: `${provisioning}/logical-devices`,
+      to: '/devices',
+    },
+    { word: 'application', needs: 'app.read', address: applications, to: '/applications' },
+    {
+      word: 'payment',
+      needs: 'rep.read',
+      address: '/reporting/v1/transactions',
+      to: '/virtual-terminal',
+    },
+  ];
+}
+
+export function Checklist() {
+  const { permissions, userDomainId } = useSession();
+  const steps = askedOf(userDomainId)
+    .filter(({ needs }) => permissions.includes(needs))
+    .map(
+      ({ word, to, address }): Step => ({
+        word,
+        to,
+        isDone: (signal) => hasOne(address, signal),
+      }),
+    );
+  return <Steps name="checklist" steps={steps} />;
+}

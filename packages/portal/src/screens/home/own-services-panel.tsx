@@ -1,0 +1,47 @@
+/** The services that the organisation provides, and how each of them does. */
+import { Link } from '@tanstack/react-router';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { HealthBadge } from '../provider-services/health-badge.tsx';
+import { useHealth, useOwnServices } from '../provider-services/provider-service-queries.ts';
+
+const shownMost = 8;
+
+export function OwnServices() {
+  const t = useTranslate('provider-services');
+  const { data, error, refetch } = useOwnServices();
+  const services = (data?.items ?? []).slice(0, shownMost);
+  const health = useHealth(services);
+  return (
+    <Panel title={t('title')} flush>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={3} />}
+      {data?.items.length === 0 && (
+        <EmptyState icon="services" title={t('empty.title')}>
+          {t('empty.text')}
+        </EmptyState>
+      )}
+      <ul className="sy-own-list">
+        {services.map(({ serviceId, name, domain, status }) => {
+          const seen = health.get(serviceId);
+          return (
+            <li key={serviceId}>
+              <Link className="sy-cut" to={`/own-services/${serviceId}`}>
+                {name}
+              </Link>
+              <span className="sy-cut">{domain}</span>
+              <span className="sy-own-list-states">
+                <StateBadge state="" tone={status === 'Published' ? 'good' : 'plain'}>
+                  {t(`states.${status}`)}
+                </StateBadge>
+                {seen !== undefined && <HealthBadge status={seen} />}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}

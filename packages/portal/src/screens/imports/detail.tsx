@@ -1,0 +1,151 @@
+/** One import: how far it is, what was answered to each line, and the way to go on with it. */
+import { Button } from '@mantine/core';
+import type { BulkImport, BulkResult } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { saveFile } from '../../api/download-file.ts';
+import { useParam } from '../../app/url-params.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { Time } from '../../components/values/values.tsx';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { useCan, useFormats } from '../../session/use-session.ts';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { PageInWait } from '../estate/detail-page.tsx';
+import { addresses } from '../estate/entity-kinds.ts';
+import { Progress } from './import-progress.tsx';
+import { ImportState } from './import-state-badge.tsx';
+import { resultTable } from './result-stream.ts';
+import { CountTiles, ResultTable } from './result-table.tsx';
+import { readResults } from './run-import.ts';
+
+const askAgainMs = 1_500;
+const filterNames = ['status'] as const;
+const resultStatuses = ['failed', 'created', 'replaced', 'unchanged', 'deleted'];
+
+function SaveAnswers({ bulkId }: { readonly bulkId: string }) {
+  const t = useTranslate('imports');
+  const [isReading, setReading] = useState(false);
+  async function save(): Promise<void> {
+    setReading(true);
+    try {
+      const results = await readResults(bulkId);
+      const file = new Blob(['\ufeff', resultTable(results)], { type: 'text/csv' });
+      await saveFile(new Response(file), `${bulkId}-answers.csv`);
+    } catch {
+      notify(t('saveFailed'), 'bad');
+    } finally {
+      setReading(false);
+    }
+  }
+  return (
+    <Button
+      variant="default"
+      loading={isReading}
+      leftSection={<Icon name="exports" size={16} />}
+      onClick={() => void save()}
+    >
+      {t('save')}
+    </Button>
+  );
+}
+
+/** Of each line what became of it; those that failed can be looked at alone. */
+function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: number }) {
+  const t = useTranslate('imports');
+  const [values, change] = useFilters(filterNames);
+  return (
+    <>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('state'),
+            options: resultStatuses.map((each) => ({ value: each, label: t(`results.${each}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <ResultTable
+        listKey={['estate', 'import-results', bulkId, lines, values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<BulkResult>>(`${addresses.imports}/${bulkId}/results`, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+      />
+    </>
+  );
+}
+
+function ImportFacts({ of }: { readonly of: BulkImport }) {
+  const t = useTranslate('imports');
+  const formats = useFormats();
+  const { format, lines, bytes, createdAt, completedAt } = of;
+  const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
+  return (
+    <Panel>
+      <Facts
+        items={[
+          [t('format'), t(`formats.${format}`)],
+          [t('counts.lines'), formats.number(lines)],
+          [t('size'), t('kilobytes', { size })],
+          [t('begun'), <Time key="begun" at={createdAt} />],
+          [t('ended'), completedAt && <Time key="ended" at={completedAt} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+export default function ImportPage() {
+  const t = useTranslate('imports');
+  const mayImport = useCan('prov.write');
+  const bulkId = useParam('bulkId');
+  const address = `${addresses.imports}/${bulkId}`;
+  const query = useQuery({
+    queryKey: ['estate', 'import', bulkId],
+    queryFn: ({ signal }) => api.get<BulkImport>(address, { signal }),
+    refetchInterval: ({ state: { data } }) => (data?.state === 'Running' ? askAgainMs : false),
+  });
+  const back = { to: '/imports', label: t('title') };
+  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  const { state, lines, error } = query.data;
+  return (
+    <Page
+      title={bulkId}
+      aside={<ImportState state={state} />}
+      back={back}
+      actions={
+        <>
+          {lines > 0 && <SaveAnswers bulkId={bulkId} />}
+          {mayImport && state === 'Interrupted' && (
+            <Button component={Link} to="/imports/new" search={{ bulkId } as never}>
+              {t('goOn.do')}
+            </Button>
+          )}
+        </>
+      }
+      fill
+    >
+      {state === 'Running' && <Progress isTrial={false} lines={lines} of={0} />}
+      {state === 'Interrupted' && (
+        <Note tone="warn" icon="alert">
+          {error?.detail} {t('broken')}
+        </Note>
+      )}
+      <CountTiles of={query.data} />
+      <ImportFacts of={query.data} />
+      <Answers bulkId={bulkId} lines={lines} />
+    </Page>
+  );
+}

@@ -1,0 +1,65 @@
+/** The first lines of a file as they will be read. */
+import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useFormats } from '../../session/use-session.ts';
+import type { ImportFile } from './parse-import-file.ts';
+import './imports.css';
+
+const knownTypes = new Set(['merchant', 'store', 'logicalDevice', 'physicalDevice', 'pointOfSale']);
+
+export function Preview({ of }: { readonly of: ImportFile | undefined }) {
+  const t = useTranslate('imports');
+  const formats = useFormats();
+  if (of === undefined) {
+    return (
+      <Panel title={t('preview.title')}>
+        <EmptyState icon="receipt" title={t('preview.noneTitle')}>
+          {t('preview.noneText')}
+        </EmptyState>
+      </Panel>
+    );
+  }
+  const types = Object.entries(of.types);
+  return (
+    <Panel title={t('preview.title')} flush>
+      <ul className="sy-import-types sy-preview-types">
+        <li>{t('preview.lines', { count: of.lines })}</li>
+        {types.map(([type, count]) => (
+          <li key={type}>
+            {knownTypes.has(type) ? t(`types.${type}`) : t('preview.unknownType')}:{' '}
+            {formats.number(count)}
+          </li>
+        ))}
+      </ul>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and holds nothing that can be reached */}
+      <section className="sy-preview" tabIndex={0} aria-label={of.name}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t('line')}</th>
+              {of.columns.map((column, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; two may be named alike
+                <th key={`${at} ${column}`} scope="col">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {of.preview.map(({ line, cells }) => (
+              <tr key={line}>
+                <th scope="row">{line}</th>
+                {of.columns.map((column, at) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
+                  <td key={`${at} ${column}`} title={cells[at]}>
+                    {cells[at]}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </Panel>
+  );
+}

@@ -1,0 +1,41 @@
+/** How far an import is. */
+import { Progress as Bar } from '@mantine/core';
+import { Panel } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useFormats } from '../../session/use-session.ts';
+import './imports.css';
+
+export function Progress({
+  isTrial,
+  lines,
+  of,
+}: {
+  readonly isTrial: boolean;
+  readonly lines: number;
+  /** Zero where nobody knows how many there are. */
+  readonly of: number;
+}) {
+  const t = useTranslate('imports');
+  const formats = useFormats();
+  const share = of === 0 ? 0 : Math.min(1, lines / of);
+  const isUnknown = lines === 0 || of === 0;
+  return (
+    <Panel>
+      <div className="sy-import-progress" aria-live="polite">
+        <p>{t(isTrial ? 'progress.trying' : 'progress.sending')}</p>
+        <Bar
+          value={isUnknown ? 100 : share * 100}
+          animated={isUnknown}
+          striped={isUnknown}
+          size="lg"
+          aria-label={t('progress.label')}
+        />
+        <p className="sy-nothing">
+          {of === 0
+            ? t('progress.so', { lines: formats.number(lines) })
+            : t('progress.of', { lines: formats.number(lines), all: formats.number(of) })}
+        </p>
+      </div>
+    </Panel>
+  );
+}

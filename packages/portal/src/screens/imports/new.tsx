@@ -1,0 +1,70 @@
+/** An import: a file is chosen, looked at, tried, and sent; what failed is told by line. */
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import { useTexts } from '../../app/url-params.ts';
+import { Note } from '../../components/layout/note.tsx';
+import { Page, Panel } from '../../components/layout/page.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { ChooseFile, type Chosen } from './file-chooser.tsx';
+import { Preview } from './file-preview.tsx';
+import { Outcome } from './import-outcome.tsx';
+import { Progress } from './import-progress.tsx';
+import { isImportName } from './parse-import-file.ts';
+import { useImport } from './use-import.ts';
+import './imports.css';
+import '../estate/estate.css';
+
+export default function NewImport() {
+  const t = useTranslate('imports');
+  const { bulkId: asked = '' } = useTexts();
+  const [chosen, setChosen] = useState<Chosen>({ bulkId: asked });
+  const { stage, start, reset } = useImport();
+  const { file, fault, bulkId } = chosen;
+  const isReady = file !== undefined && fault === undefined && isImportName(bulkId);
+  const isRunning = stage.at === 'running';
+  const isOver = stage.at === 'done' && !stage.isTrial;
+  const send = (isTrial: boolean) => {
+    if (file !== undefined) void start(file, bulkId, isTrial);
+  };
+  return (
+    <Page title={t('new.title')} lead={t('new.lead')} back={{ to: '/imports', label: t('title') }}>
+      {asked !== '' && !isOver && <Note>{t('goOn.text', { name: asked })}</Note>}
+      <div className="sy-import">
+        <Panel title={t('file.title')}>
+          <div className="sy-import-fields">
+            <ChooseFile
+              value={chosen}
+              isFixed={asked !== ''}
+              isDisabled={isRunning}
+              onChange={(next) => {
+                reset();
+                setChosen(next);
+              }}
+            />
+            <div className="sy-import-buttons">
+              <Button
+                variant="default"
+                disabled={!isReady || isRunning || isOver}
+                onClick={() => send(true)}
+              >
+                {t('try.do')}
+              </Button>
+              <Button
+                disabled={!isReady || isRunning || isOver}
+                loading={isRunning && !stage.isTrial}
+                onClick={() => send(false)}
+              >
+                {t(asked === '' ? 'send.do' : 'goOn.do')}
+              </Button>
+            </div>
+          </div>
+        </Panel>
+        <Preview of={file} />
+      </div>
+      {isRunning && <Progress isTrial={stage.isTrial} lines={stage.lines} of={file?.lines ?? 0} />}
+      {stage.at !== 'ready' && stage.at !== 'running' && (
+        <Outcome of={stage} bulkId={bulkId} onAgain={() => send(stage.isTrial)} />
+      )}
+    </Page>
+  );
+}

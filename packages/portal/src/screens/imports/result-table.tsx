@@ -1,0 +1,117 @@
+/** What an import came to: figures, and each line that failed with the reason. */
+import type { BulkResult, BulkSummary } from '@switchyard/contract';
+import { EmptyState } from '../../components/layout/page.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { ReadPage } from '../../table/row-store.ts';
+import { fieldFaults } from './result-stream.ts';
+import './imports.css';
+
+type Counts = Pick<
+  BulkSummary['summary'],
+  'created' | 'replaced' | 'unchanged' | 'deleted' | 'failed'
+>;
+const counted = ['created', 'replaced', 'unchanged', 'deleted', 'failed'] as const;
+
+export function CountTiles({ of }: { readonly of: Counts }) {
+  const t = useTranslate('imports');
+  const formats = useFormats();
+  const toneOf = (name: (typeof counted)[number]) => {
+    if (of[name] === 0) return undefined;
+    return name === 'failed' ? 'bad' : name === 'created' ? 'good' : undefined;
+  };
+  return (
+    <ul className="sy-tiles" aria-label={t('counts.title')}>
+      {counted.map((name) => (
+        <li key={name} className="sy-tile" data-tone={toneOf(name)}>
+          <span>{t(`counts.${name}`)}</span>
+          <strong>{formats.number(of[name])}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function columnsOf(t: Translate): Column<BulkResult>[] {
+  return [
+    {
+      id: 'line',
+      header: t('line'),
+      width: '5rem',
+      narrow: 'trail',
+      cell: ({ line }) => line,
+    },
+    {
+      id: 'status',
+      header: t('state'),
+      width: '9rem',
+      narrow: 'subtrail',
+      cell: ({ status }) => (
+        <StateBadge state={status} tone={status === 'failed' ? 'bad' : 'good'}>
+          {t(`results.${status}`)}
+        </StateBadge>
+      ),
+    },
+    {
+      id: 'what',
+      header: t('what'),
+      width: '14rem',
+      narrow: 'lead',
+      cell: ({ type, externalId }) => (
+        <Name>
+          {[type === undefined ? undefined : t(`types.${type}`), externalId]
+            .filter((part) => part !== undefined)
+            .join(' ')}
+        </Name>
+      ),
+    },
+    {
+      id: 'reason',
+      header: t('reason'),
+      narrow: 'sub',
+      cell: (result) => (
+        <Name>{fieldFaults(result) === '' ? result.error?.detail : fieldFaults(result)}</Name>
+      ),
+    },
+  ];
+}
+
+/** Answers of a browser's own run, page by page as those of the platform are. */
+export function readFrom(results: readonly BulkResult[]): ReadPage<BulkResult> {
+  const pageRows = 200;
+  return (cursor) => {
+    const from = Number(cursor ?? 0);
+    const next = from + pageRows;
+    return Promise.resolve({
+      items: results.slice(from, next),
+      nextCursor: next < results.length ? String(next) : null,
+    });
+  };
+}
+
+export function ResultTable({
+  listKey,
+  read,
+}: {
+  readonly listKey: readonly unknown[];
+  readonly read: ReadPage<BulkResult>;
+}) {
+  const t = useTranslate('imports');
+  return (
+    <DataTable
+      label={t('answers')}
+      listKey={listKey}
+      read={read}
+      columns={columnsOf(t)}
+      rowKey={({ line }) => String(line)}
+      empty={
+        <EmptyState icon="clock" title={t('noAnswers.title')}>
+          {t('noAnswers.text')}
+        </EmptyState>
+      }
+    />
+  );
+}

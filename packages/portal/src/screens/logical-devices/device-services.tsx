@@ -1,0 +1,120 @@
+/** What a place is to run: the services that are active there, and how far their parameters have come. */
+
+import { type DeviceDelivery, type DeviceServiceList, defined } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import { Problem } from '../../components/layout/error-message.tsx';
+import { EmptyState, Facts, Loading, Panel } from '../../components/layout/page.tsx';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { Time } from '../../components/values/values.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useCan } from '../../session/use-session.ts';
+import '../devices/devices.css';
+
+const deliveryTones: Readonly<Record<string, Tone>> = {
+  Applied: 'good',
+  Pending: 'busy',
+  Failed: 'bad',
+  Held: 'warn',
+};
+
+export function PlaceServices({ logicalDeviceId }: { readonly logicalDeviceId: string }) {
+  const t = useTranslate('devices');
+  const maySee = useCan('sub.read', 'conf.read');
+  const address = `/service-catalog/v1/logical-devices/${logicalDeviceId}/services`;
+  const { data, error, refetch } = useQuery({
+    queryKey: ['estate', address],
+    queryFn: ({ signal }) => api.get<DeviceServiceList>(address, { signal }),
+    enabled: maySee,
+  });
+  if (!maySee) return null;
+  return (
+    <Panel title={t('services.title')} flush>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={3} />}
+      {data?.items.length === 0 && (
+        <EmptyState icon="services" title={t('services.noneTitle')}>
+          {t('services.noneText')}
+        </EmptyState>
+      )}
+      {data !== undefined && data.items.length > 0 && (
+        <ul className="sy-plain-list">
+          {data.items.map(({ serviceId, name, domain, active, levels }) => (
+            <li key={serviceId}>
+              <div>
+                <span className="sy-broken">{name}</span>
+                <small>
+                  {domain}
+                  {!active && ` · ${t('services.heldAt', { level: heldAt(levels, t) })}`}
+                </small>
+              </div>
+              <StateBadge state="" tone={active ? 'good' : 'plain'}>
+                {t(active ? 'services.active' : 'services.inactive')}
+              </StateBadge>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+type Levels = DeviceServiceList['items'][number]['levels'];
+
+/** The uppermost level at which it is not active: there it begins. */
+function heldAt(levels: Levels, t: (key: string) => string): string {
+  const level = levels.find(({ active }) => !active)?.level ?? 'LogicalDevice';
+  return t(`levels.${level}`);
+}
+
+export function Delivery({ logicalDeviceId }: { readonly logicalDeviceId: string }) {
+  const t = useTranslate('devices');
+  const maySee = useCan('conf.read');
+  const address = `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
+  const { data, error, refetch } = useQuery({
+    queryKey: ['estate', address],
+    queryFn: ({ signal }) => api.get<DeviceDelivery>(address, { signal }),
+    enabled: maySee,
+  });
+  if (!maySee) return null;
+  return (
+    <Panel
+      title={t('delivery.title')}
+      {...defined({
+        actions:
+          data === undefined ? undefined : (
+            <StateBadge state="" tone={deliveryTones[data.status] ?? 'plain'}>
+              {t(`delivery.states.${data.status}`)}
+            </StateBadge>
+          ),
+      })}
+    >
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={3} />}
+      {data !== undefined && (
+        <>
+          <Facts
+            items={[
+              [t('delivery.asked'), <Time key="asked" at={data.askedAt} />],
+              [t('delivery.told'), <Time key="told" at={data.toldAt} />],
+              [t('delivery.applied'), <Time key="applied" at={data.appliedAt} />],
+              [t('delivery.failure'), data.failure?.reason],
+            ]}
+          />
+          {data.services.length > 0 && (
+            <ul className="sy-plain-list sy-delivery">
+              {data.services.map(({ serviceId, name, status }) => (
+                <li key={serviceId}>
+                  <span className="sy-broken">{name}</span>
+                  <StateBadge state="" tone={deliveryTones[status] ?? 'plain'}>
+                    {t(`delivery.states.${status}`)}
+                  </StateBadge>
+                </li>
+              ))}
+            </ul>
+          )}
+        </>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,132 @@
+/** The dialogue of a capture, a refund or a cancel: how much of it, and what has to be said besides. */
+import { Checkbox, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
+import { MoneyField } from '../../components/forms/amount-field.tsx';
+import { writeAmount } from '../../components/forms/amount-text.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useFormats } from '../../session/use-session.ts';
+
+/** What is sent. */
+export type AmountChange = {
+  readonly clientOperationId: string;
+  readonly amount?: number;
+  readonly approvalCode?: string;
+  readonly final?: boolean;
+};
+
+export type AmountActionProps<Result> = {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  /** A word of `actions`: `Capture`, `Refund` … */
+  readonly verb: string;
+  readonly maxAmount: number;
+  readonly currency: string;
+  readonly isDangerous: boolean;
+  readonly mayPart: boolean;
+  readonly takesApproval: boolean;
+  readonly takesFinal: boolean;
+  readonly send: (change: AmountChange) => Promise<Result>;
+  readonly onDone: (result: Result) => void;
+};
+
+export function AmountAction<Result>(props: AmountActionProps<Result>) {
+  // The fields begin anew each time that it is opened.
+  return props.isOpen ? <OpenAction {...props} /> : null;
+}
+
+function OpenAction<Result>(props: AmountActionProps<Result>) {
+  const { onClose, verb, maxAmount, currency, mayPart, takesApproval, takesFinal } = props;
+  const t = useTranslate('payments');
+  const formats = useFormats();
+  const [text, setText] = useState(() => writeAmount(maxAmount, currency, formats.locale));
+  const [amount, setAmount] = useState<number | undefined>(maxAmount);
+  const [approvalCode, setApprovalCode] = useState('');
+  const [isFinal, setFinal] = useState(false);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  const isTooMuch = amount !== undefined && amount > maxAmount;
+  const isAll = amount === maxAmount;
+  const left = formats.money(maxAmount, currency);
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t(`actions.${verb}.title`)}
+      confirm={
+        amount === undefined
+          ? t(`actions.${verb}.do`)
+          : t(`actions.${verb}.doAmount`, { amount: formats.money(amount, currency) })
+      }
+      isDangerous={props.isDangerous}
+      isDisabled={amount === undefined || isTooMuch}
+      shownFields={['amount', 'approvalCode']}
+      onFault={setFault}
+      onDone={props.onDone}
+      run={(clientOperationId) =>
+        props.send({
+          clientOperationId,
+          // Also where it is all: what is left may have become less meanwhile.
+          ...(mayPart && amount !== undefined ? { amount } : {}),
+          ...(approvalCode === '' ? {} : { approvalCode }),
+          ...(takesFinal && isFinal && !isAll ? { final: true } : {}),
+        })
+      }
+    >
+      <p className="sy-dialogue-text">{t(`actions.${verb}.text`, { amount: left })}</p>
+      {mayPart && (
+        <MoneyField
+          label={t('amount')}
+          description={t('actions.most', { amount: left })}
+          text={text}
+          currency={currency}
+          isFirst
+          error={faults['amount'] ?? (isTooMuch && t('actions.tooMuch', { amount: left }))}
+          onChange={(next, value) => {
+            setText(next);
+            setAmount(value);
+          }}
+        />
+      )}
+      {takesFinal && !isAll && (
+        <Checkbox
+          label={t('actions.final')}
+          checked={isFinal}
+          onChange={({ currentTarget }) => setFinal(currentTarget.checked)}
+        />
+      )}
+      {takesApproval && (
+        <ApprovalField
+          code={approvalCode}
+          error={faults['approvalCode']}
+          onChange={setApprovalCode}
+        />
+      )}
+    </ConfirmAction>
+  );
+}
+
+function ApprovalField({
+  code,
+  error,
+  onChange,
+}: {
+  readonly code: string;
+  readonly error: string | undefined;
+  readonly onChange: (code: string) => void;
+}) {
+  const t = useTranslate('payments');
+  return (
+    <TextInput
+      label={t('actions.approvalCode')}
+      description={t('actions.approvalHint')}
+      inputMode="numeric"
+      autoComplete="off"
+      maxLength={8}
+      value={code}
+      error={error}
+      onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
+    />
+  );
+}

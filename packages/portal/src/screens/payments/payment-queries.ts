@@ -1,0 +1,79 @@
+/** A payment with its operations and events, by whichever door the user may go through. */
+import type {
+  AllowedOperations,
+  QrTransactionWithEvents,
+  ReportedPaymentDetail,
+  TransactionWithEvents,
+} from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { isProblem } from '../../api/api-errors.ts';
+import { api } from '../../api/client.ts';
+import { useCan } from '../../session/use-session.ts';
+
+export type PaymentDetail =
+  | { readonly kind: 'Card'; readonly card: TransactionWithEvents }
+  | { readonly kind: 'Qr'; readonly qr: QrTransactionWithEvents };
+
+const openStates = ['Received', 'Reversing', 'Created', 'Pending', 'Scanned', 'Authorized'];
+const lookAgainMs = 4_000;
+
+function detailOf(found: ReportedPaymentDetail): PaymentDetail {
+  if (found.card !== undefined) return { kind: 'Card', card: found.card };
+  if (found.qr !== undefined) return { kind: 'Qr', qr: found.qr };
+  throw new Error('a payment of neither kind');
+}
+
+async function fromPayments(id: string): Promise<PaymentDetail> {
+  const name = encodeURIComponent(id);
+  try {
+    const card = await api.get<TransactionWithEvents>(`/payment/v1/transactions/${name}`);
+    return { kind: 'Card', card };
+  } catch (fault) {
+    if (!isProblem(fault) || fault.problem.status !== 404) throw fault;
+    const path = `/qrcode-payment/v1/transactions/${name}`;
+    return { kind: 'Qr', qr: await api.get<QrTransactionWithEvents>(path) };
+  }
+}
+
+export function paymentKey(id: string): readonly unknown[] {
+  return ['payment', id];
+}
+
+/** Something may still happen to it by itself. */
+function isMoving(detail: PaymentDetail | undefined): boolean {
+  if (detail === undefined) return false;
+  if (detail.kind === 'Qr') {
+    const { status, operations } = detail.qr;
+    return openStates.includes(status) || operations.some((each) => each.status === 'Pending');
+  }
+  const { state, operations } = detail.card;
+  const isOpen = state === 'Received' || state === 'Reversing';
+  return isOpen || operations.some((each) => each.status === 'Pending');
+}
+
+export function usePayment(id: string) {
+  const mayReport = useCan('rep.read');
+  return useQuery({
+    queryKey: paymentKey(id),
+    queryFn: async () =>
+      mayReport
+        ? detailOf(
+            await api.get<ReportedPaymentDetail>(
+              `/reporting/v1/transactions/${encodeURIComponent(id)}`,
+            ),
+          )
+        : fromPayments(id),
+    refetchInterval: ({ state }) => (isMoving(state.data) ? lookAgainMs : false),
+  });
+}
+
+/** What may be done now; nobody asks who may do nothing. */
+export function useAllowed(id: string, isCard: boolean) {
+  const mayAct = useCan('pay.capture', 'pay.refund', 'pay.cancel', 'pay.refundbyweb');
+  const mayAsk = useCan('pay.read', 'pay.refundbyweb');
+  return useQuery({
+    queryKey: [...paymentKey(id), 'allowed'],
+    queryFn: () => api.get<AllowedOperations>(`/payment/v1/transactions/${id}/allowedoperations`),
+    enabled: isCard && mayAct && mayAsk,
+  });
+}

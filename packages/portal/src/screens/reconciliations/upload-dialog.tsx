@@ -1,0 +1,88 @@
+/** Takes an acquirer's file from the user, and sends it as it is. */
+import { FileInput, Select, TextInput } from '@mantine/core';
+import type { Reconciliation } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { useNames } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { nowMs } from '../../session/clock.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+
+const dayMs = 86_400_000;
+const limitMs = 10 * 60_000;
+const shownFields = ['acquirerLinkId', 'from', 'to', 'name'];
+
+export function SendFile({ onClose }: { readonly onClose: () => void }) {
+  const t = useTranslate('reconciliations');
+  const navigate = useNavigate();
+  const links = useNames('acquirer-links').data;
+  const yesterday = useFormats().dayOf(nowMs() - dayMs);
+  const [file, setFile] = useState<File | null>(null);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [from, setFrom] = useState(yesterday);
+  const [to, setTo] = useState(yesterday);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  const [first, second] = [...(links?.keys() ?? [])];
+  /** Where there is only one, there is nothing to choose. */
+  const link = chosen ?? (second === undefined ? (first ?? null) : null);
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t('send.title')}
+      confirm={t('send.do')}
+      isDisabled={file === null || link === null || from === '' || to === ''}
+      shownFields={shownFields}
+      onFault={setFault}
+      run={(idempotencyKey) =>
+        api.post<Reconciliation>('/reporting/v1/reconciliations', {
+          idempotencyKey,
+          file: { content: file ?? new Blob(), type: 'text/csv' },
+          query: { acquirerLinkId: link, from, to, name: file?.name.slice(0, 100) },
+          limitMs,
+        })
+      }
+      onDone={({ reconciliationId }) => {
+        forgetLists('["reconciliations"');
+        onClose();
+        void navigate({ to: `/reconciliations/${reconciliationId}` });
+      }}
+    >
+      <p className="sy-dialogue-text">{t('send.text')}</p>
+      <FileInput
+        label={t('send.file')}
+        accept=".csv,text/csv"
+        clearable
+        value={file}
+        error={faults['name']}
+        onChange={setFile}
+      />
+      <Select
+        label={t('link')}
+        data={[...(links ?? [])].map(([value, label]) => ({ value, label }))}
+        value={link}
+        error={faults['acquirerLinkId']}
+        onChange={setChosen}
+      />
+      <TextInput
+        type="date"
+        label={t('send.from')}
+        value={from}
+        error={faults['from']}
+        onChange={({ currentTarget }) => setFrom(currentTarget.value)}
+      />
+      <TextInput
+        type="date"
+        label={t('send.to')}
+        value={to}
+        error={faults['to']}
+        onChange={({ currentTarget }) => setTo(currentTarget.value)}
+      />
+    </ConfirmAction>
+  );
+}

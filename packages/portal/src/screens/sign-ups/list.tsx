@@ -1,0 +1,169 @@
+/** Who asks to come onto the platform; for the organisation that operates it. */
+import { Button } from '@mantine/core';
+import type { SignUp } from '@switchyard/contract';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { EmptyState, Facts, Page } from '../../components/layout/page.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { StateBadge } from '../../components/values/state-badge.tsx';
+import { Name, Time } from '../../components/values/values.tsx';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { type Translate, useTranslate } from '../../locales/index.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import './sign-ups.css';
+
+const address = '/onboarding/v1/sign-ups';
+const statuses = ['Pending', 'Approving', 'Approved', 'Rejected'] as const;
+const tones = { Pending: 'warn', Approving: 'busy', Approved: 'good', Rejected: 'bad' } as const;
+
+type Decision = { readonly verb: 'approve' | 'reject'; readonly of: SignUp };
+
+function columnsOf(t: Translate, decide: (decision: Decision) => void): Column<SignUp>[] {
+  return [
+    {
+      id: 'organization',
+      header: t('organization'),
+      narrow: 'lead',
+      cell: ({ organizationName }) => <Name>{organizationName}</Name>,
+    },
+    {
+      id: 'persona',
+      header: t('persona'),
+      width: '11rem',
+      cell: ({ persona }) => t(`personas.${persona}`),
+    },
+    { id: 'email', header: t('email'), narrow: 'sub', cell: ({ email }) => <Name>{email}</Name> },
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      id: 'status',
+      header: t('status'),
+      width: '9rem',
+      narrow: 'subtrail',
+      cell: ({ status }) => (
+        <StateBadge state="" tone={tones[status]}>
+          {t(`statuses.${status}`)}
+        </StateBadge>
+      ),
+    },
+    {
+      id: 'decide',
+      header: t('decide'),
+      width: '12rem',
+      narrow: 'trail',
+      align: 'end',
+      cell: (of) =>
+        of.status === 'Pending' ? (
+          <span className="sy-sign-up-verbs">
+            {(['approve', 'reject'] as const).map((verb) => (
+              <Button
+                key={verb}
+                variant="default"
+                size="compact-xs"
+                aria-label={t(`${verb}.of`, { name: of.organizationName })}
+                onClick={() => decide({ verb, of })}
+              >
+                {t(`${verb}.do`)}
+              </Button>
+            ))}
+          </span>
+        ) : null,
+    },
+  ];
+}
+
+export default function SignUps() {
+  const t = useTranslate('sign-ups');
+  const [values, change] = useFilters(['status'] as const);
+  const [decision, setDecision] = useState<Decision | undefined>(undefined);
+  // Read anew after a decision: whoever looks at the list sees it.
+  const [round, setRound] = useState(0);
+  return (
+    <Page title={t('title')} lead={t('lead')} fill>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('status'),
+            options: statuses.map((value) => ({ value, label: t(`statuses.${value}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <DataTable
+        label={t('title')}
+        listKey={['sign-ups', values, round]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<SignUp>>(address, { query: { ...values, cursor, limit: 200 }, signal })
+        }
+        columns={columnsOf(t, setDecision)}
+        rowKey={({ signUpId }) => signUpId}
+        empty={
+          <EmptyState icon="mail" title={t('empty.title')}>
+            {t('empty.text')} <a href="/sign-up">{t('empty.form')}</a>
+          </EmptyState>
+        }
+      />
+      {decision !== undefined && (
+        <Decide
+          {...decision}
+          onClose={() => setDecision(undefined)}
+          onDone={() => {
+            forgetLists('["sign-ups"');
+            setDecision(undefined);
+            setRound(round + 1);
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Decide({
+  verb,
+  of,
+  onClose,
+  onDone,
+}: Decision & { readonly onClose: () => void; readonly onDone: () => void }) {
+  const t = useTranslate('sign-ups');
+  const { locale } = useFormats();
+  const { organizationName, persona, email, givenName, familyName, country } = of;
+  return (
+    <ConfirmAction
+      isOpen
+      isDangerous={verb === 'reject'}
+      onClose={onClose}
+      title={t(`${verb}.of`, { name: organizationName })}
+      confirm={t(`${verb}.do`)}
+      run={() => api.post<SignUp>(`${address}/${of.signUpId}/${verb}`)}
+      onDone={() => {
+        notify(t(`${verb}.done`));
+        onDone();
+      }}
+    >
+      <p className="sy-dialogue-text">{t(`${verb}.text`)}</p>
+      <Facts
+        items={[
+          [t('persona'), t(`personas.${persona}`)],
+          [t('person'), `${givenName} ${familyName}`],
+          [t('email'), email],
+          [
+            t('country'),
+            new Intl.DisplayNames([locale], { type: 'region', fallback: 'code' }).of(country),
+          ],
+        ]}
+      />
+    </ConfirmAction>
+  );
+}

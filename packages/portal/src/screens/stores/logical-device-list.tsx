@@ -1,0 +1,51 @@
+/** The places of a store: where terminals stand, with or without hardware. */
+import type { LogicalDevice } from '@switchyard/contract';
+import { Name, Time } from '../../components/values/values.tsx';
+import { type Translate, useTranslate } from '../../locales/index.ts';
+import type { Column } from '../../table/data-table.tsx';
+import { addresses } from '../estate/entity-kinds.ts';
+import { EstateList } from '../estate/estate-list.tsx';
+
+function columnsOf(t: Translate): Column<LogicalDevice>[] {
+  return [
+    {
+      id: 'name',
+      header: t('fields.name'),
+      narrow: 'lead',
+      cell: ({ name }) => <Name>{name}</Name>,
+    },
+    {
+      id: 'hardware',
+      header: t('hardware.title'),
+      narrow: 'sub',
+      cell: ({ physicalDeviceIds: { length } }) =>
+        length === 0 ? t('hardware.none') : t('hardware.count', { count: length }),
+    },
+    {
+      id: 'externalId',
+      header: t('fields.externalId'),
+      cell: ({ externalId }) => <Name>{externalId}</Name>,
+    },
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+  ];
+}
+
+export function Places({ storeId }: { readonly storeId: string }) {
+  const t = useTranslate('estate');
+  return (
+    <EstateList<LogicalDevice>
+      kind="place"
+      address={addresses.places}
+      icon="terminal"
+      columns={columnsOf(t)}
+      rowKey={({ logicalDeviceId }) => logicalDeviceId}
+      rowTo={({ logicalDeviceId }) => `/places/${logicalDeviceId}`}
+      within={{ storeId }}
+    />
+  );
+}

@@ -1,0 +1,44 @@
+/** What the tour of the demo shows, and in which order; what somebody may not open is left out. */
+import type { Entry } from '../../app/current-portal.ts';
+import { navigationFor } from '../../navigation.ts';
+import type { Session } from '../../session/session.ts';
+
+export type TourStep = {
+  /** A word of `words/{language}/tour.json`. */
+  readonly word: string;
+  readonly to: string;
+};
+
+/** Of each portal, in the order in which it makes sense. */
+const order: Readonly<Record<Entry, readonly TourStep[]>> = {
+  portal: [
+    { word: 'home', to: '/' },
+    { word: 'merchants', to: '/merchants' },
+    { word: 'fleet', to: '/devices' },
+    { word: 'services', to: '/services' },
+    { word: 'virtualTerminal', to: '/virtual-terminal' },
+    { word: 'payments', to: '/payments' },
+    { word: 'qrPayments', to: '/qr-payments' },
+    { word: 'analytics', to: '/analytics' },
+    { word: 'users', to: '/users' },
+    { word: 'applications', to: '/applications' },
+    { word: 'console', to: '/console' },
+    { word: 'audit', to: '/audit' },
+  ],
+  'provider-portal': [
+    { word: 'providerHome', to: '/' },
+    { word: 'ownServices', to: '/own-services' },
+    { word: 'ownPayments', to: '/own-payments' },
+    { word: 'webhooks', to: '/webhooks' },
+    { word: 'applications', to: '/applications' },
+    { word: 'users', to: '/users' },
+  ],
+};
+
+export function stepsFor(
+  session: Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>,
+  entry: Entry,
+): readonly TourStep[] {
+  const open = navigationFor(session, entry).flatMap(({ items }) => items.map(({ to }) => to));
+  return order[entry].filter(({ to }) => open.includes(to));
+}

@@ -1,0 +1,113 @@
+/** Invites somebody: he is sent a link with which he sets his password. */
+import { Select, TextInput } from '@mantine/core';
+import type { UserView } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useNames } from '../../components/values/entity-name.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useSession } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { GroupChoice } from './group-choice.tsx';
+import { useUsersAddress } from './users-url.ts';
+
+const texts = ['username', 'email', 'givenName', 'familyName'] as const;
+type Draft = Readonly<Record<(typeof texts)[number], string>>;
+const nothing: Draft = { username: '', email: '', givenName: '', familyName: '' };
+const shownFields = [...texts, 'entityId', 'scope', 'groups'];
+
+export function Invite({ onClose }: { readonly onClose: () => void }) {
+  const t = useTranslate('users');
+  const address = useUsersAddress();
+  const navigate = useNavigate();
+  const { organizationId, organizationName, merchantId } = useSession();
+  const merchants = useNames('merchants', merchantId === undefined).data;
+  const [draft, setDraft] = useState(nothing);
+  const [entityId, setEntityId] = useState(merchantId ?? organizationId);
+  const [groups, setGroups] = useState<readonly string[]>([]);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  const given = Object.fromEntries(
+    Object.entries(draft).flatMap(([name, value]) =>
+      value.trim() === '' ? [] : [[name, value.trim()]],
+    ),
+  );
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t('invite.title')}
+      confirm={t('invite.do')}
+      isDisabled={draft.username.trim() === '' || draft.email.trim() === ''}
+      shownFields={shownFields}
+      onFault={setFault}
+      run={(idempotencyKey) =>
+        api.post<UserView>(address, {
+          body: { ...given, entityId, scope: entityId, groups },
+          idempotencyKey,
+        })
+      }
+      onDone={({ userId }) => {
+        forgetLists('["users"');
+        notify(t('invite.done'));
+        onClose();
+        void navigate({ to: `/users/${userId}` });
+      }}
+    >
+      <p className="sy-dialogue-text">{t('invite.text')}</p>
+      <Person draft={draft} faults={faults} onChange={setDraft} />
+      {merchantId === undefined && (
+        <Select
+          label={t('entity')}
+          searchable
+          allowDeselect={false}
+          data={[
+            { value: organizationId, label: organizationName ?? t('organization') },
+            ...[...(merchants ?? [])].map(([value, label]) => ({ value, label })),
+          ]}
+          value={entityId}
+          error={faults['entityId'] ?? faults['scope']}
+          onChange={(value) => {
+            setEntityId(value ?? organizationId);
+            setGroups([]);
+          }}
+        />
+      )}
+      <GroupChoice
+        entityId={entityId}
+        value={groups}
+        error={faults['groups']}
+        onChange={setGroups}
+      />
+    </ConfirmAction>
+  );
+}
+
+function Person({
+  draft,
+  faults,
+  onChange,
+}: {
+  readonly draft: Draft;
+  readonly faults: Readonly<Record<string, string>>;
+  readonly onChange: (draft: Draft) => void;
+}) {
+  const t = useTranslate('users');
+  return texts.map((name, place) => (
+    <TextInput
+      key={name}
+      label={t(name)}
+      required={name === 'username' || name === 'email'}
+      type={name === 'email' ? 'email' : 'text'}
+      autoComplete="off"
+      maxLength={254}
+      data-autofocus={place === 0}
+      value={draft[name]}
+      error={faults[name]}
+      onChange={({ currentTarget: { value } }) => onChange({ ...draft, [name]: value })}
+    />
+  ));
+}

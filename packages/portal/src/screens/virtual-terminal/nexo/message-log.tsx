@@ -1,0 +1,91 @@
+/** What went over the connector: each message of the till beside the answer of the terminal. */
+import { UnstyledButton } from '@mantine/core';
+import { useState } from 'react';
+import { Problem } from '../../../components/layout/error-message.tsx';
+import { EmptyState, Panel } from '../../../components/layout/page.tsx';
+import { StateBadge, type Tone } from '../../../components/values/state-badge.tsx';
+import { useTranslate } from '../../../locales/index.ts';
+import { useFormats } from '../../../session/use-session.ts';
+import { JsonView } from './json-view.tsx';
+import type { Exchange } from './point-of-sale/message-exchanges.ts';
+import './message-log.css';
+
+const oneDigit = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+
+function toneOf({ status, result }: Exchange): Tone {
+  if (status === 'Waiting') return 'busy';
+  if (status === 'Taken') return 'plain';
+  if (status === 'Unknown') return 'warn';
+  return status === 'Answered' && result !== 'Failure' ? 'good' : 'bad';
+}
+
+export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
+  const t = useTranslate('virtual-terminal');
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const shown = exchanges.find(({ number }) => number === chosen) ?? exchanges[0];
+  return (
+    <Panel title={t('nexo.messages.title')}>
+      {shown === undefined ? (
+        <EmptyState icon="columns" title={t('nexo.messages.none')}>
+          {t('nexo.messages.noneText')}
+        </EmptyState>
+      ) : (
+        <div className="sy-nexo-messages">
+          <ul className="sy-nexo-exchanges" aria-label={t('nexo.messages.title')}>
+            {exchanges.map((exchange) => (
+              <li key={exchange.number}>
+                <UnstyledButton
+                  className="sy-nexo-exchange"
+                  aria-pressed={exchange === shown}
+                  onClick={() => setChosen(exchange.number)}
+                >
+                  <Line exchange={exchange} />
+                </UnstyledButton>
+              </li>
+            ))}
+          </ul>
+          <Sides exchange={shown} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Line({ exchange }: { readonly exchange: Exchange }) {
+  const t = useTranslate('virtual-terminal');
+  const { number } = useFormats();
+  const { category, status, result, condition, tookMs } = exchange;
+  const said = condition ?? result;
+  return (
+    <>
+      <strong>{category}</strong>
+      <StateBadge state={status} tone={toneOf(exchange)}>
+        {said ?? t(`nexo.messages.${status}`)}
+      </StateBadge>
+      {tookMs !== undefined && (
+        <small>{t('nexo.messages.took', { seconds: number(tookMs / 1000, oneDigit) })}</small>
+      )}
+    </>
+  );
+}
+
+function Sides({ exchange }: { readonly exchange: Exchange }) {
+  const t = useTranslate('virtual-terminal');
+  const { request, response, status, fault } = exchange;
+  return (
+    <div className="sy-nexo-sides">
+      <div>
+        <h3>{t('nexo.messages.request')}</h3>
+        <JsonView text={request} label={t('nexo.messages.request')} />
+      </div>
+      <div>
+        <h3>{t('nexo.messages.response')}</h3>
+        {response !== undefined && <JsonView text={response} label={t('nexo.messages.response')} />}
+        {response === undefined && fault === undefined && (
+          <p className="sy-nexo-silence">{t(`nexo.messages.text.${status}`)}</p>
+        )}
+        {fault !== undefined && <Problem fault={fault} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+/** The till: an amount goes to the terminal, and what came back is shown. */
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { FormEvent, ReactNode } from 'react';
+import { Icon } from '../../../components/icon.tsx';
+import { Panel } from '../../../components/layout/page.tsx';
+import { useTranslate } from '../../../locales/index.ts';
+import { useFormats } from '../../../session/use-session.ts';
+import type { Ended, Sum } from './point-of-sale/point-of-sale.ts';
+import type { UsedStation } from './use-nexo-session.ts';
+
+type Tone = 'good' | 'bad' | 'warn';
+
+const tones: Readonly<Record<Ended['result'], Tone>> = {
+  Success: 'good',
+  Partial: 'warn',
+  Failure: 'bad',
+  NotProcessed: 'bad',
+  Unknown: 'warn',
+};
+
+export function TillPanel({
+  used: { station, view },
+  asked,
+  fields,
+}: {
+  readonly used: UsedStation;
+  /** The amount as it is typed in. */
+  readonly asked: Sum | undefined;
+  readonly fields: ReactNode;
+}) {
+  const t = useTranslate('virtual-terminal');
+  const { running, ended } = view.till;
+  const till = station.till();
+  const canPay = till !== undefined && running === undefined && asked !== undefined;
+  function pay(event: FormEvent): void {
+    event.preventDefault();
+    if (canPay) till.pay(asked);
+  }
+  return (
+    <Panel title={t('nexo.till.title')}>
+      <form className="sy-vt-form" onSubmit={pay} noValidate>
+        {fields}
+        <Button
+          type="submit"
+          size="md"
+          loading={running !== undefined}
+          loaderProps={{ type: 'dots' }}
+          disabled={!canPay}
+        >
+          {t('nexo.till.pay')}
+        </Button>
+        <div className="sy-nexo-besides">
+          <Button
+            variant="default"
+            disabled={running?.of !== 'Payment' || running.isAsking}
+            onClick={() => till?.abort()}
+          >
+            {t('nexo.till.abort')}
+          </Button>
+          <Button variant="default" disabled={till === undefined} onClick={() => till?.askStatus()}>
+            {t('nexo.till.status')}
+          </Button>
+          <Button variant="default" disabled={till === undefined} onClick={() => till?.diagnose()}>
+            {t('nexo.till.diagnosis')}
+          </Button>
+        </div>
+      </form>
+      <div aria-live="polite">
+        {running !== undefined && (
+          <p className="sy-nexo-running">
+            {t(running.isAsking ? 'nexo.till.asking' : `nexo.till.running.${running.of}`)}
+          </p>
+        )}
+        {ended !== undefined && (
+          <End
+            ended={ended}
+            canReverse={running === undefined}
+            onReverse={() => till?.reverse(ended)}
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+/** What the customer's goods depend on, in one look. */
+function End({
+  ended,
+  canReverse,
+  onReverse,
+}: {
+  readonly ended: Ended;
+  readonly canReverse: boolean;
+  readonly onReverse: () => void;
+}) {
+  const t = useTranslate('virtual-terminal');
+  const formats = useFormats();
+  const { of, result, condition, additional, sum, transactionId } = ended;
+  const isPaid = of === 'Payment' && (result === 'Success' || result === 'Partial');
+  // The terminal's own name of a sale that never came to the platform is none of a payment there.
+  const hasPage = /^[0-9a-f]{8}-/.test(transactionId ?? '');
+  return (
+    <div className="sy-nexo-end" data-tone={tones[result]}>
+      <Icon name={tones[result] === 'good' ? 'check' : 'alert'} size={22} />
+      <div>
+        <p className="sy-nexo-end-title">
+          {t(`nexo.till.ends.${of}.${result}`)}
+          {sum !== undefined && ` · ${formats.money(sum.amount, sum.currency)}`}
+        </p>
+        {condition !== undefined && (
+          <p className="sy-broken">
+            {condition}
+            {additional !== undefined && `: ${additional}`}
+          </p>
+        )}
+        <div className="sy-nexo-end-ways">
+          {hasPage && <Link to={`/payments/${transactionId}`}>{t('look')}</Link>}
+          {isPaid && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={!canReverse}
+              leftSection={<Icon name="refund" size={14} />}
+              onClick={onReverse}
+            >
+              {t('nexo.till.reverse')}
+            </Button>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}

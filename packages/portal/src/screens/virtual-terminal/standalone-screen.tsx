@@ -1,0 +1,153 @@
+/** The picture of the terminal: what its screen says, the code that it shows, and the way onwards. */
+import type { QrTransaction, Transaction } from '@switchyard/contract';
+import { Link } from '@tanstack/react-router';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { DeviceFrame, StillKeys, type Tone } from './terminal-frame.tsx';
+import type { Terminal } from './use-standalone-terminal.ts';
+
+function Screen({
+  icon,
+  amount,
+  title,
+  text,
+}: {
+  readonly icon: IconName;
+  readonly amount?: string | undefined;
+  readonly title: string;
+  readonly text?: string | undefined;
+}) {
+  return (
+    <div className="sy-pos-content">
+      <span className="sy-pos-icon">
+        <Icon name={icon} size={30} />
+      </span>
+      {amount !== undefined && <p className="sy-pos-amount">{amount}</p>}
+      <p className="sy-pos-title">{title}</p>
+      {text !== undefined && <p className="sy-pos-text sy-broken">{text}</p>}
+    </div>
+  );
+}
+
+const lampsOf: Readonly<Record<Tone, string>> = {
+  plain: 'Idle',
+  busy: 'Busy',
+  good: 'Approved',
+  bad: 'Declined',
+};
+
+function toneOf({ shown, fault }: Terminal): Tone {
+  if (shown.step === 'ready') return fault === undefined ? 'plain' : 'bad';
+  if (shown.step === 'busy') return 'busy';
+  if (shown.step === 'card') return shown.payment.approved ? 'good' : 'bad';
+  return ended[shown.payment.status] ?? (shown.payment.display === undefined ? 'busy' : 'plain');
+}
+
+export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
+  const t = useTranslate('virtual-terminal');
+  const { shown } = terminal;
+  const tone = toneOf(terminal);
+  const payment = 'payment' in shown ? shown.payment : undefined;
+  return (
+    <div className="sy-vt-stand">
+      <DeviceFrame
+        label={t('terminal')}
+        state={lampsOf[tone]}
+        screen={
+          <div className="sy-pos-screen" data-tone={tone} aria-live="polite">
+            <Content terminal={terminal} tone={tone} />
+          </div>
+        }
+        keys={<StillKeys />}
+      />
+      {payment !== undefined && (
+        <Link className="sy-vt-link" to={`/payments/${payment.transactionId}`}>
+          {t('look')}
+        </Link>
+      )}
+    </div>
+  );
+}
+
+function Content({
+  terminal: { shown, fault },
+  tone,
+}: {
+  readonly terminal: Terminal;
+  readonly tone: Tone;
+}) {
+  const t = useTranslate('virtual-terminal');
+  const formats = useFormats();
+  if (shown.step === 'card') return <CardEnd payment={shown.payment} />;
+  if (shown.step === 'code') return <Code payment={shown.payment} tone={tone} />;
+  if (shown.step === 'ready') {
+    const isFine = fault === undefined;
+    return (
+      <Screen
+        icon={isFine ? 'payments' : 'alert'}
+        title={t(isFine ? 'screen.ready' : 'screen.fault')}
+      />
+    );
+  }
+  const amount = formats.money(shown.order.amount, shown.order.currency);
+  return <Screen icon="refresh" amount={amount} title={t('screen.busy')} />;
+}
+
+function CardEnd({ payment }: { readonly payment: Transaction }) {
+  const t = useTranslate('virtual-terminal');
+  const formats = useFormats();
+  const { approved, amount, currency, response, state } = payment;
+  const isOpen = state === 'Reversing';
+  return (
+    <Screen
+      icon={approved ? 'check' : 'close'}
+      amount={formats.money(amount, currency)}
+      title={t(approved ? 'screen.approved' : isOpen ? 'screen.reversing' : 'screen.declined')}
+      text={approved ? payment.authorizationCode : response?.reason}
+    />
+  );
+}
+
+const ended: Readonly<Record<string, Tone>> = {
+  Completed: 'good',
+  Authorized: 'good',
+  Declined: 'bad',
+  Cancelled: 'bad',
+  Expired: 'bad',
+  Failed: 'bad',
+};
+
+/** Pictures come from a provider: they are shown as pictures alone, in which no script runs. */
+function pictureOf({ display }: QrTransaction): string | undefined {
+  if (display?.type === 'image/png') return `data:image/png;base64,${display.data}`;
+  if (display?.type !== 'image/svg+xml') return undefined;
+  return display.data.startsWith('<')
+    ? `data:image/svg+xml,${encodeURIComponent(display.data)}`
+    : `data:image/svg+xml;base64,${display.data}`;
+}
+
+function Code({ payment, tone }: { readonly payment: QrTransaction; readonly tone: Tone }) {
+  const t = useTranslate('virtual-terminal');
+  const words = useTranslate('payments');
+  const formats = useFormats();
+  const { status, paymentAmount, display } = payment;
+  const amount = formats.money(paymentAmount.amount, paymentAmount.currency);
+  const title = words(`states.${status}`);
+  if (display === undefined || ended[status] !== undefined) {
+    const icon = tone === 'good' ? 'check' : tone === 'bad' ? 'close' : 'qr';
+    return <Screen icon={icon} amount={amount} title={title} />;
+  }
+  const picture = pictureOf(payment);
+  return (
+    <div className="sy-pos-content">
+      <p className="sy-pos-amount">{amount}</p>
+      {picture !== undefined ? (
+        <img src={picture} alt={t('code')} width="168" height="168" />
+      ) : (
+        <code className="sy-broken">{display.data}</code>
+      )}
+      <p className="sy-pos-title">{title}</p>
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+/** The terminal at work: one payment at a time, each with an identifier of its own until it has ended. */
+
+import {
+  defined,
+  type QrEventList,
+  type QrTransaction,
+  type Transaction,
+} from '@switchyard/contract';
+import { useEffect, useRef, useState } from 'react';
+import { ConnectionError, isProblem } from '../../api/api-errors.ts';
+import { api } from '../../api/client.ts';
+import { nowMs } from '../../session/clock.ts';
+import { newId } from '../../session/random-values.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { expiryAt } from './card-expiry.ts';
+
+export type Order = {
+  readonly method: 'Card' | 'Qr';
+  readonly amount: number;
+  readonly currency: string;
+  readonly card: string;
+  readonly isDeferred: boolean;
+  readonly paymentType: string;
+  readonly deviceId: string | undefined;
+};
+
+export type Shown =
+  | { readonly step: 'ready' }
+  | { readonly step: 'busy'; readonly order: Order }
+  | { readonly step: 'card'; readonly payment: Transaction }
+  | { readonly step: 'code'; readonly payment: QrTransaction };
+
+export type Terminal = {
+  readonly shown: Shown;
+  readonly isBusy: boolean;
+  readonly fault: unknown;
+  start(order: Order): void;
+};
+
+const waitSeconds = 20;
+const waitLimitMs = 30_000;
+
+function sell(order: Order, clientTransactionId: string): Promise<Transaction> {
+  const { month: expiryMonth, year: expiryYear } = expiryAt(nowMs());
+  const { amount, currency, card, isDeferred, deviceId } = order;
+  return api.post<Transaction>('/payment/v1/transactions/process', {
+    body: {
+      clientTransactionId,
+      amount,
+      currency,
+      entryMode: 'Keyed',
+      captureMode: isDeferred ? 'Deferred' : 'Immediate',
+      ...defined({ deviceId }),
+      instrument: { card: { number: card, expiryMonth, expiryYear } },
+    },
+  });
+}
+
+/** In the demo the platform lets a merchant's user stand in for a device of the merchant. */
+const asDevice = (deviceId: string | undefined): Record<string, string> =>
+  defined({ 'x-switchyard-device': deviceId });
+
+function askForCode(order: Order, clientTransactionId: string): Promise<QrTransaction> {
+  const { amount, currency, paymentType, deviceId } = order;
+  return api.post<QrTransaction>('/qrcode-payment/v1/transactions', {
+    headers: asDevice(deviceId),
+    body: {
+      clientTransactionId,
+      paymentType,
+      paymentScenario: 'consumerscan',
+      paymentAmount: { amount, currency },
+    },
+  });
+}
+
+/** Until it has ended, or nobody looks any more. */
+async function follow(
+  { transactionId, deviceId }: QrTransaction,
+  signal: AbortSignal,
+  onChange: (payment: QrTransaction) => void,
+): Promise<void> {
+  const path = `/qrcode-payment/v1/transactions/${transactionId}`;
+  const options = { headers: asDevice(deviceId), signal, isBackground: true };
+  let after = 0;
+  for (let isFinal = false; !isFinal && !signal.aborted; ) {
+    const news = await api.get<QrEventList>(`${path}/events`, {
+      ...options,
+      query: { after, wait: waitSeconds },
+      limitMs: waitLimitMs,
+    });
+    after = news.nextAfter;
+    isFinal = news.isFinal;
+    if (news.events.length > 0) onChange(await api.get<QrTransaction>(path, options));
+  }
+}
+
+export function useTerminal(): Terminal {
+  const [shown, setShown] = useState<Shown>({ step: 'ready' });
+  const [fault, setFault] = useState<unknown>(undefined);
+  const isRunning = useRef(false);
+  /** Kept where no answer came: the same sale again is the same sale. */
+  const unanswered = useRef<{ readonly id: string; readonly of: string } | undefined>(undefined);
+  const following = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => following.current?.abort(), []);
+
+  async function run(order: Order): Promise<void> {
+    following.current?.abort();
+    setFault(undefined);
+    setShown({ step: 'busy', order });
+    const of = JSON.stringify(order);
+    const id = unanswered.current?.of === of ? unanswered.current.id : newId();
+    unanswered.current = { id, of };
+    try {
+      if (order.method === 'Card') {
+        setShown({ step: 'card', payment: await sell(order, id) });
+      } else {
+        const payment = await askForCode(order, id);
+        setShown({ step: 'code', payment });
+        watch(payment);
+      }
+      unanswered.current = undefined;
+      forgetLists('["payments"');
+      forgetLists('["qr-payments"');
+    } catch (error) {
+      if (isProblem(error)) unanswered.current = undefined;
+      setFault(error);
+      setShown({ step: 'ready' });
+    }
+  }
+
+  function watch(payment: QrTransaction): void {
+    const control = new AbortController();
+    following.current = control;
+    follow(payment, control.signal, (next) => setShown({ step: 'code', payment: next })).catch(
+      (error: unknown) => {
+        if (!control.signal.aborted && !(error instanceof ConnectionError)) setFault(error);
+      },
+    );
+  }
+
+  return {
+    shown,
+    isBusy: shown.step === 'busy',
+    fault,
+    start(order) {
+      if (isRunning.current) return;
+      isRunning.current = true;
+      void run(order).finally(() => {
+        isRunning.current = false;
+      });
+    },
+  };
+}

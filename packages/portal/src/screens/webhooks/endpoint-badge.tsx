@@ -1,0 +1,25 @@
+/** The standing of an endpoint as a word with a tone. */
+import type { WebhookEndpoint } from '@switchyard/contract';
+import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import { type Standing, standingOf } from './endpoint-status.ts';
+
+const tones: Readonly<Record<Standing, Tone>> = {
+  Working: 'good',
+  Failing: 'warn',
+  Resting: 'warn',
+  Off: 'plain',
+  Unverified: 'busy',
+  Gone: 'bad',
+  Given: 'bad',
+};
+
+export function EndpointBadge({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const t = useTranslate('webhooks');
+  const standing = standingOf(endpoint);
+  return (
+    <StateBadge state={standing} tone={tones[standing]}>
+      {t(`standings.${standing}`)}
+    </StateBadge>
+  );
+}

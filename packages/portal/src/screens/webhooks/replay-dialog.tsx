@@ -1,0 +1,84 @@
+/** Sends events once more: those that were missed, or all of a time. */
+import { Radio, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { faultsByField } from '../../api/api-errors.ts';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { notify } from '../../components/toasts/toast-store.ts';
+import { useTranslate } from '../../locales/index.ts';
+import { dayBefore } from '../../session/locale-formats.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/row-store-cache.ts';
+import { endpointsAddress } from './webhook-queries.ts';
+
+export function Replay({
+  endpointId,
+  onClose,
+}: {
+  readonly endpointId: string;
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('webhooks');
+  const formats = useFormats();
+  const client = useQueryClient();
+  const [what, setWhat] = useState('missed');
+  const [days, setDays] = useState({ from: '', to: '' });
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  const isTime = what === 'time';
+  // The second day is meant whole.
+  const body = isTime
+    ? {
+        from: formats.dayStart(days.from),
+        ...(days.to === '' ? {} : { to: formats.dayStart(dayBefore(days.to, -1)) }),
+      }
+    : {};
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t('replay.title')}
+      confirm={t('replay.do')}
+      isDisabled={isTime && days.from === ''}
+      shownFields={['from', 'to']}
+      onFault={setFault}
+      run={(idempotencyKey) =>
+        api.post(`${endpointsAddress}/${endpointId}/replay`, { body, idempotencyKey })
+      }
+      onDone={() => {
+        forgetLists('["deliveries"');
+        void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });
+        notify(t('replay.done'));
+        onClose();
+      }}
+    >
+      <Radio.Group label={t('replay.what')} value={what} onChange={setWhat}>
+        <div className="sy-hook-choices">
+          {['missed', 'time'].map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={t(`replay.${each}`)}
+              description={t(`replay.${each}Hint`)}
+            />
+          ))}
+        </div>
+      </Radio.Group>
+      {isTime && (
+        <div className="sy-hook-days">
+          {(['from', 'to'] as const).map((name) => (
+            <TextInput
+              key={name}
+              type="date"
+              label={t(`replay.${name}`)}
+              value={days[name]}
+              error={faults[name]}
+              onChange={({ currentTarget: { value } }) => setDays({ ...days, [name]: value })}
+            />
+          ))}
+        </div>
+      )}
+    </ConfirmAction>
+  );
+}

@@ -1,0 +1,158 @@
+// The small rules of the portal: who sees which address, which answers are asked for again, charts, views.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type GroupName, groupPermissions, type Problem } from '@switchyard/contract';
+import {
+  ConnectionError,
+  faultsByField,
+  ProblemError,
+  problemFrom,
+} from '../src/api/api-errors.ts';
+import { mayRetry, pauseMs } from '../src/api/query-client.ts';
+import { niceTop, pathOf } from '../src/charts/chart-scale.ts';
+import { nameMost, viewsMost, withView } from '../src/filters/saved-views.ts';
+import { navigation, navigationFor } from '../src/navigation.ts';
+import { amountFor } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
+import { screens } from '../src/screens.ts';
+
+function addressesOf(
+  group: GroupName,
+  environment: 'demo' | 'production' = 'production',
+): string[] {
+  const permissions = [...groupPermissions[group]];
+  return navigationFor({ permissions, environment }, 'portal')
+    .flatMap(({ items }) => items)
+    .map(({ to }) => to);
+}
+
+describe('the navigation', () => {
+  test('each group sees what its rights open, and nothing else', () => {
+    assert.ok(addressesOf('org_admin').includes('/payments'));
+    assert.ok(!addressesOf('org_admin').includes('/qr-payments'));
+    assert.ok(addressesOf('org_custcare').includes('/analytics'));
+    assert.ok(addressesOf('org_supervisor').includes('/payments'));
+    assert.ok(!addressesOf('org_operator').includes('/payments'));
+    assert.ok(addressesOf('org_operator').includes('/qr-payments'));
+    assert.ok(!addressesOf('org_dfo').includes('/payments'));
+    assert.ok(addressesOf('merchant_manager').includes('/users'));
+    assert.ok(addressesOf('merchant_manager').includes('/exports'));
+    assert.ok(!addressesOf('org_supervisor').includes('/exports'));
+    assert.ok(addressesOf('org_admin').includes('/audit'));
+    assert.ok(!addressesOf('merchant_manager').includes('/audit'));
+    assert.ok(addressesOf('org_dev').includes('/logs'));
+    for (const address of ['/applications', '/webhooks', '/events', '/console']) {
+      assert.ok(addressesOf('org_dev').includes(address), address);
+      assert.ok(addressesOf('org_admin').includes(address), address);
+      assert.ok(addressesOf('merchant_manager').includes(address), address);
+    }
+    assert.ok(addressesOf('merchant_manager').includes('/configuration'));
+    assert.ok(!addressesOf('org_dev').includes('/configuration'));
+    assert.ok(!addressesOf('org_custcare').includes('/users'));
+    for (const group of ['org_admin', 'org_custcare', 'org_dfo'] as const) {
+      assert.ok(addressesOf(group).includes('/devices'), group);
+      assert.ok(addressesOf(group).includes('/merchants'), group);
+    }
+    assert.ok(!addressesOf('org_dev').includes('/devices'));
+    assert.ok(!addressesOf('org_operator').includes('/stores'));
+    assert.ok(addressesOf('org_admin').includes('/imports'));
+    assert.ok(!addressesOf('org_dfo').includes('/imports'));
+    for (const group of Object.keys(groupPermissions) as GroupName[]) {
+      assert.ok(addressesOf(group).includes('/'), group);
+    }
+  });
+
+  test('an address asks for what its link in the rail asks for', () => {
+    for (const { word: _word, icon: _icon, to, ...access } of navigation.flatMap(
+      (each) => each.items,
+    )) {
+      const { path: _path, load: _load, ...asked } = screens.find(({ path }) => path === to) ?? {};
+      assert.deepEqual(asked, access, to);
+    }
+  });
+
+  test('test cards are of the demo alone, and there for everybody', () => {
+    assert.ok(addressesOf('org_operator', 'demo').includes('/test-cards'));
+    assert.ok(!addressesOf('org_admin').includes('/test-cards'));
+  });
+
+  test('the virtual terminal is of the demo alone', () => {
+    assert.ok(addressesOf('merchant_manager', 'demo').includes('/virtual-terminal'));
+    assert.ok(!addressesOf('merchant_manager').includes('/virtual-terminal'));
+  });
+});
+
+describe('refusals', () => {
+  const refusal = (facts: Partial<Problem>) =>
+    new ProblemError(problemFrom(facts.status ?? 422, facts, 'r-1'));
+
+  test('show each member its own fault', () => {
+    const fault = refusal({
+      errors: [
+        { pointer: '/address/country', code: 'field_invalid', detail: 'No country.' },
+        { pointer: '?limit', code: 'field_invalid', detail: 'Too many.' },
+      ],
+    });
+    assert.deepEqual(faultsByField(fault), {
+      'address.country': 'No country.',
+      limit: 'Too many.',
+    });
+    assert.deepEqual(faultsByField(new Error('x')), {});
+  });
+
+  test('a page of a proxy in place of a problem is one, too', () => {
+    const problem = problemFrom(502, '<html>Bad Gateway</html>', 'r-2');
+    assert.deepEqual(
+      [problem.status, problem.requestId, problem.outcome, problem.retryable],
+      [502, 'r-2', 'Unknown', true],
+    );
+  });
+
+  test('reading is tried again where that may help, and waits as long as it is told to', () => {
+    assert.equal(mayRetry(0, new ConnectionError(undefined)), true);
+    assert.equal(mayRetry(2, new ConnectionError(undefined)), false);
+    assert.equal(mayRetry(0, refusal({ status: 503, retryable: true })), true);
+    assert.equal(mayRetry(0, refusal({ status: 403 })), false);
+    assert.equal(mayRetry(0, new Error('ours')), false);
+    assert.equal(pauseMs(0, refusal({ status: 429, retryAfterMs: 9_000 })), 9_000);
+    assert.ok(pauseMs(20, new ConnectionError(undefined)) <= 8_000);
+  });
+});
+
+describe('charts', () => {
+  test('end at a round number, and at one where there is nothing', () => {
+    for (const [value, top] of [
+      [0, 1],
+      [-3, 1],
+      [Number.NaN, 1],
+      [7, 10],
+      [10, 10],
+      [11, 20],
+      [2_300, 2_500],
+      [0.03, 0.05],
+    ] as const) {
+      assert.ok(Math.abs(niceTop(value) - top) < 1e-9, `${value}: ${niceTop(value)}`);
+    }
+  });
+
+  test('a line is broken where a value is lacking', () => {
+    assert.equal(pathOf([1, undefined, 1, 2], 2), 'M12.50 50.00h0.01M62.50 50.00h0.01L87.50 0.00');
+    assert.equal(pathOf([], 1), '');
+  });
+});
+
+test('a saved view replaces the one of its name, and there are never too many', () => {
+  let views = withView([], { name: 'a', search: '?x=1' });
+  views = withView(views, { name: 'a', search: '?x=2' });
+  assert.deepEqual(views, [{ name: 'a', search: '?x=2' }]);
+  for (let count = 0; count < 50; count += 1)
+    views = withView(views, { name: `${count}`, search: '' });
+  assert.equal(views.length, viewsMost);
+  assert.ok(nameMost > 0);
+});
+
+test('an amount of the virtual terminal ends as the outcome wants, and is never smaller', () => {
+  assert.equal(amountFor(1250, ''), 1250);
+  assert.equal(amountFor(1250, '9051'), 9051);
+  assert.equal(amountFor(19_052, '9051'), 29_051);
+  assert.equal(amountFor(9_051, '9051'), 9_051);
+});

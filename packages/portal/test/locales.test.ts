@@ -1,0 +1,86 @@
+// The three languages say the same things, and all that the code asks for.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, test } from 'node:test';
+
+const source = join(import.meta.dirname, '../src');
+const languages = ['en', 'fr', 'de'] as const;
+type Tree = { readonly [key: string]: string | Tree };
+
+/** The path of each namespace below the folder of the language: `payments/qr-payments`. */
+function filesOf(language: string): string[] {
+  return globSync('*/*.json', { cwd: join(source, 'locales', language) })
+    .map((file) => file.replace(/\.json$/, ''))
+    .sort();
+}
+
+function read(language: string, namespace: string): Tree {
+  const file = filesOf(language).find((path) => basename(path) === namespace);
+  assert.ok(file !== undefined, `${language} has no namespace ${namespace}`);
+  return JSON.parse(
+    readFileSync(join(source, 'locales', language, `${file}.json`), 'utf8'),
+  ) as Tree;
+}
+
+function flatten(tree: Tree, path = ''): Map<string, string> {
+  return new Map(
+    Object.entries(tree).flatMap(([key, value]) => {
+      const full = path === '' ? key : `${path}.${key}`;
+      return typeof value === 'string' ? [[full, value] as const] : [...flatten(value, full)];
+    }),
+  );
+}
+
+const placeholders = (text: string) =>
+  [...text.matchAll(/\{\{(\w+)/g)].map(([, name]) => name).sort();
+
+describe('the words of the portal', () => {
+  test('each file is there in every language', () => {
+    assert.ok(filesOf('en').length >= 8);
+    for (const language of languages) assert.deepEqual(filesOf(language), filesOf('en'), language);
+  });
+
+  for (const name of filesOf('en').map((path) => basename(path))) {
+    test(`${name}: the same keys, each with the same values to fill in, none empty`, () => {
+      const english = flatten(read('en', name));
+      assert.ok(english.size > 0);
+      for (const language of languages) {
+        const words = flatten(read(language, name));
+        assert.deepEqual([...words.keys()].sort(), [...english.keys()].sort(), language);
+        for (const [key, text] of words) {
+          assert.notEqual(text.trim(), '', `${language} ${key}`);
+          assert.deepEqual(
+            placeholders(text),
+            placeholders(english.get(key) ?? ''),
+            `${language} ${key}`,
+          );
+        }
+      }
+    });
+  }
+
+  test('what the code asks for by name is there', () => {
+    let asked = 0;
+    for (const file of globSync('**/*.tsx', { cwd: source })) {
+      const text = readFileSync(join(source, file), 'utf8');
+      for (const [, variable = '', name = ''] of text.matchAll(
+        /const (\w+) = useTranslate\('([\w-]+)'\)/g,
+      )) {
+        const known = flatten(read('en', name));
+        const calls = new RegExp(`(?<![\\w.])${variable}\\('([\\w.]+)'`, 'g');
+        const bound = [...text.matchAll(/const (\w+) = useTranslate\('([\w-]+)'\)/g)];
+        const others = bound.filter(([, each]) => each === variable).map(([, , each]) => each);
+        for (const [, key = ''] of text.matchAll(calls)) {
+          asked += 1;
+          const files = others.map((each) => flatten(read('en', each ?? '')));
+          const isKnown = [known, ...files].some(
+            (each) => each.has(key) || each.has(`${key}_other`),
+          );
+          assert.ok(isKnown, `${file} asks for ${key} of ${name}`);
+        }
+      }
+    }
+    assert.ok(asked > 100, `${asked} words were looked for`);
+  });
+});

@@ -1,0 +1,41 @@
+// Which rows of a list are drawn: those in sight and a few around them, at any length.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { sightOf } from '../src/table/visible-rows.ts';
+
+describe('the rows in sight', () => {
+  test('at the top, in the middle and at the end of a million', () => {
+    const of = { clientHeight: 660, height: 33, count: 1_000_000 };
+    assert.deepEqual(sightOf({ ...of, scrollTop: 0 }), { first: 0, last: 32 });
+    assert.deepEqual(sightOf({ ...of, scrollTop: 3300 }), { first: 88, last: 132 });
+    const end = 33 * 1_000_000 - 660;
+    assert.deepEqual(sightOf({ ...of, scrollTop: end }), { first: 999_968, last: 999_999 });
+  });
+
+  test('an empty list has none, and a list that became shorter is seen at its end', () => {
+    const of = { clientHeight: 660, height: 33 };
+    assert.deepEqual(sightOf({ ...of, scrollTop: 0, count: 0 }), { first: 0, last: -1 });
+    assert.deepEqual(sightOf({ ...of, scrollTop: 33_000, count: 10 }), { first: 9, last: 9 });
+  });
+
+  test('what is in sight is drawn, and never much more', () => {
+    const frame = fc.record({
+      scrollTop: fc.nat(33_000_000),
+      clientHeight: fc.integer({ min: 1, max: 4000 }),
+      height: fc.constantFrom(33, 65),
+      count: fc.nat(1_000_000),
+    });
+    fc.assert(
+      fc.property(frame, (of) => {
+        const { first, last } = sightOf(of);
+        for (const y of [of.scrollTop, of.scrollTop + of.clientHeight - 1]) {
+          const row = Math.floor(y / of.height);
+          if (row < of.count) assert.ok(row >= first && row <= last, `row ${row}`);
+        }
+        assert.ok(last < of.count);
+        assert.ok(last - first <= of.clientHeight / of.height + 27);
+      }),
+    );
+  });
+});

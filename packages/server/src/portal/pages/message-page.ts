@@ -1,0 +1,67 @@
+// Renders the portal pages of the server itself, which are short and have no scripts.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html, pageHeaders } from '../../http/index.ts';
+import { languageOf, type NoticeName, wordsOf } from './message-texts.ts';
+
+const statuses: Readonly<Record<NoticeName, number>> = {
+  building: 503,
+  absent: 503,
+  unknownClient: 404,
+  elsewhere: 404,
+  stale: 400,
+  denied: 403,
+  failed: 400,
+  busy: 429,
+  broken: 500,
+};
+const retrySeconds = 3;
+
+export type Way = { readonly address: string; readonly text?: string };
+
+export type NoticeMore = {
+  /** Omitted if the page has no link. */
+  readonly way?: Way;
+  readonly retryAfter?: string;
+};
+
+export function sendNotice(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: NoticeName,
+  { way, retryAfter }: NoticeMore = {},
+): FastifyReply {
+  const language = languageOf(request.headers['accept-language']);
+  const words = wordsOf[language];
+  const { title, text } = words[name];
+  const comesByItself = name === 'building';
+  if (comesByItself) reply.header('retry-after', String(retrySeconds));
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+  const page = html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${comesByItself ? html`<meta http-equiv="refresh" content="${retrySeconds}">` : ''}
+<title>${title} · Switchyard</title>
+<link rel="icon" href="/docs/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/docs/assets/pages.css">
+</head>
+<body>
+<header><span class="brand">Switchyard</span></header>
+<main>
+<h1>${title}</h1>
+<p class="lead">${text}</p>
+${way === undefined ? '' : html`<p><a href="${way.address}">${way.text ?? words.signIn}</a></p>`}
+<p><small>${words.request} <code>${request.id}</code></small></p>
+</main>
+</body>
+</html>
+`;
+  return reply
+    .code(statuses[name])
+    .headers({ ...pageHeaders, 'cache-control': 'no-store' })
+    .header('vary', 'accept-language')
+    .type('text/html; charset=utf-8')
+    .send(page.html);
+}

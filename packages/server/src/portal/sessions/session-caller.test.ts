@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../http/index.ts';
+import { languageOf } from '../pages/message-texts.ts';
+import { createSessionCaller } from './session-caller.ts';
+import { entriesOf } from './session-view.ts';
+import type { Manner, PortalSession, Sessions } from './sessions.ts';
+
+const origin = 'https://portal.test';
+const cookie = `__Host-switchyard-session=${'a'.repeat(64)}`;
+
+function requestWith(headers: Record<string, string>): FastifyRequest {
+  const all = { cookie, 'sec-fetch-site': 'same-origin', ...headers };
+  return { headers: all, raw: { headers: all }, host: 'portal.test' } as unknown as FastifyRequest;
+}
+
+function callersOf(manners: Manner[]) {
+  const session = { origin, tokens: { accessToken: 'token' } } as PortalSession;
+  const caller = { organizationId: 'org', subject: 'ada' } as Caller;
+  const use: Sessions['use'] = async (_at, manner) => {
+    manners.push(manner);
+    return session;
+  };
+  return createSessionCaller({
+    sessions: { use } as Sessions,
+    places: { origin, listOrigins: () => [origin], findSite: () => ({ origin }) },
+    verifyToken: async () => caller,
+  });
+}
+
+describe('the caller behind a cookie', () => {
+  test('is at work once for each request, however often a stream asks for him again', async () => {
+    const manners: Manner[] = [];
+    const callers = callersOf(manners);
+    const stream = requestWith({ 'x-switchyard-portal': '1' });
+    await callers.of(stream);
+    await callers.of(stream);
+    await callers.of(requestWith({ 'x-switchyard-portal': '1' }));
+    await callers.of(requestWith({ 'x-switchyard-portal': 'background' }));
+    assert.deepEqual(manners, ['active', 'background', 'active', 'background']);
+  });
+
+  test('is counted by himself, and is the same object as long as nothing changes', async () => {
+    const callers = callersOf([]);
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => callers.of(requestWith({ 'x-switchyard-portal': '1' }))),
+    );
+    assert.equal(first?.limitKey, 'org ada');
+    assert.equal(first, second);
+  });
+});
+
+describe('small rules of the portal', () => {
+  test('the language is the best that the browser likes, and English else', () => {
+    for (const [accepted, language] of [
+      [undefined, 'en'],
+      ['de-CH,de;q=0.9,en;q=0.8', 'de'],
+      ['it, fr;q=0.3, en;q=0.2', 'fr'],
+      ['en;q=0.1, de;q=0.9', 'de'],
+      ['fr;q=0, *', 'en'],
+      ['constructor, ;;q=x', 'en'],
+    ] as const) {
+      assert.equal(languageOf(accepted), language, accepted);
+    }
+  });
+
+  test('which portal is for whom follows from the organisation and the rights', () => {
+    const may = (entityType: 'tenant' | 'merchant', ...names: 'svc.write'[]) => ({
+      entityType,
+      permissions: new Set(names),
+    });
+    assert.deepEqual(entriesOf('ServiceProvider', may('tenant')), ['provider-portal']);
+    assert.deepEqual(entriesOf('Acquirer', may('tenant')), ['portal']);
+    assert.deepEqual(entriesOf(undefined, may('tenant', 'svc.write')), [
+      'portal',
+      'provider-portal',
+    ]);
+    assert.deepEqual(entriesOf(undefined, may('merchant', 'svc.write')), ['portal']);
+  });
+});

@@ -1,0 +1,169 @@
+// Contains the SQL of portal sessions.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime } from '../../platform/index.ts';
+
+/** The maximum number of sessions of one user; a new session replaces the oldest one. */
+const sessionsPerUserMax = 20;
+
+export type SessionKey = { readonly organizationId: string; readonly sessionHash: Buffer };
+
+/** All times are in epoch milliseconds. */
+export type StoredSession = SessionKey & {
+  readonly sessionId: string;
+  readonly signInId: string;
+  readonly userId: string;
+  readonly userDomainId: string;
+  readonly origin: string;
+  readonly tokensSealed: Buffer;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly renewedAt: number;
+  readonly expiresAt: number;
+  readonly endsAt: number;
+};
+
+export type Renewed = Pick<StoredSession, 'tokensSealed' | 'renewedAt' | 'expiresAt'>;
+
+type SessionRow = {
+  organization_id: string;
+  session_hash: Buffer;
+  session_id: string;
+  sign_in_id: string;
+  user_id: string;
+  user_domain_id: string;
+  origin: string;
+  tokens_sealed: Buffer;
+  generation: number;
+  created_at: Date;
+  renewed_at: Date;
+  expires_at: Date;
+  ends_at: Date;
+};
+
+const columns = `organization_id, session_hash, session_id, sign_in_id, user_id, user_domain_id,
+  origin, tokens_sealed, generation, created_at, renewed_at, expires_at, ends_at`;
+const byKey = 'WHERE organization_id = $1 AND session_hash = $2';
+const findText = `SELECT ${columns} FROM portal_sessions ${byKey}`;
+
+function sessionOf(row: SessionRow): StoredSession {
+  return {
+    organizationId: row.organization_id,
+    sessionHash: row.session_hash,
+    sessionId: row.session_id,
+    signInId: row.sign_in_id,
+    userId: row.user_id,
+    userDomainId: row.user_domain_id,
+    origin: row.origin,
+    tokensSealed: row.tokens_sealed,
+    generation: row.generation,
+    createdAt: row.created_at.getTime(),
+    renewedAt: row.renewed_at.getTime(),
+    expiresAt: row.expires_at.getTime(),
+    endsAt: row.ends_at.getTime(),
+  };
+}
+
+async function runIn<Row>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+  return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+}
+
+export function createSessionStore(database: Database) {
+  return {
+    /** Also deletes the oldest sessions of the user above the maximum. */
+    async insert(trx: Kysely<unknown>, session: StoredSession): Promise<void> {
+      const { organizationId, sessionHash, userId } = session;
+      await runIn(
+        trx,
+        `DELETE FROM portal_sessions WHERE organization_id = $1 AND session_hash IN (
+           SELECT session_hash FROM portal_sessions WHERE organization_id = $1 AND user_id = $2
+           ORDER BY created_at DESC, session_hash OFFSET ${sessionsPerUserMax - 1})`,
+        [organizationId, userId],
+      );
+      await runIn(
+        trx,
+        `INSERT INTO portal_sessions (${columns})
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        [
+          organizationId,
+          sessionHash,
+          session.sessionId,
+          session.signInId,
+          userId,
+          session.userDomainId,
+          session.origin,
+          session.tokensSealed,
+          session.generation,
+          isoTime(session.createdAt),
+          isoTime(session.renewedAt),
+          isoTime(session.expiresAt),
+          isoTime(session.endsAt),
+        ],
+      );
+    },
+
+    async find({ organizationId, sessionHash }: SessionKey): Promise<StoredSession | undefined> {
+      const [row] = await database.query<SessionRow>(findText, [organizationId, sessionHash]);
+      return row === undefined ? undefined : sessionOf(row);
+    },
+
+    /**
+     * Locks the row and calls `renew` with the stored session. Values from `renew` replace the
+     * stored values; without them the row does not change. Returns the row as it is then.
+     */
+    renew(
+      { organizationId, sessionHash }: SessionKey,
+      renew: (trx: Kysely<unknown>, standing: StoredSession) => Promise<Renewed | undefined>,
+    ): Promise<StoredSession | undefined> {
+      const key = [organizationId, sessionHash];
+      return database.transaction(async (trx) => {
+        const [row] = await runIn<SessionRow>(trx, `${findText} FOR UPDATE`, key);
+        if (row === undefined) return undefined;
+        const standing = sessionOf(row);
+        const renewed = await renew(trx, standing);
+        if (renewed === undefined) return standing;
+        const [changed] = await runIn<SessionRow>(
+          trx,
+          `UPDATE portal_sessions SET tokens_sealed = $3, renewed_at = $4, expires_at = $5,
+             generation = generation + 1 ${byKey} RETURNING ${columns}`,
+          [...key, renewed.tokensSealed, isoTime(renewed.renewedAt), isoTime(renewed.expiresAt)],
+        );
+        return changed === undefined ? undefined : sessionOf(changed);
+      });
+    },
+
+    /** Returns the deleted session; undefined if another request deleted it first. */
+    async remove(
+      { organizationId, sessionHash }: SessionKey,
+      tell: (trx: Kysely<unknown>) => Promise<void>,
+    ): Promise<StoredSession | undefined> {
+      const key = [organizationId, sessionHash];
+      return database.transaction(async (trx) => {
+        const text = `DELETE FROM portal_sessions ${byKey} RETURNING ${columns}`;
+        const [row] = await runIn<SessionRow>(trx, text, key);
+        if (row === undefined) return undefined;
+        await tell(trx);
+        return sessionOf(row);
+      });
+    },
+
+    /**
+     * Deletes at most `limit` sessions that have reached their end, and returns the number it
+     * found. Another process may delete the same sessions, and more may remain.
+     */
+    async deleteEnded(at: number, limit: number): Promise<number> {
+      const ended = await database.query<SessionRow>(
+        `SELECT organization_id, session_hash FROM portal_sessions
+         WHERE ends_at < $1 ORDER BY ends_at LIMIT $2`,
+        [isoTime(at), limit],
+      );
+      for (const [organizationId, rows] of Map.groupBy(ended, (row) => row.organization_id)) {
+        await database.query(
+          `DELETE FROM portal_sessions WHERE organization_id = $1 AND ends_at < $3
+             AND session_hash = ANY($2::bytea[])`,
+          [organizationId, rows.map((row) => row.session_hash), isoTime(at)],
+        );
+      }
+      return ended.length;
+    },
+  };
+}
