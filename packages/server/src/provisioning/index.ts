@@ -10,62 +10,69 @@ import type {
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
 import type { AddressGuard, Clock, Database, Ids, Jobs } from '../platform/index.ts';
-import { createAcquirerContracts } from './acquirer-contracts.ts';
+import { createAcquirerContracts } from './acquirers/acquirer-contracts.ts';
+import { registerLinkApprovals } from './acquirers/acquirer-link-approval-routes.ts';
+import { createLinkApprovals } from './acquirers/acquirer-link-approvals.ts';
+import { builtInDialects, createAcquirerLinks, type Dialect } from './acquirers/acquirer-links.ts';
+import type { LinkInspection } from './acquirers/check-link-keys.ts';
+import type { LinkSigningKeys } from './acquirers/http-link-settings.ts';
 import {
-  builtInDialects,
-  createAcquirerLinks,
   createInstitutionFinder,
   createLinkDirectory,
-  type Dialect,
   type LinkToOpen,
-} from './acquirer-links.ts';
-import { registerBulkRoutes } from './bulk/routes.ts';
-import { createBulk } from './bulk/run.ts';
-import { createDeviceFinder, type FoundDevice } from './find-device.ts';
-import { createTerminals, type Terminals } from './find-terminals.ts';
-import type { LinkSigningKeys } from './http-links.ts';
-import { registerLinkApprovals } from './link-approval-routes.ts';
-import { createLinkApprovals } from './link-approvals.ts';
-import type { LinkInspection } from './link-inspection.ts';
-import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
-import { createMerchants } from './merchants.ts';
-import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
-import { createPhysicalDevices } from './physical-devices.ts';
-import { createPointsOfSale, type PointsOfSale, type TillApplications } from './points-of-sale.ts';
-import type { AcquirerContract, Names, Resolved, ResolvedPlace, Within } from './resolution.ts';
-import { createResolver } from './resolve.ts';
-import type { Resource, Deps as ResourceDeps } from './resource.ts';
-import { registerProvisioningRoutes } from './routes.ts';
-import { createSearch, type SearchProvisioned } from './search.ts';
-import { registerSearch } from './search-routes.ts';
-import { createStores } from './stores.ts';
-import { registerTerminalClaims } from './terminal-claim-routes.ts';
-import { createTerminalClaims, type TerminalClaims } from './terminal-claims.ts';
-import { createTree, type StandingOrganization } from './tree.ts';
-import { noUserDomains, type UserDomains } from './user-domains.ts';
+} from './acquirers/links-to-open.ts';
+import { registerBulkRoutes } from './bulk-import/bulk-import-routes.ts';
+import { createBulk } from './bulk-import/run-bulk-import.ts';
+import { createDeviceFinder, type FoundDevice } from './devices/find-device.ts';
+import { createTerminals, type Terminals } from './devices/find-terminals.ts';
+import { createLogicalDevices, type LogicalDevices } from './devices/logical-devices.ts';
+import { createPhysicalDevices } from './devices/physical-devices.ts';
+import {
+  createPointsOfSale,
+  type PointsOfSale,
+  type TillApplications,
+} from './devices/points-of-sale.ts';
+import { registerTerminalClaims } from './devices/terminal-claim-routes.ts';
+import { createTerminalClaims, type TerminalClaims } from './devices/terminal-claims.ts';
+import { registerProvisioningRoutes } from './entity-routes.ts';
+import { createMerchants } from './merchants/merchants.ts';
+import { createStores } from './merchants/stores.ts';
+import { createTree, type StandingOrganization } from './organizations/organization-tree.ts';
+import { createOrganizations, createOrganizationsBelow } from './organizations/organizations.ts';
+import { noUserDomains, type UserDomains } from './organizations/user-domains.ts';
+import type { Resource, Deps as ResourceDeps } from './resources/resource-operations.ts';
+import { createResolver } from './sale-entities/resolve-sale-entities.ts';
+import type {
+  AcquirerContract,
+  Names,
+  Resolved,
+  ResolvedPlace,
+  Within,
+} from './sale-entities/sale-entities.ts';
+import { createSearch, type SearchProvisioned } from './search/search-entities.ts';
+import { registerSearch } from './search/search-routes.ts';
 
-export type { LinkToOpen } from './acquirer-links.ts';
-export type { FoundDevice } from './find-device.ts';
-export type { Terminal, Terminals } from './find-terminals.ts';
-export type { LinkNames } from './link-inspection.ts';
-export type { PointsOfSale } from './points-of-sale.ts';
-export { addressLine } from './postal-address.ts';
+export type { LinkNames } from './acquirers/check-link-keys.ts';
+export type { LinkToOpen } from './acquirers/links-to-open.ts';
+export type { FoundDevice } from './devices/find-device.ts';
+export type { Terminal, Terminals } from './devices/find-terminals.ts';
+export type { PointsOfSale } from './devices/points-of-sale.ts';
+export type { TerminalClaims } from './devices/terminal-claims.ts';
+export { addressLine, type Place } from './merchants/postal-address.ts';
+export type { StandingOrganization } from './organizations/organization-tree.ts';
+export type { UserDomains } from './organizations/user-domains.ts';
+export type { Scope } from './resources/caller-scope.ts';
+export { tillClientId, tsnOf } from './resources/format-rules.ts';
+export type { Resource, Versioned } from './resources/resource-operations.ts';
 export type {
   AcquirerContract,
   CaptureMode,
   Names,
   OfflineLimits,
-  Place,
   Resolved,
   ResolvedPlace,
   Within,
-} from './resolution.ts';
-export type { Resource, Versioned } from './resource.ts';
-export { tillClientId, tsnOf } from './rules.ts';
-export type { Scope } from './scope.ts';
-export type { TerminalClaims } from './terminal-claims.ts';
-export type { StandingOrganization } from './tree.ts';
-export type { UserDomains } from './user-domains.ts';
+} from './sale-entities/sale-entities.ts';
 
 export type ProvisioningDeps = {
   readonly database: Database;

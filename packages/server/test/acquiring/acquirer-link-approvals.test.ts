@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Caller } from '../../src/http/index.ts';
 import { systemIds } from '../../src/platform/index.ts';
-import { createLinkApprovals } from '../../src/provisioning/link-approvals.ts';
+import { createLinkApprovals } from '../../src/provisioning/acquirers/acquirer-link-approvals.ts';
 import {
   type Answer,
   type DeviceScene,

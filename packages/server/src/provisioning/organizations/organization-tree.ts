@@ -1,0 +1,114 @@
+// Finds the position of an organisation in its tree, with a cache of a few seconds.
+import { defined } from '@switchyard/contract';
+import type { Clock, Database } from '../../platform/index.ts';
+import { isUuid } from '../resources/format-rules.ts';
+import { refuseUnknown } from '../resources/provisioning-errors.ts';
+import { type Row, type Run, runOn } from '../resources/resource-sql.ts';
+import { createMemory } from '../resources/short-lived-cache.ts';
+import type { UserDomains } from './user-domains.ts';
+
+/** The number of levels from the top organisation to the lowest one, both included. */
+export const organizationLevelsMax = 8;
+
+export type StandingOrganization = {
+  readonly organizationId: string;
+  /** From the top down, without the organisation itself. */
+  readonly ancestorIds: readonly string[];
+  readonly status: 'Enabled' | 'Disabled';
+  /** True if refunds and cancels of its merchants need an approval code. */
+  readonly approvalCodeRequired: boolean;
+  /** The domain in which its users and applications sign in; absent if there is none. */
+  readonly userDomainId?: string;
+};
+
+const standingText = `SELECT organization_id, ancestor_ids, status, approval_code_required
+  FROM organizations WHERE organization_id = $1 AND removed_at IS NULL`;
+
+/** @example const above = await tree.ancestorsOf(organizationId); */
+export function createTree({
+  database,
+  clock,
+  userDomains,
+}: {
+  database: Database;
+  clock: Clock;
+  userDomains: Pick<UserDomains, 'of'>;
+}) {
+  const standing = createMemory<StandingOrganization | undefined>(clock);
+  const run = runOn(database);
+
+  async function load(organizationId: string): Promise<StandingOrganization | undefined> {
+    const [row] = await run(standingText, [organizationId]);
+    if (row === undefined) return undefined;
+    const userDomainId = await userDomains.of(organizationId);
+    return {
+      organizationId,
+      ancestorIds: ancestorsIn(row),
+      status: row['status'] === 'Disabled' ? 'Disabled' : 'Enabled',
+      approvalCodeRequired: row['approval_code_required'] === true,
+      ...defined({ userDomainId }),
+    };
+  }
+
+  async function find(named: string): Promise<StandingOrganization | undefined> {
+    if (!isUuid(named)) return undefined;
+    const organizationId = named.toLowerCase();
+    return standing.get(organizationId, organizationId, () => load(organizationId));
+  }
+
+  return {
+    find,
+    ancestorsOf: async (organizationId: string): Promise<readonly string[]> =>
+      (await find(organizationId))?.ancestorIds ?? [],
+    /** A move also affects all organisations below, so the whole cache is cleared. */
+    clear: standing.clear,
+  };
+}
+
+export const ancestorsIn = (row: Row): string[] => row['ancestor_ids'] as string[];
+
+/** Locks the top organisation, which never moves, so that changes of a tree run one by one. */
+export async function holdTree(run: Run, organizationId: string): Promise<void> {
+  await run(
+    `SELECT 1 FROM organizations
+     WHERE organization_id = (SELECT coalesce(ancestor_ids[1], organization_id)
+       FROM organizations WHERE organization_id = $1)
+     FOR NO KEY UPDATE`,
+    [organizationId],
+  );
+}
+
+/**
+ * Prevents the removal of an organisation while a transaction creates an entity below it. Otherwise
+ * the new entity would not be visible to any caller.
+ */
+export async function holdOrganization(run: Run, organizationId: string): Promise<void> {
+  const held = await run(
+    `SELECT 1 AS held FROM organizations
+     WHERE organization_id = $1 AND removed_at IS NULL FOR KEY SHARE`,
+    [organizationId],
+  );
+  if (held.length === 0) refuseUnknown('organization_not_found');
+}
+
+/** Counts the levels below an organisation. */
+export async function levelsBelow(run: Run, row: Row): Promise<number> {
+  const [found] = await run(
+    `SELECT coalesce(max(cardinality(ancestor_ids)), $2) - $2 AS levels FROM organizations
+     WHERE ancestor_ids @> ARRAY[$1]::uuid[] AND removed_at IS NULL`,
+    [row['organization_id'], ancestorsIn(row).length],
+  );
+  return Number(found?.['levels'] ?? 0);
+}
+
+/** Updates the ancestors of all organisations below one that moves. */
+export async function moveBelow(run: Run, row: Row, ancestorIds: readonly string[]): Promise<void> {
+  await run(
+    `UPDATE organizations SET ancestor_ids = $2::uuid[] || ancestor_ids[$3::int + 1:]
+     WHERE ancestor_ids @> ARRAY[$1]::uuid[]`,
+    [row['organization_id'], uuidsText(ancestorIds), ancestorsIn(row).length],
+  );
+}
+
+/** The PostgreSQL text form of an array of identifiers. */
+export const uuidsText = (ids: readonly string[]): string => `{${ids.join(',')}}`;

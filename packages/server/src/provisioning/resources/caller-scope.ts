@@ -1,0 +1,36 @@
+// Defines what a caller may see and change: one merchant's entities, or all of an organisation.
+import { defined } from '@switchyard/contract';
+import { type Author, actorOf } from '../../audit/index.ts';
+import type { Caller } from '../../http/index.ts';
+import { refuseMerchantCaller } from './provisioning-errors.ts';
+
+/** An organisation, or one of its merchants. */
+export type Scope = {
+  readonly organizationId: string;
+  readonly merchantId?: string;
+  /** The store, if the caller's token is valid for only one store. */
+  readonly storeId?: string;
+  /** The author of changes for the audit; if absent, the platform itself. */
+  readonly author?: Author;
+};
+
+/** A token of an application that is bound to a merchant has the scope of the merchant. */
+function merchantOf(caller: Caller): string | undefined {
+  return caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
+}
+
+export function scopeOf(caller: Caller, requestId: string): Scope {
+  const { organizationId, storeId } = caller;
+  const merchantId = merchantOf(caller);
+  const author = actorOf(caller, requestId);
+  return {
+    organizationId,
+    author,
+    ...defined({ merchantId, storeId }),
+  };
+}
+
+/** Some operations are reserved for callers of the organisation itself, not of a merchant. */
+export function requireOrganization(caller: Caller, what: string): void {
+  if (merchantOf(caller) !== undefined) refuseMerchantCaller(what);
+}
