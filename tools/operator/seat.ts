@@ -106,7 +106,7 @@ export async function createSeat({ house, database }: Open, wanted: Wanted): Pro
   if (known !== undefined) await demandOwn(house, known, name);
   const organizationId = known ?? randomUUID();
   const { identity, provisioning } = house;
-  await provisioning.organizations.createOnce({ organizationId }, { name }, organizationId);
+  await provisioning.organizations.createIfNew({ organizationId }, { name }, organizationId);
   if (known === undefined) await identity.createUserDomain({ userDomainId, organizationId });
   await createCommandLineApplication(identity, { organizationId, userDomainId });
   const credentials = await identity.createApplication({

@@ -29,41 +29,51 @@ import { Type } from 'typebox';
 import { readIfMatch, route } from '../http/index.ts';
 import type { LogicalDevices } from './devices/logical-devices.ts';
 import type { PointsOfSale } from './devices/points-of-sale.ts';
-import { registerPointsOfSale } from './devices/points-of-sale-routes.ts';
-import { type Scope, scopeOf } from './resources/caller-scope.ts';
-import { refuseUnknown } from './resources/provisioning-errors.ts';
-import type { Input } from './resources/resource-definition.ts';
-import type { Resource } from './resources/resource-operations.ts';
-import { type Asked, registerResource, sendVersioned } from './resources/resource-routes.ts';
+import { registerPointOfSaleRoutes } from './devices/points-of-sale-routes.ts';
+import { type CallerScope, toCallerScope } from './resources/caller-scope.ts';
+import { throwNotFound } from './resources/provisioning-errors.ts';
+import type { ResourceInput } from './resources/resource-definition.ts';
+import type { ResourceOperations } from './resources/resource-operations.ts';
+import {
+  registerResourceRoutes,
+  type ScopeRequest,
+  sendWithETag,
+} from './resources/resource-routes.ts';
 
 const base = '/provisioning/v2';
 
-export type Resources = {
-  readonly organizations: Resource<Organization>;
-  readonly merchants: Resource<Merchant>;
-  readonly stores: Resource<Store>;
+export type ProvisioningResources = {
+  readonly organizations: ResourceOperations<Organization>;
+  readonly merchants: ResourceOperations<Merchant>;
+  readonly stores: ResourceOperations<Store>;
   readonly logicalDevices: LogicalDevices;
-  readonly physicalDevices: Resource<PhysicalDevice>;
+  readonly physicalDevices: ResourceOperations<PhysicalDevice>;
   readonly pointsOfSale: PointsOfSale;
-  readonly acquirerLinks: Resource<AcquirerLink>;
-  readonly acquirerContracts: Resource<AcquirerContract>;
+  readonly acquirerLinks: ResourceOperations<AcquirerLink>;
+  readonly acquirerContracts: ResourceOperations<AcquirerContract>;
 };
 
-export function registerProvisioningRoutes(app: FastifyInstance, resources: Resources): void {
-  registerMerchants(app, resources);
-  registerDevices(app, resources);
-  registerLinks(app, resources.logicalDevices);
-  registerPointsOfSale(app, resources.pointsOfSale);
-  registerAcquirers(app, resources);
+export function registerProvisioningRoutes(
+  app: FastifyInstance,
+  resources: ProvisioningResources,
+): void {
+  registerOrganizationAndMerchantRoutes(app, resources);
+  registerDeviceRoutes(app, resources);
+  registerDeviceLinkRoute(app, resources.logicalDevices);
+  registerPointOfSaleRoutes(app, resources.pointsOfSale);
+  registerAcquirerRoutes(app, resources);
 }
 
-function registerMerchants(app: FastifyInstance, { organizations, merchants, stores }: Resources) {
-  registerResource(app, {
+function registerOrganizationAndMerchantRoutes(
+  app: FastifyInstance,
+  { organizations, merchants, stores }: ProvisioningResources,
+) {
+  registerResourceRoutes(app, {
     path: `${base}/organizations`,
     idMember: 'organizationId',
     singular: 'Organization',
     plural: 'Organizations',
-    notFound: 'organization_not_found',
+    notFoundCode: 'organization_not_found',
     input: OrganizationInput,
     replacement: OrganizationReplacement,
     view: Organization,
@@ -72,12 +82,12 @@ function registerMerchants(app: FastifyInstance, { organizations, merchants, sto
     organizationOnly: ['create', 'replace', 'remove'],
     createErrors: ['already_exists'],
   });
-  registerResource(app, {
+  registerResourceRoutes(app, {
     path: `${base}/merchants`,
     idMember: 'merchantId',
     singular: 'Merchant',
     plural: 'Merchants',
-    notFound: 'merchant_not_found',
+    notFoundCode: 'merchant_not_found',
     input: MerchantInput,
     replacement: MerchantReplacement,
     view: Merchant,
@@ -85,12 +95,12 @@ function registerMerchants(app: FastifyInstance, { organizations, merchants, sto
     resource: merchants,
     organizationOnly: ['create', 'remove'],
   });
-  registerResource(app, {
+  registerResourceRoutes(app, {
     path: `${base}/stores`,
     idMember: 'storeId',
     singular: 'Store',
     plural: 'Stores',
-    notFound: 'store_not_found',
+    notFoundCode: 'store_not_found',
     input: StoreInput,
     replacement: StoreReplacement,
     view: Store,
@@ -100,13 +110,13 @@ function registerMerchants(app: FastifyInstance, { organizations, merchants, sto
   });
 }
 
-function registerDevices(app: FastifyInstance, resources: Resources): void {
-  registerResource(app, {
+function registerDeviceRoutes(app: FastifyInstance, resources: ProvisioningResources): void {
+  registerResourceRoutes(app, {
     path: `${base}/logical-devices`,
     idMember: 'logicalDeviceId',
     singular: 'LogicalDevice',
     plural: 'LogicalDevices',
-    notFound: 'device_not_found',
+    notFoundCode: 'device_not_found',
     input: LogicalDeviceInput,
     replacement: LogicalDeviceReplacement,
     view: LogicalDevice,
@@ -114,12 +124,12 @@ function registerDevices(app: FastifyInstance, resources: Resources): void {
     resource: resources.logicalDevices,
     createErrors: ['store_not_found'],
   });
-  registerResource(app, {
+  registerResourceRoutes(app, {
     path: `${base}/physical-devices`,
     idMember: 'physicalDeviceId',
     singular: 'PhysicalDevice',
     plural: 'PhysicalDevices',
-    notFound: 'device_not_found',
+    notFoundCode: 'device_not_found',
     input: PhysicalDeviceInput,
     replacement: PhysicalDeviceReplacement,
     view: PhysicalDevice,
@@ -129,7 +139,7 @@ function registerDevices(app: FastifyInstance, resources: Resources): void {
   });
 }
 
-function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): void {
+function registerDeviceLinkRoute(app: FastifyInstance, logicalDevices: LogicalDevices): void {
   route(app, {
     method: 'PUT',
     url: `${base}/logical-devices/:logicalDeviceId/physical-devices`,
@@ -146,21 +156,26 @@ function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): vo
     async handler(request, reply) {
       const { logicalDeviceId } = request.params;
       const { physicalDeviceIds } = request.body;
-      const scope = scopeOf(request.caller, request.id);
+      const scope = toCallerScope(request.caller, request.id);
       const ifMatch = readIfMatch(request.headers);
-      const linked = await logicalDevices.link(scope, logicalDeviceId, physicalDeviceIds, ifMatch);
-      return sendVersioned(reply, linked);
+      const linked = await logicalDevices.linkPhysicalDevices(
+        scope,
+        logicalDeviceId,
+        physicalDeviceIds,
+        ifMatch,
+      );
+      return sendWithETag(reply, linked);
     },
   });
 }
 
-function registerAcquirers(app: FastifyInstance, resources: Resources): void {
-  registerResource(app, {
+function registerAcquirerRoutes(app: FastifyInstance, resources: ProvisioningResources): void {
+  registerResourceRoutes(app, {
     path: `${base}/acquirer-links`,
     idMember: 'acquirerLinkId',
     singular: 'AcquirerLink',
     plural: 'AcquirerLinks',
-    notFound: 'resource_not_found',
+    notFoundCode: 'resource_not_found',
     input: AcquirerLinkInput,
     replacement: AcquirerLinkReplacement,
     view: AcquirerLink,
@@ -169,12 +184,12 @@ function registerAcquirers(app: FastifyInstance, resources: Resources): void {
     organizationOnly: ['read', 'create', 'replace', 'remove'],
     createErrors: ['already_exists'],
   });
-  registerResource(app, {
+  registerResourceRoutes(app, {
     path: `${base}/merchants/:merchantId/acquirer-contracts`,
     idMember: 'contractId',
     singular: 'AcquirerContract',
     plural: 'AcquirerContracts',
-    notFound: 'resource_not_found',
+    notFoundCode: 'resource_not_found',
     input: AcquirerContractInput,
     replacement: AcquirerContractReplacement,
     view: AcquirerContract,
@@ -182,19 +197,19 @@ function registerAcquirers(app: FastifyInstance, resources: Resources): void {
     resource: resources.acquirerContracts,
     organizationOnly: ['create', 'replace', 'remove'],
     createErrors: ['merchant_not_found', 'currency_unknown'],
-    scope: (asked) => merchantScope(resources.merchants, asked),
+    scope: (request) => resolveMerchantScope(resources.merchants, request),
   });
 }
 
 /** The scope of the merchant in the path, after a check that the caller can see it. */
-async function merchantScope(
-  merchants: Resource<Merchant>,
-  { caller, params, id }: Asked,
-): Promise<Scope> {
-  const scope = scopeOf(caller, id);
-  const merchantId = String((params as Input)['merchantId']);
+async function resolveMerchantScope(
+  merchants: ResourceOperations<Merchant>,
+  { caller, params, id }: ScopeRequest,
+): Promise<CallerScope> {
+  const scope = toCallerScope(caller, id);
+  const merchantId = String((params as ResourceInput)['merchantId']);
   if (scope.merchantId !== undefined && scope.merchantId !== merchantId) {
-    refuseUnknown('merchant_not_found');
+    throwNotFound('merchant_not_found');
   }
   await merchants.get(scope, merchantId);
   return { ...scope, merchantId };

@@ -116,7 +116,7 @@ async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Thing
   const { view: place } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
   const { physicalDeviceId, tsn } = (await physicalDevices.create(scope, hardware)).view;
   const { logicalDeviceId } = place;
-  await logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
   const messageServiceId = randomUUID();
   const database = await testDatabase();
   await database.query(

@@ -64,7 +64,7 @@ describe('acquirer links and contracts', () => {
     assertRefused(twin, 409, 'already_exists', '/name');
     const local = { ...body, host: '127.0.0.1', tls: false };
     const { acquirerLinkId } = await made('org', '/acquirer-links', local);
-    const open = await provisioning.linksToOpen();
+    const open = await provisioning.listLinksToOpen();
     assert.deepEqual(
       open.find((link) => link.linkId === acquirerLinkId),
       {
@@ -103,7 +103,7 @@ describe('acquirer links and contracts', () => {
     const path = `/acquirer-links/${link['acquirerLinkId']}`;
     const { body: shown } = await call('org', 'GET', path);
     for (const [member, value] of Object.entries(body)) assert.deepEqual(shown[member], value);
-    const open = await provisioning.linksToOpen();
+    const open = await provisioning.listLinksToOpen();
     const { settings } = open.find((each) => each.linkId === link['acquirerLinkId']) ?? {};
     assert.deepEqual(settings, {
       host: 'acquirer.example',

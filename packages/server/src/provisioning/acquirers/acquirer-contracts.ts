@@ -2,27 +2,31 @@
 import type { AcquirerContract } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import { requireMerchant } from '../merchants/merchants.ts';
-import type { Scope } from '../resources/caller-scope.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
 import { isTerminalIdRange, isUuid, type TerminalIdRange } from '../resources/format-rules.ts';
-import { refuseField } from '../resources/provisioning-errors.ts';
-import type { Lookup } from '../resources/referenced-rows.ts';
-import type { Input, Kind } from '../resources/resource-definition.ts';
-import { createResource, type Deps, type Resource } from '../resources/resource-operations.ts';
-import { createRecords, type Row, type Run } from '../resources/resource-sql.ts';
-import { commonMembers, viewOf } from '../resources/resource-view.ts';
+import { throwFieldProblem } from '../resources/provisioning-errors.ts';
+import type { ReferencedRows } from '../resources/referenced-rows.ts';
+import type { ResourceDefinition, ResourceInput } from '../resources/resource-definition.ts';
+import {
+  createResourceOperations,
+  type ResourceDeps,
+  type ResourceOperations,
+} from '../resources/resource-operations.ts';
+import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerContracts, acquirerLinks } from '../resources/tables.ts';
-import { offlineLimitsOf, type RoutingRule } from '../sale-entities/sale-entities.ts';
+import { type RoutingRule, readOfflineLimits } from '../sale-entities/sale-entities.ts';
 import { sharesTerminals } from './acquirer-sql.ts';
 
-const linkRecords = createRecords(acquirerLinks);
+const linkRecords = createRowRepository(acquirerLinks);
 
 /** Locks the link, so that two contracts cannot take the same terminals at the same time. */
-async function requireLink(run: Run, scope: Scope, linkId: string): Promise<void> {
+async function lockLink(run: SqlRunner, scope: CallerScope, linkId: string): Promise<void> {
   const organization = { organizationId: scope.organizationId };
   const link = isUuid(linkId)
-    ? await linkRecords.find(run, organization, linkId, 'take')
+    ? await linkRecords.find(run, organization, linkId, 'update')
     : undefined;
-  if (link === undefined) refuseField('/acquirerLink', 'names no acquirer link');
+  if (link === undefined) throwFieldProblem('/acquirerLink', 'names no acquirer link');
 }
 
 type IsCurrency = (currency: string) => boolean;
@@ -30,49 +34,53 @@ type IsCurrency = (currency: string) => boolean;
 /**
  * A contract may keep a withdrawn currency, because terminals may still submit offline sales in it.
  */
-function currenciesFor(current: Row | undefined): IsCurrency {
-  const standing = new Set((current?.['currencies'] ?? []) as string[]);
-  return (currency) => isActiveCurrency(currency) || standing.has(currency);
+function createCurrencyCheck(current: Row | undefined): IsCurrency {
+  const currentCurrencies = new Set((current?.['currencies'] ?? []) as string[]);
+  return (currency) => isActiveCurrency(currency) || currentCurrencies.has(currency);
 }
 
 /** One bound cannot apply to the minor units of several currencies. */
-function refuseWrongRouting(routing: readonly RoutingRule[], isCurrency: IsCurrency): void {
+function requireValidRouting(routing: readonly RoutingRule[], isCurrency: IsCurrency): void {
   for (const [index, { currencies = [], amountFrom, amountTo }] of routing.entries()) {
     const pointer = `/routing/${index}`;
     const unknown = currencies.findIndex((currency) => !isCurrency(currency));
     if (unknown >= 0) {
-      const which = `${pointer}/currencies/${unknown}`;
-      refuseField(which, 'is no active currency of ISO 4217', 'currency_unknown');
+      const currencyPointer = `${pointer}/currencies/${unknown}`;
+      throwFieldProblem(currencyPointer, 'is no active currency of ISO 4217', 'currency_unknown');
     }
     const isBounded = amountFrom !== undefined || amountTo !== undefined;
     if (isBounded && currencies.length !== 1) {
-      refuseField(`${pointer}/currencies`, 'is one currency where amounts are named');
+      throwFieldProblem(`${pointer}/currencies`, 'is one currency where amounts are named');
     }
     if (amountFrom !== undefined && amountTo !== undefined && amountFrom > amountTo) {
-      refuseField(`${pointer}/amountTo`, 'is less than amountFrom');
+      throwFieldProblem(`${pointer}/amountTo`, 'is less than amountFrom');
     }
   }
 }
 
-function refuseWrongMeaning(input: Input, isCurrency: IsCurrency): void {
+function requireValidContract(input: ResourceInput, isCurrency: IsCurrency): void {
   for (const [index, currency] of (input['currencies'] as string[]).entries()) {
     if (isCurrency(currency)) continue;
-    refuseField(`/currencies/${index}`, 'is no active currency of ISO 4217', 'currency_unknown');
+    throwFieldProblem(
+      `/currencies/${index}`,
+      'is no active currency of ISO 4217',
+      'currency_unknown',
+    );
   }
   const { maxAmounts = {} } = (input['offlineLimits'] ?? {}) as { maxAmounts?: object };
   for (const currency of Object.keys(maxAmounts)) {
     if (isCurrency(currency)) continue;
     const pointer = `/offlineLimits/maxAmounts/${currency}`;
-    refuseField(pointer, 'is no active currency of ISO 4217', 'currency_unknown');
+    throwFieldProblem(pointer, 'is no active currency of ISO 4217', 'currency_unknown');
   }
-  refuseWrongRouting((input['routing'] ?? []) as RoutingRule[], isCurrency);
+  requireValidRouting((input['routing'] ?? []) as RoutingRule[], isCurrency);
   const modes = input['captureModes'] as string[];
   const standard = input['defaultCaptureMode'];
   if (standard !== undefined && !modes.includes(String(standard))) {
-    refuseField('/defaultCaptureMode', 'is none of captureModes');
+    throwFieldProblem('/defaultCaptureMode', 'is none of captureModes');
   }
   if (!isTerminalIdRange(input['terminalIdRange'] as TerminalIdRange)) {
-    refuseField(
+    throwFieldProblem(
       '/terminalIdRange',
       'is no fixed head with a counted tail, such as TERM0001 to TERM0099',
     );
@@ -80,28 +88,32 @@ function refuseWrongMeaning(input: Input, isCurrency: IsCurrency): void {
 }
 
 /** The merchant of the path; internal callers may name it in the input instead. */
-async function merchantOf(lookup: Lookup, scope: Scope, input: Input): Promise<unknown> {
-  const wanted = scope.merchantId ?? input['merchantId'];
-  return (await requireMerchant(lookup, scope, wanted))['merchant_id'];
+async function findContractMerchantId(
+  lookup: ReferencedRows,
+  scope: CallerScope,
+  input: ResourceInput,
+): Promise<unknown> {
+  const merchantId = scope.merchantId ?? input['merchantId'];
+  return (await requireMerchant(lookup, scope, merchantId))['merchant_id'];
 }
 
 /** Transactions refer to their contract, so the values that they were sent with cannot change. */
-function refuseMove(input: Input, current: Row): void {
+function requireFixedMembersUnchanged(input: ResourceInput, current: Row): void {
   const range = input['terminalIdRange'] as TerminalIdRange;
   const fixed: readonly (readonly [string, unknown, unknown])[] = [
     ['/acquirerLink', input['acquirerLink'], current['acquirer_link_id']],
     ['/acquirerMerchantId', input['acquirerMerchantId'], current['acquirer_merchant_id']],
     ['/terminalIdRange/from', range.from, current['terminal_id_from']],
   ];
-  for (const [pointer, wanted, standing] of fixed) {
-    if (wanted !== standing) refuseField(pointer, 'is read-only', 'field_read_only');
+  for (const [pointer, wanted, stored] of fixed) {
+    if (wanted !== stored) throwFieldProblem(pointer, 'is read-only', 'field_read_only');
   }
   if (range.to < String(current['terminal_id_to'])) {
-    refuseField('/terminalIdRange/to', 'can only grow', 'field_read_only');
+    throwFieldProblem('/terminalIdRange/to', 'can only grow', 'field_read_only');
   }
 }
 
-function columnsOf(input: Input, range: TerminalIdRange): Row {
+function toContractColumns(input: ResourceInput, range: TerminalIdRange): Row {
   return {
     name: input['name'] ?? input['acquirerMerchantId'],
     acquirer_link_id: input['acquirerLink'],
@@ -125,18 +137,18 @@ function columnsOf(input: Input, range: TerminalIdRange): Row {
   };
 }
 
-const kind: Kind<AcquirerContract> = {
+const contractDefinition: ResourceDefinition<AcquirerContract> = {
   table: acquirerContracts,
-  notFound: 'resource_not_found',
+  notFoundCode: 'resource_not_found',
   idMember: 'contractId',
-  entity: 'acquirerContract',
+  auditType: 'acquirerContract',
   filters: {},
   dependants: [],
   toView: (row) =>
-    viewOf(row, {
+    toResourceView(row, {
       contractId: row['contract_id'],
       merchantId: row['merchant_id'],
-      ...commonMembers(row),
+      ...commonViewMembers(row),
       acquirerLink: row['acquirer_link_id'],
       acquirerMerchantId: row['acquirer_merchant_id'],
       terminalIdRange: { from: row['terminal_id_from'], to: row['terminal_id_to'] },
@@ -153,28 +165,28 @@ const kind: Kind<AcquirerContract> = {
       holdDays: row['hold_days'],
       routing: row['routing'],
       cutOverTime: row['cut_over_time'],
-      offlineLimits: offlineLimitsOf(row['offline_limits']),
+      offlineLimits: readOfflineLimits(row['offline_limits']),
     }),
-  async columns(lookup, scope, input, current) {
-    refuseWrongMeaning(input, currenciesFor(current));
-    if (current !== undefined) refuseMove(input, current);
+  async toColumns(lookup, scope, input, current) {
+    requireValidContract(input, createCurrencyCheck(current));
+    if (current !== undefined) requireFixedMembersUnchanged(input, current);
     const range = input['terminalIdRange'] as TerminalIdRange;
     const linkId = String(input['acquirerLink']);
-    await requireLink(lookup.run, scope, linkId);
+    await lockLink(lookup.run, scope, linkId);
     const contractId = current === undefined ? undefined : String(current['contract_id']);
     const { organizationId } = scope;
     // The server matches responses by terminal and trace number, so contracts cannot share a
     // terminal.
     if (await sharesTerminals(lookup.run, { organizationId, linkId, contractId, ...range })) {
-      refuseField('/terminalIdRange', 'shares terminals with another contract of the link');
+      throwFieldProblem('/terminalIdRange', 'shares terminals with another contract of the link');
     }
     return {
-      merchant_id: current?.['merchant_id'] ?? (await merchantOf(lookup, scope, input)),
-      ...columnsOf(input, range),
+      merchant_id: current?.['merchant_id'] ?? (await findContractMerchantId(lookup, scope, input)),
+      ...toContractColumns(input, range),
     };
   },
-  readOnly: (row) => ({ merchantId: row['merchant_id'] }),
+  readOnlyMembers: (row) => ({ merchantId: row['merchant_id'] }),
 };
 
-export const createAcquirerContracts = (deps: Deps): Resource<AcquirerContract> =>
-  createResource(deps, kind);
+export const createAcquirerContracts = (deps: ResourceDeps): ResourceOperations<AcquirerContract> =>
+  createResourceOperations(deps, contractDefinition);

@@ -3,13 +3,16 @@ import { AcquirerLinkApproval, AcquirerLinkApprovalInput, pageOf } from '@switch
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import type { LinkApprovals } from './acquirer-link-approvals.ts';
+import type { AcquirerLinkApprovals } from './acquirer-link-approvals.ts';
 
 const path = '/provisioning/v2/acquirer-link-approvals';
 const listName = 'listAcquirerLinkApprovals';
 const tags = ['Provisioning'] as const;
 
-export function registerLinkApprovals(app: FastifyInstance, approvals: LinkApprovals): void {
+export function registerAcquirerLinkApprovalRoutes(
+  app: FastifyInstance,
+  approvals: AcquirerLinkApprovals,
+): void {
   route(app, {
     method: 'GET',
     url: path,

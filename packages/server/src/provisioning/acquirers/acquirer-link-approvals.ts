@@ -4,18 +4,24 @@ import { actorOf, platformAuthor } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import { isUuid } from '../resources/format-rules.ts';
-import type { Deps } from '../resources/resource-operations.ts';
-import { createRecords, type Row, type Run, runIn, runOn } from '../resources/resource-sql.ts';
+import type { ResourceDeps } from '../resources/resource-operations.ts';
+import {
+  createDatabaseRunner,
+  createRowRepository,
+  createTransactionRunner,
+  type Row,
+  type SqlRunner,
+} from '../resources/resource-sql.ts';
 import { acquirerLinks } from '../resources/tables.ts';
 
 type PageRequest = { readonly limit: number; readonly after?: string };
 
-const records = createRecords(acquirerLinks);
+const records = createRowRepository(acquirerLinks);
 
-const refuseLink = () =>
+const throwLinkNotFound = () =>
   throwProblem('resource_not_found', 'No acquirer link that you can approve has this identifier.');
 
-const approvalView = (row: Row): AcquirerLinkApproval => ({
+const toApprovalView = (row: Row): AcquirerLinkApproval => ({
   acquirerLinkId: String(row['acquirer_link_id']),
   organizationId: String(row['organization_id']),
   name: String(row['name']),
@@ -26,19 +32,19 @@ const approvalView = (row: Row): AcquirerLinkApproval => ({
   approval: row['approval'] as AcquirerLinkApproval['approval'],
 });
 
-async function lockLink(run: Run, acquirerLinkId: string): Promise<Row> {
+async function lockLink(run: SqlRunner, acquirerLinkId: string): Promise<Row> {
   const [row] = await run(
     `SELECT ${records.selected} FROM acquirer_links
      WHERE acquirer_link_id = $1 AND removed_at IS NULL FOR UPDATE`,
     [acquirerLinkId],
   );
-  return row ?? refuseLink();
+  return row ?? throwLinkNotFound();
 }
 
-export type LinkApprovals = ReturnType<typeof createLinkApprovals>;
+export type AcquirerLinkApprovals = ReturnType<typeof createAcquirerLinkApprovals>;
 
-export function createLinkApprovals(
-  deps: Deps & { readonly isOperator: (organizationId: string) => Promise<boolean> },
+export function createAcquirerLinkApprovals(
+  deps: ResourceDeps & { readonly isOperator: (organizationId: string) => Promise<boolean> },
 ) {
   const { database, clock, audit, isOperator, onWrite } = deps;
 
@@ -48,14 +54,14 @@ export function createLinkApprovals(
   return {
     async list(caller: Caller, { limit, after }: PageRequest) {
       if (!(await isOperatorCaller(caller))) return { items: [], next: undefined };
-      const rows = await runOn(database)(
+      const rows = await createDatabaseRunner(database)(
         `SELECT ${records.selected} FROM acquirer_links
          WHERE approval = 'PendingApproval' AND removed_at IS NULL
            AND ($1::uuid IS NULL OR acquirer_link_id > $1)
          ORDER BY acquirer_link_id LIMIT $2`,
         [after ?? null, limit + 1],
       );
-      const items = rows.slice(0, limit).map(approvalView);
+      const items = rows.slice(0, limit).map(toApprovalView);
       return { items, next: rows.length > limit ? items.at(-1)?.acquirerLinkId : undefined };
     },
 
@@ -67,9 +73,9 @@ export function createLinkApprovals(
       acquirerLinkId: string,
       { host, port }: { readonly host: string; readonly port: number },
     ): Promise<AcquirerLinkApproval> {
-      if (!isUuid(acquirerLinkId) || !(await isOperatorCaller(caller))) refuseLink();
+      if (!isUuid(acquirerLinkId) || !(await isOperatorCaller(caller))) throwLinkNotFound();
       const after = await database.transaction(async (trx) => {
-        const before = await lockLink(runIn(trx), acquirerLinkId);
+        const before = await lockLink(createTransactionRunner(trx), acquirerLinkId);
         if (before['host'] !== host || before['port'] !== port) {
           throwProblem(
             'concurrent_modification',
@@ -78,15 +84,20 @@ export function createLinkApprovals(
         }
         if (before['approval'] === 'Approved') return before;
         const organizationId = String(before['organization_id']);
-        const approved = await records.replace(runIn(trx), organizationId, acquirerLinkId, {
-          approval: 'Approved',
-          updated_at: isoTime(clock.now()),
-        });
+        const approved = await records.replace(
+          createTransactionRunner(trx),
+          organizationId,
+          acquirerLinkId,
+          {
+            approval: 'Approved',
+            updated_at: isoTime(clock.now()),
+          },
+        );
         const entry = {
           action: 'acquirerLink.approved',
           entity: { type: 'acquirerLink', id: acquirerLinkId },
-          before: approvalView(before),
-          after: approvalView(approved),
+          before: toApprovalView(before),
+          after: toApprovalView(approved),
         };
         const { organizationId: operatorId } = caller;
         await audit.record(trx, { ...actorOf(caller, id), ...entry, organizationId: operatorId });
@@ -97,7 +108,7 @@ export function createLinkApprovals(
         return approved;
       });
       onWrite(String(after['organization_id']));
-      return approvalView(after);
+      return toApprovalView(after);
     },
   };
 }

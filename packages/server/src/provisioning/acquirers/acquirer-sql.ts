@@ -1,26 +1,26 @@
 // SQL for acquirer links and contracts: the links to open, and terminals that contracts share.
-import type { Row, Run } from '../resources/resource-sql.ts';
+import type { Row, SqlRunner } from '../resources/resource-sql.ts';
 
 /** One process cannot keep more links open. */
 const linksMax = 1000;
 
 /** Reads links of every organisation, which no API caller can do. */
-export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[]> {
-  const isInUse = "status = 'Enabled' AND removed_at IS NULL";
+export function selectLinksToOpen(run: SqlRunner, alsoLinkIds: readonly string[]): Promise<Row[]> {
+  const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
   return run(
     `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
        client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
-       zone_master_key, http_json, NOT (${isInUse}) AS is_finishing
+       zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
      FROM acquirer_links
-     WHERE ((${isInUse}) OR acquirer_link_id = ANY($1::uuid[])) AND approval = 'Approved'
+     WHERE ((${isInUseSql}) OR acquirer_link_id = ANY($1::uuid[])) AND approval = 'Approved'
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
-    [also],
+    [alsoLinkIds],
   );
 }
 
 /** Finds a link even if it was disabled or removed, because its transactions must be finished. */
-export async function institutionOfLink(
-  run: Run,
+export async function selectInstitutionId(
+  run: SqlRunner,
   organizationId: string,
   linkId: string,
 ): Promise<string | undefined> {
@@ -37,7 +37,7 @@ export async function institutionOfLink(
  * count too, because a reversal may still be in progress.
  */
 export async function sharesTerminals(
-  run: Run,
+  run: SqlRunner,
   contract: {
     organizationId: string;
     linkId: string;

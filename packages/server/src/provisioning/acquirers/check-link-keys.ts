@@ -1,11 +1,11 @@
 // Checks the keys and certificates that an acquirer link names before the server stores it.
 import type { AcquirerLink } from '@switchyard/contract';
-import { refuseFields } from '../resources/provisioning-errors.ts';
-import type { Input } from '../resources/resource-definition.ts';
-import type { Resource } from '../resources/resource-operations.ts';
+import { throwFieldProblems } from '../resources/provisioning-errors.ts';
+import type { ResourceInput } from '../resources/resource-definition.ts';
+import type { ResourceOperations } from '../resources/resource-operations.ts';
 
 /** The members of a link that name keys and certificates stored elsewhere. */
-export type LinkNames = {
+export type LinkKeyNames = {
   readonly dialect?: string | undefined;
   readonly zonePinKey?: { keyRef: string; format: 'ISO0' | 'ISO3' | 'ISO4' };
   readonly macKey?: { keyRef: string };
@@ -14,62 +14,65 @@ export type LinkNames = {
 };
 
 /** Returns only certain faults; an unreachable security module is no fault of the link. */
-export type LinkInspection = (
+export type CheckLinkKeys = (
   organizationId: string,
-  names: LinkNames,
+  names: LinkKeyNames,
 ) => Promise<readonly { pointer: string; detail: string }[]>;
 
 /** The order of the members does not matter. */
-const textOf = (value: unknown): string =>
+const canonicalText = (value: unknown): string =>
   JSON.stringify(
     typeof value === 'object' && value !== null ? Object.entries(value).sort() : value,
   );
 
-const members = ['zonePinKey', 'macKey', 'zoneMasterKey', 'clientCertificate'] as const;
+const keyMembers = ['zonePinKey', 'macKey', 'zoneMasterKey', 'clientCertificate'] as const;
 
 /**
  * Checks only names that a change adds. A link whose key was deleted since can still be renamed or
  * moved, and its state reports the missing key. A disabled link may name keys that do not exist
  * yet.
  */
-function namedAnew(input: Input, before: AcquirerLink | undefined): LinkNames | undefined {
+function findNewKeyNames(
+  input: ResourceInput,
+  before: AcquirerLink | undefined,
+): LinkKeyNames | undefined {
   if (input['status'] === 'Disabled') return undefined;
-  const standing: Input = before?.status === 'Enabled' ? before : {};
+  const current: ResourceInput = before?.status === 'Enabled' ? before : {};
   // Without a dialect the default one applies, which uses no MAC.
-  const speaksAnew = input['dialect'] !== undefined && input['dialect'] !== standing['dialect'];
-  const anew = members.filter((name) => {
+  const hasNewDialect = input['dialect'] !== undefined && input['dialect'] !== current['dialect'];
+  const newMembers = keyMembers.filter((name) => {
     if (input[name] === undefined) return false;
-    if (name === 'macKey' && speaksAnew) return true;
-    return textOf(input[name]) !== textOf(standing[name] ?? null);
+    if (name === 'macKey' && hasNewDialect) return true;
+    return canonicalText(input[name]) !== canonicalText(current[name] ?? null);
   });
-  if (anew.length === 0) return undefined;
-  const named = Object.fromEntries(
-    ['dialect' as const, ...anew].map((name) => [name, input[name]]),
+  if (newMembers.length === 0) return undefined;
+  const names = Object.fromEntries(
+    ['dialect' as const, ...newMembers].map((name) => [name, input[name]]),
   );
-  return named as LinkNames;
+  return names as LinkKeyNames;
 }
 
 /**
- * Refuses unusable names before a write; `createOnce` is only for the platform, and is not checked.
+ * Refuses unusable names before a write; `createIfNew` is only for the platform, and is not checked.
  */
-export function withInspection(
-  links: Resource<AcquirerLink>,
-  inspect: LinkInspection,
-): Resource<AcquirerLink> {
-  async function demandUsable(organizationId: string, names: LinkNames | undefined) {
+export function withKeyCheck(
+  links: ResourceOperations<AcquirerLink>,
+  checkKeys: CheckLinkKeys,
+): ResourceOperations<AcquirerLink> {
+  async function requireUsableKeys(organizationId: string, names: LinkKeyNames | undefined) {
     if (names === undefined) return;
-    const faults = await inspect(organizationId, names);
-    if (faults.length > 0) refuseFields(faults);
+    const faults = await checkKeys(organizationId, names);
+    if (faults.length > 0) throwFieldProblems(faults);
   }
   return {
     ...links,
     async create(scope, input, id) {
-      await demandUsable(scope.organizationId, namedAnew(input, undefined));
+      await requireUsableKeys(scope.organizationId, findNewKeyNames(input, undefined));
       return links.create(scope, input, id);
     },
     async replace(scope, id, input, ifMatch) {
       const { view } = await links.get(scope, id);
-      await demandUsable(view.organizationId, namedAnew(input, view));
+      await requireUsableKeys(view.organizationId, findNewKeyNames(input, view));
       return links.replace(scope, id, input, ifMatch);
     },
   };

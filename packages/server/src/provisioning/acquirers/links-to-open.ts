@@ -1,10 +1,10 @@
 // Reads the settings with which the acquiring module opens links, and the institutions of links.
 import type { Database } from '../../platform/index.ts';
-import { type Row, runOn } from '../resources/resource-sql.ts';
-import { institutionOfLink, listLinksToOpen } from './acquirer-sql.ts';
-import { httpSettings, isHttp } from './http-link-settings.ts';
+import { createDatabaseRunner, type Row } from '../resources/resource-sql.ts';
+import { selectInstitutionId, selectLinksToOpen } from './acquirer-sql.ts';
+import { isHttpLink, readHttpSettings } from './http-link-settings.ts';
 
-type OpenedBy<Adapter extends string, Settings> = {
+type AdapterLink<Adapter extends string, Settings> = {
   organizationId: string;
   linkId: string;
   name: string;
@@ -22,12 +22,12 @@ type OpenedBy<Adapter extends string, Settings> = {
 
 type PinKey = { keyRef: string; format: 0 | 3 | 4; keyIndex?: string };
 
-type HttpLinkToOpen = OpenedBy<
+type HttpLinkToOpen = AdapterLink<
   'http-json',
   { path?: string; acquirerKeys: string[]; keyVersion: number; zonePinKey?: PinKey }
 >;
 
-type HostLinkToOpen = OpenedBy<
+type HostLinkToOpen = AdapterLink<
   'iso8583-host',
   {
     dialect: string;
@@ -42,34 +42,34 @@ type HostLinkToOpen = OpenedBy<
 /** The settings with which the acquiring module opens a connection. */
 export type LinkToOpen = HostLinkToOpen | HttpLinkToOpen;
 
-const formats = { ISO0: 0, ISO3: 3, ISO4: 4 } as const;
+const pinBlockFormats = { ISO0: 0, ISO3: 3, ISO4: 4 } as const;
 
 type StoredKey = { keyRef: string };
-type StoredPinKey = StoredKey & { format: keyof typeof formats; keyIndex?: string };
+type StoredPinKey = StoredKey & { format: keyof typeof pinBlockFormats; keyIndex?: string };
 
-function pinKeyOf(row: Row): { zonePinKey?: PinKey } {
+function readPinKey(row: Row): { zonePinKey?: PinKey } {
   const pin = row['zone_pin_key'] as StoredPinKey | null;
-  return pin === null ? {} : { zonePinKey: { ...pin, format: formats[pin.format] } };
+  return pin === null ? {} : { zonePinKey: { ...pin, format: pinBlockFormats[pin.format] } };
 }
 
-function keysOf(row: Row) {
+function readKeys(row: Row) {
   const mac = row['mac_key'] as StoredKey | null;
   const master = row['zone_master_key'] as StoredKey | null;
   return {
-    ...pinKeyOf(row),
+    ...readPinKey(row),
     ...(mac === null ? {} : { macKey: mac }),
     ...(master === null ? {} : { zoneMasterKey: master }),
   };
 }
 
-function toOpen(row: Row): LinkToOpen {
+function toLinkToOpen(row: Row): LinkToOpen {
   const link = {
     organizationId: String(row['organization_id']),
     linkId: String(row['acquirer_link_id']),
     name: String(row['name']),
     isDraining: row['is_finishing'] === true,
   };
-  const place = {
+  const connection = {
     host: String(row['host']),
     port: Number(row['port']),
     tls: row['tls'] === true,
@@ -78,30 +78,32 @@ function toOpen(row: Row): LinkToOpen {
       : { clientCertificate: String(row['client_certificate']) }),
     institutionId: String(row['institution_id']),
   };
-  if (isHttp(row)) {
-    const settings = { ...place, ...httpSettings(row), ...pinKeyOf(row) };
+  if (isHttpLink(row)) {
+    const settings = { ...connection, ...readHttpSettings(row), ...readPinKey(row) };
     return { ...link, adapter: 'http-json', settings };
   }
   const settings = {
-    ...place,
+    ...connection,
     dialect: String(row['dialect']),
     connections: Number(row['connections']),
     ...(row['tpdu'] === null ? {} : { tpdu: String(row['tpdu']) }),
-    ...keysOf(row),
+    ...readKeys(row),
   };
   return { ...link, adapter: 'iso8583-host', settings };
 }
 
 /** Reads the links of all organisations, which no API caller can do. */
-export function createLinkDirectory(
+export function createListLinksToOpen(
   database: Database,
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
-  return async (also = []) => (await listLinksToOpen(runOn(database), also)).map(toOpen);
+  return async (also = []) =>
+    (await selectLinksToOpen(createDatabaseRunner(database), also)).map(toLinkToOpen);
 }
 
 /** Reads the institution identifier of a link, even of a removed one. */
-export function createInstitutionFinder(
+export function createFindInstitutionId(
   database: Database,
 ): (organizationId: string, linkId: string) => Promise<string | undefined> {
-  return (organizationId, linkId) => institutionOfLink(runOn(database), organizationId, linkId);
+  return (organizationId, linkId) =>
+    selectInstitutionId(createDatabaseRunner(database), organizationId, linkId);
 }

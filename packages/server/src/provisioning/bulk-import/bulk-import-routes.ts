@@ -21,8 +21,8 @@ import {
   route,
 } from '../../http/index.ts';
 import type { Ids } from '../../platform/index.ts';
-import { type Scope, scopeOf } from '../resources/caller-scope.ts';
-import { refuseUnknown } from '../resources/provisioning-errors.ts';
+import { type CallerScope, toCallerScope } from '../resources/caller-scope.ts';
+import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Format } from './body/import-body.ts';
 import { readAhead } from './body/read-ahead.ts';
 import { type ImportName, importKeyForm } from './import-progress.ts';
@@ -61,7 +61,7 @@ const examples = {
 const formatOf = (type = ''): Format =>
   type.trim().toLowerCase().startsWith(csv) ? 'Csv' : 'JsonLines';
 
-const importName = (scope: Scope, bulkId: string): ImportName => {
+const importName = (scope: CallerScope, bulkId: string): ImportName => {
   const { organizationId, merchantId: ownerId = organizationId } = scope;
   return { organizationId, ownerId, bulkId };
 };
@@ -108,7 +108,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
     async handler(request, reply) {
       const { query, headers, caller } = request;
       const bulkId = resolveClientIdentifier(headers, 'bulkId', query.bulkId) ?? ids.uuid();
-      const scope = scopeOf(caller, request.id);
+      const scope = toCallerScope(caller, request.id);
       reply.raw.setTimeout(silentMs);
       const { bytes: body, close } = readAhead(request.body as Readable);
       const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
@@ -154,7 +154,7 @@ function registerList(app: FastifyInstance, bulk: Bulk): void {
     priority: 'list',
     async handler({ caller, query, id }) {
       const page = readPageRequest(query, list, importKeyForm);
-      const owner = importName(scopeOf(caller, id), '');
+      const owner = importName(toCallerScope(caller, id), '');
       return pageResponse(await bulk.list(owner, page), query, list);
     },
   });
@@ -173,8 +173,8 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
     response: { 200: BulkImport },
     errors: ['batch_not_found'],
     async handler({ caller, params, id }) {
-      const found = await bulk.find(importName(scopeOf(caller, id), params.bulkId));
-      return found ?? refuseUnknown('batch_not_found');
+      const found = await bulk.find(importName(toCallerScope(caller, id), params.bulkId));
+      return found ?? throwNotFound('batch_not_found');
     },
   });
 
@@ -192,8 +192,8 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
     errors: ['batch_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query, id }) {
-      const name = importName(scopeOf(caller, id), params.bulkId);
-      if ((await bulk.find(name)) === undefined) refuseUnknown('batch_not_found');
+      const name = importName(toCallerScope(caller, id), params.bulkId);
+      if ((await bulk.find(name)) === undefined) throwNotFound('batch_not_found');
       const filters = { ...query, bulkId: params.bulkId };
       const page = readPageRequest(filters, listName, lineForm);
       const after = Number(page.after ?? 0);

@@ -1,10 +1,10 @@
 // Commits the changes of a chunk, their audit entries and the progress in one transaction.
 import type { AuditRecorder } from '../../audit/index.ts';
 import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
-import type { TillApplications } from '../devices/points-of-sale.ts';
-import type { Scope } from '../resources/caller-scope.ts';
-import { refuseUnknown } from '../resources/provisioning-errors.ts';
-import { runIn, runOn } from '../resources/resource-sql.ts';
+import type { PosClients } from '../devices/points-of-sale.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import { throwNotFound } from '../resources/provisioning-errors.ts';
+import { createDatabaseRunner, createTransactionRunner } from '../resources/resource-sql.ts';
 import { type JudgedChunk, judgeChunk } from './apply/apply-chunk.ts';
 import { createCredentials } from './apply/point-of-sale-credentials.ts';
 import { createWorkspace } from './apply/row-cache.ts';
@@ -27,7 +27,7 @@ export type BulkDeps = {
   readonly ids: Ids;
   readonly audit: Pick<AuditRecorder, 'recordAll'>;
   /** Creates the credentials of points of sale. */
-  readonly tills: () => TillApplications;
+  readonly posClients: () => PosClients;
   /** If absent, the results are never deleted; for tests only. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'> | undefined;
   /** The import calls this after each committed chunk. */
@@ -39,17 +39,17 @@ type Kept = (
   judged: JudgedChunk,
 ) => Promise<void>;
 
-export function createCommit({ database, clock, ids, audit, onWrite, tills }: BulkDeps) {
-  const credentials = createCredentials(tills);
+export function createCommit({ database, clock, ids, audit, onWrite, posClients }: BulkDeps) {
+  const credentials = createCredentials(posClients);
 
   /**
    * Locks the organisation for one chunk, so that two imports never create the same entity twice.
    */
-  const once = (scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
+  const once = (scope: CallerScope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
     database.transaction(async (trx) => {
-      const run = runIn(trx);
+      const run = createTransactionRunner(trx);
       const held = await run(lockText, [scope.organizationId]);
-      if (held.length === 0) refuseUnknown('organization_not_found');
+      if (held.length === 0) throwNotFound('organization_not_found');
       const now = isoTime(clock.now());
       const workspace = createWorkspace();
       const beside = credentials.within(trx, workspace);
@@ -63,7 +63,7 @@ export function createCommit({ database, clock, ids, audit, onWrite, tills }: Bu
     });
 
   return {
-    async write(scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> {
+    async write(scope: CallerScope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> {
       for (let tries = 1; ; tries += 1) {
         try {
           const judged = await once(scope, lines, keep);
@@ -77,9 +77,9 @@ export function createCommit({ database, clock, ids, audit, onWrite, tills }: Bu
     },
 
     /** Processes lines without a write; later lines see the results of earlier lines in memory. */
-    createTrial(scope: Scope): (lines: readonly ReadLine[]) => Promise<JudgedChunk> {
+    createTrial(scope: CallerScope): (lines: readonly ReadLine[]) => Promise<JudgedChunk> {
       const workspace = createWorkspace();
-      const run = runOn(database);
+      const run = createDatabaseRunner(database);
       return async (lines) => {
         const now = isoTime(clock.now());
         const judging = { run, scope, workspace, ids, now, isWriting: false };

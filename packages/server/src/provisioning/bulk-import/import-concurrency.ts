@@ -1,6 +1,6 @@
 // Limits the imports that a process has open, so that a slow client does not stop others.
 import { throwProblem } from '@switchyard/contract';
-import type { Scope } from '../resources/caller-scope.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
 
 /** Each working import uses a database connection while it processes a chunk. */
 const workingMax = 4;
@@ -13,7 +13,7 @@ const ofOrganizationMax = 4;
 const ofMerchantMax = 2;
 const fullRetryMs = 2000;
 
-type Owner = Pick<Scope, 'organizationId' | 'merchantId'>;
+type Owner = Pick<CallerScope, 'organizationId' | 'merchantId'>;
 
 function refuseFull(detail: string): never {
   return throwProblem('overloaded', detail, { retryAfterMs: fullRetryMs });

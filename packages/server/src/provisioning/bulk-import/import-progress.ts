@@ -3,7 +3,11 @@ import type { BulkImport, BulkResult } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import { type Row, runIn, runOn } from '../resources/resource-sql.ts';
+import {
+  createDatabaseRunner,
+  createTransactionRunner,
+  type Row,
+} from '../resources/resource-sql.ts';
 import type { Format } from './body/import-body.ts';
 
 /** The owner of an import, and the owner's name for it. */
@@ -133,7 +137,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
     begin: (name: ImportName, { format, leaseId, onNew }: Beginning): Promise<Held | undefined> =>
       database.transaction(async (trx) => {
         const now = isoTime(clock.now());
-        const [row] = await runIn(trx)(beginText, [
+        const [row] = await createTransactionRunner(trx)(beginText, [
           ...valuesOf(name),
           format,
           JSON.stringify(noCounts),
@@ -152,7 +156,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
 
     /** @throws LeaseLost if another process has taken over the import */
     async advance(trx: Kysely<unknown>, name: ImportName, leaseId: string, chunk: Chunk) {
-      const run = runIn(trx);
+      const run = createTransactionRunner(trx);
       const now = isoTime(clock.now());
       const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
       const advanced = await run(advanceText, [
@@ -195,7 +199,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       { limit, after }: PageRequest,
     ): Promise<FoundPage<BulkImport>> {
       const { at, bulkId } = importKeyForm.exec(after ?? '')?.groups ?? {};
-      const rows = await runOn(database)(listText, [
+      const rows = await createDatabaseRunner(database)(listText, [
         organizationId,
         ownerId,
         limit + 1,
@@ -213,7 +217,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
 
     /** The results of the chunks that end after a line, in order, up to a number of chunks. */
     async answersAfter(name: ImportName, line: number, chunks: number): Promise<string[]> {
-      const rows = await runOn(database)(
+      const rows = await createDatabaseRunner(database)(
         `SELECT answers FROM bulk_answers WHERE ${named} AND last_line > $4
          ORDER BY first_line LIMIT $5`,
         [...valuesOf(name), line, chunks],
@@ -234,7 +238,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       );
       if (touched + keptMs > clock.now()) return touched + keptMs;
       await database.transaction(async (trx) => {
-        const run = runIn(trx);
+        const run = createTransactionRunner(trx);
         await run(`DELETE FROM bulk_answers WHERE ${named}`, valuesOf(name));
         await run(`DELETE FROM bulk_imports WHERE ${named}`, valuesOf(name));
       });

@@ -30,7 +30,7 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
     ids: systemIds,
     audit,
     onWrite: () => {},
-    tills: () => assert.fail('nobody asked for a till'),
+    posClients: () => assert.fail('nobody asked for a till'),
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
       enqueue: async (job) => void orders.push(job),

@@ -1,6 +1,6 @@
 // Runs an import: starts or continues it, processes chunk by chunk, and writes a summary.
 import { ProblemError, throwProblem } from '@switchyard/contract';
-import type { Scope } from '../resources/caller-scope.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
 import { createTap, type Format, type Tap } from './body/import-body.ts';
 import { errorOf } from './body/parse-line.ts';
 import { readSource } from './body/read-body-lines.ts';
@@ -25,7 +25,7 @@ export const keptMs = 30 * 86_400_000;
 const sweepKind = 'bulk-sweep';
 
 type Asked = {
-  readonly scope: Scope;
+  readonly scope: CallerScope;
   readonly format: Format;
   readonly body: AsyncIterable<Buffer>;
   readonly bulkId: string;

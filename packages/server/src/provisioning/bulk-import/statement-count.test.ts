@@ -47,7 +47,7 @@ async function statementsFor(places: number): Promise<number> {
       statements += 1;
     }),
     onWrite: () => {},
-    tills: () => assert.fail('nobody asked for a till'),
+    posClients: () => assert.fail('nobody asked for a till'),
   });
   const numbers = Array.from({ length: places }, (_, at) => at);
   const lines = [

@@ -38,7 +38,7 @@ describe('devices', () => {
       tsn,
     ]);
     const { logicalDeviceId = '' } = await made('org', '/logical-devices', { storeId, name: 'T' });
-    await provisioning.logicalDevices.link({ organizationId }, logicalDeviceId, [
+    await provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, [
       String(hardware['physicalDeviceId']),
     ]);
     assert.deepEqual(await found(`/physical-devices?storeId=${storeId}`), [tsn]);

@@ -22,7 +22,9 @@ describe('a device is found', () => {
     const body = deviceBody();
     const { physicalDeviceId = '' } = await made('org', '/physical-devices', body);
     const { logicalDeviceId = '' } = await made('org', '/logical-devices', { storeId, name });
-    await provisioning.logicalDevices.link({ organizationId }, logicalDeviceId, [physicalDeviceId]);
+    await provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, [
+      physicalDeviceId,
+    ]);
     return { merchantId, storeId, physicalDeviceId, logicalDeviceId, ...body };
   }
   const find = (nameOrId: string, merchantId?: string) =>
@@ -75,7 +77,11 @@ describe('a device is found', () => {
     const second = deviceBody();
     const { physicalDeviceId = '' } = await scene.made('org', '/physical-devices', second);
     const link = (hardware: string[]) =>
-      provisioning.logicalDevices.link({ organizationId }, made.logicalDeviceId, hardware);
+      provisioning.logicalDevices.linkPhysicalDevices(
+        { organizationId },
+        made.logicalDeviceId,
+        hardware,
+      );
     assert.equal(await find(second.serialNumber), undefined, 'in stock');
     await link([made.physicalDeviceId, physicalDeviceId]);
     assert.equal((await find(second.serialNumber))?.physicalDeviceId, physicalDeviceId);

@@ -3,7 +3,7 @@ import { defined } from '@switchyard/contract';
 import { type Clock, createStatementRunner, type Database } from '../../platform/index.ts';
 import { isUuid } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import { createMemory } from '../resources/short-lived-cache.ts';
+import { createShortLivedCache } from '../resources/short-lived-cache.ts';
 
 /** The members of the hardware are all present, or all absent if no hardware is linked. */
 export type FoundDevice = {
@@ -24,24 +24,24 @@ export type DeviceFinder = {
     merchantId: string | undefined,
     nameOrId: string,
   ): Promise<FoundDevice | undefined>;
-  forget(organizationId: string): void;
+  invalidateOrganization(organizationId: string): void;
   clear(): void;
 };
 
-export type Name = {
+export type ParsedDeviceName = {
   readonly id?: string;
   readonly serialNumber?: string;
-  readonly prefix?: string;
+  readonly makeAndModel?: string;
 };
 
 /** `MAKE_MODEL-serial`, a serial number without a hyphen, or an identifier. */
-const namePattern = /^(?:(?<prefix>[A-Z0-9_]{1,64})-)?(?<serial>[A-Za-z0-9._]{1,32})$/;
+const namePattern = /^(?:(?<makeAndModel>[A-Z0-9_]{1,64})-)?(?<serial>[A-Za-z0-9._]{1,32})$/;
 
 /**
  * $1: the organisation. $2: the identifier of a logical or physical device. $3: a serial number.
  * $4: the make and model before the serial number, if the client sent them.
  */
-const findPlace = `WITH named AS (
+const findDeviceText = `WITH named AS (
     SELECT physical_device_id, logical_device_id FROM physical_devices
     WHERE organization_id = $1 AND removed_at IS NULL AND status = 'Enabled'
       AND (physical_device_id = $2::uuid
@@ -70,22 +70,22 @@ const findPlace = `WITH named AS (
       WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')`;
 
 /** Returns undefined if no device can have such a name. */
-export function readName(text: string): Name | undefined {
+export function parseDeviceName(text: string): ParsedDeviceName | undefined {
   if (isUuid(text)) return { id: text };
-  const { prefix, serial } = namePattern.exec(text)?.groups ?? {};
+  const { makeAndModel, serial } = namePattern.exec(text)?.groups ?? {};
   if (serial === undefined) return undefined;
-  return { serialNumber: serial, ...defined({ prefix }) };
+  return { serialNumber: serial, ...defined({ makeAndModel }) };
 }
 
-function deviceOf(row: Row): FoundDevice {
-  const place = {
+function toFoundDevice(row: Row): FoundDevice {
+  const logicalDevice = {
     logicalDeviceId: String(row['logical_device_id']),
     storeId: String(row['store_id']),
     merchantId: String(row['merchant_id']),
   };
-  if (row['physical_device_id'] === null) return place;
+  if (row['physical_device_id'] === null) return logicalDevice;
   return {
-    ...place,
+    ...logicalDevice,
     physicalDeviceId: String(row['physical_device_id']),
     serialNumber: String(row['serial_number']),
     make: String(row['make']),
@@ -102,30 +102,33 @@ export function createDeviceFinder({
   database: Database;
   clock: Clock;
 }): DeviceFinder {
-  const places = createMemory<FoundDevice | undefined>(clock);
+  const cache = createShortLivedCache<FoundDevice | undefined>(clock);
   // Planning this many joins takes longer than running them, so the statement is prepared.
   const run = createStatementRunner(database, 'provisioning');
 
-  async function load(organizationId: string, name: Name): Promise<FoundDevice | undefined> {
-    const [row] = await run(findPlace, [
+  async function load(
+    organizationId: string,
+    name: ParsedDeviceName,
+  ): Promise<FoundDevice | undefined> {
+    const [row] = await run(findDeviceText, [
       organizationId,
       name.id ?? null,
       name.serialNumber ?? null,
-      name.prefix ?? null,
+      name.makeAndModel ?? null,
     ]);
-    return row === undefined ? undefined : deviceOf(row);
+    return row === undefined ? undefined : toFoundDevice(row);
   }
 
   return {
     async find(organizationId, merchantId, nameOrId) {
-      const name = readName(nameOrId);
+      const name = parseDeviceName(nameOrId);
       if (name === undefined) return undefined;
-      const found = await places.get(organizationId, `${organizationId}|${nameOrId}`, () =>
+      const device = await cache.get(organizationId, `${organizationId}|${nameOrId}`, () =>
         load(organizationId, name),
       );
-      return merchantId === undefined || found?.merchantId === merchantId ? found : undefined;
+      return merchantId === undefined || device?.merchantId === merchantId ? device : undefined;
     },
-    forget: places.forget,
-    clear: places.clear,
+    invalidateOrganization: cache.invalidateOrganization,
+    clear: cache.clear,
   };
 }

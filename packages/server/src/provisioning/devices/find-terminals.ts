@@ -1,9 +1,9 @@
 // Finds terminals by name, enabled or not, for code that explains why a terminal is unusable.
 import { type Clock, createStatementRunner, type Database } from '../../platform/index.ts';
-import { tsnOf } from '../resources/format-rules.ts';
+import { formatTsn } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import { createMemory } from '../resources/short-lived-cache.ts';
-import { readName } from './find-device.ts';
+import { createShortLivedCache } from '../resources/short-lived-cache.ts';
+import { parseDeviceName } from './find-device.ts';
 
 export type Terminal = {
   readonly organizationId: string;
@@ -24,22 +24,22 @@ export type Terminal = {
   readonly isClaimed: boolean;
 };
 
-export type Terminals = {
+export type TerminalFinder = {
   /** Finds a terminal by its TSN or by the identifier of the hardware. */
   find(organizationId: string, nameOrId: string): Promise<Terminal | undefined>;
   /** Finds many terminals by hardware identifiers, without the cache and in no particular order. */
-  ofHardware(
+  findMany(
     hardware: readonly { readonly organizationId: string; readonly physicalDeviceId: string }[],
   ): Promise<readonly Terminal[]>;
   /** Lists the terminals in a store, by identifier. */
-  inStore(
+  listInStore(
     organizationId: string,
     storeId: string,
     page: { readonly limit: number; readonly after?: string },
   ): Promise<readonly Terminal[]>;
 };
 
-const fromText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
+const terminalSelectText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
     d.logical_device_id, d.store_id, d.merchant_id,
     (h.status = 'Enabled' AND d.status = 'Enabled' AND s.status = 'Enabled'
       AND m.status = 'Enabled' AND o.status = 'Enabled'
@@ -56,29 +56,29 @@ const fromText = `SELECT h.organization_id, h.physical_device_id, h.serial_numbe
   LEFT JOIN merchants m ON m.organization_id = d.organization_id AND m.merchant_id = d.merchant_id
     AND m.removed_at IS NULL`;
 
-const selectText = `${fromText} WHERE h.organization_id = $1 AND h.removed_at IS NULL`;
+const terminalsOfOrganizationText = `${terminalSelectText} WHERE h.organization_id = $1 AND h.removed_at IS NULL`;
 
-const ofHardwareText = `${fromText}
+const findManyText = `${terminalSelectText}
   JOIN unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, physical_device_id)
     ON asked.organization_id = h.organization_id
       AND asked.physical_device_id = h.physical_device_id
   WHERE h.removed_at IS NULL`;
 
-const findText = `${selectText}
+const findText = `${terminalsOfOrganizationText}
     AND (h.physical_device_id = $2::uuid
       OR h.serial_number = $3 AND h.make || '_' || h.model = coalesce($4, h.make || '_' || h.model))
   LIMIT 1`;
 
-const inStoreText = `${selectText}
+const inStoreText = `${terminalsOfOrganizationText}
     AND d.store_id = $2 AND h.physical_device_id > $3
   ORDER BY h.physical_device_id LIMIT $4`;
 
-const beginning = '00000000-0000-0000-0000-000000000000';
+const lowestId = '00000000-0000-0000-0000-000000000000';
 
-function terminalOf(row: Row): Terminal {
+function toTerminal(row: Row): Terminal {
   const [make, model] = [String(row['make']), String(row['model'])];
   const serialNumber = String(row['serial_number']);
-  const place =
+  const location =
     row['logical_device_id'] === null
       ? {}
       : {
@@ -89,46 +89,46 @@ function terminalOf(row: Row): Terminal {
   return {
     organizationId: String(row['organization_id']),
     physicalDeviceId: String(row['physical_device_id']),
-    tsn: tsnOf({ make, model, serialNumber }),
+    tsn: formatTsn({ make, model, serialNumber }),
     serialNumber,
     family: String(row['family']),
-    ...place,
+    ...location,
     isEnabled: row['enabled'] === true,
     isClaimed: row['claimed'] === true,
   };
 }
 
 /** @example const terminals = createTerminals({ database, clock }); await terminals.find(organizationId, tsn); */
-export function createTerminals({ database, clock }: { database: Database; clock: Clock }) {
-  const found = createMemory<Terminal | undefined>(clock);
+export function createTerminalFinder({ database, clock }: { database: Database; clock: Clock }) {
+  const cache = createShortLivedCache<Terminal | undefined>(clock);
   const run = createStatementRunner(database, 'provisioning');
 
-  const terminals: Terminals = {
+  const terminals: TerminalFinder = {
     async find(organizationId, nameOrId) {
-      const name = readName(nameOrId);
+      const name = parseDeviceName(nameOrId);
       if (name === undefined) return undefined;
       const keyOf = (key: string) => `${organizationId}|${key}`;
       const load = async () => {
-        const { id, serialNumber, prefix } = name;
-        const values = [organizationId, id ?? null, serialNumber ?? null, prefix ?? null];
+        const { id, serialNumber, makeAndModel } = name;
+        const values = [organizationId, id ?? null, serialNumber ?? null, makeAndModel ?? null];
         const [row] = await run(findText, values);
-        return row === undefined ? undefined : terminalOf(row);
+        return row === undefined ? undefined : toTerminal(row);
       };
       // A device registers with its name, and connects with its identifier.
-      const alsoAs = (terminal?: Terminal) => terminal && keyOf(terminal.physicalDeviceId);
-      return found.get(organizationId, keyOf(nameOrId), load, alsoAs);
+      const otherKeyOf = (terminal?: Terminal) => terminal && keyOf(terminal.physicalDeviceId);
+      return cache.get(organizationId, keyOf(nameOrId), load, otherKeyOf);
     },
-    async ofHardware(hardware) {
-      const rows = await run(ofHardwareText, [
+    async findMany(hardware) {
+      const rows = await run(findManyText, [
         hardware.map(({ organizationId }) => organizationId),
         hardware.map(({ physicalDeviceId }) => physicalDeviceId),
       ]);
-      return rows.map(terminalOf);
+      return rows.map(toTerminal);
     },
-    async inStore(organizationId, storeId, { limit, after = beginning }) {
+    async listInStore(organizationId, storeId, { limit, after = lowestId }) {
       const rows = await run(inStoreText, [organizationId, storeId, after, limit]);
-      return rows.map(terminalOf);
+      return rows.map(toTerminal);
     },
   };
-  return { ...terminals, forget: found.forget, clear: found.clear };
+  return { ...terminals, invalidateOrganization: cache.invalidateOrganization, clear: cache.clear };
 }

@@ -1,49 +1,53 @@
 // Logical devices: positions in a store, and the physical devices that are linked to them.
 import type { LogicalDevice } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { Scope } from '../resources/caller-scope.ts';
-import { refuseField, refuseUnknown } from '../resources/provisioning-errors.ts';
-import type { Lookup } from '../resources/referenced-rows.ts';
-import type { Kind } from '../resources/resource-definition.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
+import type { ReferencedRows } from '../resources/referenced-rows.ts';
+import type { ResourceDefinition } from '../resources/resource-definition.ts';
 import {
-  createResource,
-  type Deps,
-  type Resource,
+  createResourceOperations,
+  type ResourceDeps,
+  type ResourceOperations,
   type Versioned,
 } from '../resources/resource-operations.ts';
-import { createRecords, type Row, type Run } from '../resources/resource-sql.ts';
-import { commonMembers, viewOf } from '../resources/resource-view.ts';
+import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { logicalDevices, physicalDevices, stores } from '../resources/tables.ts';
-import { fillPlace } from './link-devices-sql.ts';
+import { replaceLinkedDevices } from './link-devices-sql.ts';
 
-const physicalRecords = createRecords(physicalDevices);
+const physicalRecords = createRowRepository(physicalDevices);
 
-export async function requireStore(lookup: Lookup, scope: Scope, storeId: unknown): Promise<Row> {
-  return (await lookup.share(stores, scope, storeId)) ?? refuseUnknown('store_not_found');
+export async function requireStore(
+  lookup: ReferencedRows,
+  scope: CallerScope,
+  storeId: unknown,
+): Promise<Row> {
+  return (await lookup.findForShare(stores, scope, storeId)) ?? throwNotFound('store_not_found');
 }
 
-export const logicalDeviceKind: Kind<LogicalDevice> = {
+export const logicalDeviceDefinition: ResourceDefinition<LogicalDevice> = {
   table: logicalDevices,
-  notFound: 'device_not_found',
+  notFoundCode: 'device_not_found',
   idMember: 'logicalDeviceId',
   filters: {
-    merchantId: (value) => ({ of: (placeholder) => `merchant_id = ${placeholder}`, value }),
-    storeId: (value) => ({ of: (placeholder) => `store_id = ${placeholder}`, value }),
+    merchantId: (value) => ({ toSql: (placeholder) => `merchant_id = ${placeholder}`, value }),
+    storeId: (value) => ({ toSql: (placeholder) => `store_id = ${placeholder}`, value }),
   },
   dependants: [{ type: 'PhysicalDevice', table: physicalDevices, column: 'logical_device_id' }],
   toView: (row) =>
-    viewOf(row, {
+    toResourceView(row, {
       logicalDeviceId: row['logical_device_id'],
       merchantId: row['merchant_id'],
       storeId: row['store_id'],
-      ...commonMembers(row),
+      ...commonViewMembers(row),
       physicalDeviceIds: row['physical_device_ids'],
     }),
-  async columns(lookup, scope, input, current) {
+  async toColumns(lookup, scope, input, current) {
     const store = current ?? (await requireStore(lookup, scope, input['storeId']));
     return { merchant_id: store['merchant_id'], store_id: store['store_id'] };
   },
-  readOnly: (row) => ({
+  readOnlyMembers: (row) => ({
     merchantId: row['merchant_id'],
     storeId: row['store_id'],
     physicalDeviceIds: row['physical_device_ids'],
@@ -51,45 +55,55 @@ export const logicalDeviceKind: Kind<LogicalDevice> = {
 };
 
 /** The hardware must be in scope, not linked elsewhere, and in stock or with this merchant. */
-async function requireFree(run: Run, scope: Scope, place: Row, ids: readonly string[]) {
+async function requireLinkable(
+  run: SqlRunner,
+  scope: CallerScope,
+  logicalDevice: Row,
+  ids: readonly string[],
+) {
   // Sorted, so that two callers that link the same pair take the locks in the same order.
   for (const id of [...ids].sort()) {
     const pointer = `/physicalDeviceIds/${ids.indexOf(id)}`;
-    const device = await physicalRecords.find(run, scope, id, 'take');
-    if (device === undefined) refuseUnknown('device_not_found');
+    const device = await physicalRecords.find(run, scope, id, 'update');
+    if (device === undefined) throwNotFound('device_not_found');
     const linked = device['logical_device_id'];
-    if (linked !== null && linked !== place['logical_device_id']) {
-      refuseField(pointer, 'is linked to another logical device');
+    if (linked !== null && linked !== logicalDevice['logical_device_id']) {
+      throwFieldProblem(pointer, 'is linked to another logical device');
     }
     const merchantId = device['merchant_id'];
-    if (merchantId !== null && merchantId !== place['merchant_id']) {
-      refuseField(pointer, 'belongs to another merchant', 'entity_mismatch');
+    if (merchantId !== null && merchantId !== logicalDevice['merchant_id']) {
+      throwFieldProblem(pointer, 'belongs to another merchant', 'entity_mismatch');
     }
   }
 }
 
-export type LogicalDevices = Resource<LogicalDevice> & {
+export type LogicalDevices = ResourceOperations<LogicalDevice> & {
   /** Replaces the hardware of a logical device as a whole. */
-  link(
-    scope: Scope,
+  linkPhysicalDevices(
+    scope: CallerScope,
     id: string,
     physicalDeviceIds: readonly string[],
     ifMatch?: string,
   ): Promise<Versioned<LogicalDevice>>;
 };
 
-export function createLogicalDevices(deps: Deps): LogicalDevices {
-  const resource = createResource(deps, logicalDeviceKind);
+export function createLogicalDevices(deps: ResourceDeps): LogicalDevices {
+  const resource = createResourceOperations(deps, logicalDeviceDefinition);
   return {
     ...resource,
-    link: (scope, id, physicalDeviceIds, ifMatch) =>
+    linkPhysicalDevices: (scope, id, physicalDeviceIds, ifMatch) =>
       resource.change(
         scope,
         id,
         ifMatch,
-        async (run, place) => {
-          await requireFree(run, scope, place, physicalDeviceIds);
-          await fillPlace(run, place, physicalDeviceIds, isoTime(deps.clock.now()));
+        async (run, logicalDevice) => {
+          await requireLinkable(run, scope, logicalDevice, physicalDeviceIds);
+          await replaceLinkedDevices(
+            run,
+            logicalDevice,
+            physicalDeviceIds,
+            isoTime(deps.clock.now()),
+          );
           return {};
         },
         'linked',

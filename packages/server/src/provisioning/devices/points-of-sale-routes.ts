@@ -10,19 +10,19 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { readIfMatch, route } from '../../http/index.ts';
-import { scopeOf } from '../resources/caller-scope.ts';
-import { registerResource, sendVersioned } from '../resources/resource-routes.ts';
+import { toCallerScope } from '../resources/caller-scope.ts';
+import { registerResourceRoutes, sendWithETag } from '../resources/resource-routes.ts';
 import type { PointsOfSale } from './points-of-sale.ts';
 
 const path = '/provisioning/v2/points-of-sale';
 
-export function registerPointsOfSale(app: FastifyInstance, pointsOfSale: PointsOfSale): void {
-  registerResource(app, {
+export function registerPointOfSaleRoutes(app: FastifyInstance, pointsOfSale: PointsOfSale): void {
+  registerResourceRoutes(app, {
     path,
     idMember: 'pointOfSaleId',
     singular: 'PointOfSale',
     plural: 'PointsOfSale',
-    notFound: 'resource_not_found',
+    notFoundCode: 'resource_not_found',
     input: PointOfSaleInput,
     replacement: PointOfSaleReplacement,
     view: PointOfSale,
@@ -45,12 +45,12 @@ export function registerPointsOfSale(app: FastifyInstance, pointsOfSale: PointsO
     responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
-      const scope = scopeOf(request.caller, request.id);
+      const scope = toCallerScope(request.caller, request.id);
       const { pointOfSaleId } = request.params;
       const ifMatch = readIfMatch(request.headers);
-      const renewed = await pointsOfSale.renewSecret(scope, pointOfSaleId, ifMatch);
+      const renewed = await pointsOfSale.rotateSecret(scope, pointOfSaleId, ifMatch);
       reply.header('cache-control', 'no-store');
-      return sendVersioned(reply, renewed);
+      return sendWithETag(reply, renewed);
     },
   });
 }

@@ -88,7 +88,9 @@ describe('a serial number', () => {
       const till = { storeId: store_, name: 'Till' };
       const { logicalDeviceId = '' } = await made(token, '/logical-devices', till);
       const scope = { organizationId: tenant };
-      await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+      await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [
+        physicalDeviceId,
+      ]);
       places[tenant] = logicalDeviceId;
     }
     for (const [tenant, model] of [

@@ -10,19 +10,19 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import { scopeOf } from '../resources/caller-scope.ts';
-import { sendVersioned } from '../resources/resource-routes.ts';
+import { toCallerScope } from '../resources/caller-scope.ts';
+import { sendWithETag } from '../resources/resource-routes.ts';
 import type { TerminalClaims } from './terminal-claims.ts';
 
 const base = '/provisioning/v2';
-const conflicts = `${base}/claim-conflicts`;
+const conflictsPath = `${base}/claim-conflicts`;
 const listName = 'listClaimConflicts';
 const tags = ['Device security'] as const;
-const ofConflict = Type.Object({
+const conflictParameters = Type.Object({
   conflictId: Type.String({ maxLength: 64, description: 'The conflict.' }),
 });
 
-export function registerTerminalClaims(app: FastifyInstance, claims: TerminalClaims): void {
+export function registerTerminalClaimRoutes(app: FastifyInstance, claims: TerminalClaims): void {
   route(app, {
     method: 'POST',
     url: `${base}/physical-devices/:physicalDeviceId/claim`,
@@ -41,8 +41,8 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     errors: ['device_not_found', 'claim_code_invalid', 'rate_limited'],
     faultOutcome: 'NotProcessed',
     async handler({ caller, id, params, body }, reply) {
-      const scope = scopeOf(caller, id);
-      return sendVersioned(
+      const scope = toCallerScope(caller, id);
+      return sendWithETag(
         reply,
         await claims.claimByCode(scope, params.physicalDeviceId, body.claimCode),
       );
@@ -51,7 +51,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
 
   route(app, {
     method: 'GET',
-    url: conflicts,
+    url: conflictsPath,
     operationId: listName,
     summary: 'List the claim conflicts',
     description:
@@ -70,13 +70,13 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
 
   route(app, {
     method: 'GET',
-    url: `${conflicts}/:conflictId`,
+    url: `${conflictsPath}/:conflictId`,
     operationId: 'getClaimConflict',
     summary: 'Get a claim conflict',
     description: 'For the operator of the platform.',
     tags,
     permission: 'onb.approve',
-    params: ofConflict,
+    params: conflictParameters,
     response: { 200: ClaimConflict },
     errors: ['resource_not_found'],
     handler: ({ caller, params }) => claims.conflicts.get(caller, params.conflictId),
@@ -84,14 +84,14 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
 
   route(app, {
     method: 'POST',
-    url: `${conflicts}/:conflictId/settle`,
+    url: `${conflictsPath}/:conflictId/settle`,
     operationId: 'resolveClaimConflict',
     summary: 'Resolve a claim conflict',
     description:
       'For the operator of the platform. The same decision again changes nothing. With GiveToClaimant the terminal of the former holder loses its connections within half a minute.',
     tags,
     permission: 'onb.approve',
-    params: ofConflict,
+    params: conflictParameters,
     body: ClaimSettlement,
     response: { 200: ClaimConflict },
     errors: ['resource_not_found', 'concurrent_modification'],

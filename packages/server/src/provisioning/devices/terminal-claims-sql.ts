@@ -1,9 +1,9 @@
 // SQL for terminal claims: the organisation that has a terminal, claim codes and conflicts.
 import type { ClaimMethod } from '@switchyard/contract';
-import type { Row, Run } from '../resources/resource-sql.ts';
+import type { Row, SqlRunner } from '../resources/resource-sql.ts';
 
 /** The names that are printed on the housing of a terminal. */
-export type TerminalNames = {
+export type TerminalIdentity = {
   readonly serialNumber: string;
   readonly make: string;
   readonly model: string;
@@ -16,7 +16,7 @@ export type ClaimParty = {
   readonly method: ClaimMethod;
 };
 
-export function namesOf(row: Row): TerminalNames {
+export function readTerminalIdentity(row: Row): TerminalIdentity {
   return {
     serialNumber: String(row['serial_number']),
     make: String(row['make']),
@@ -26,18 +26,18 @@ export function namesOf(row: Row): TerminalNames {
 
 /** A terminal has the same key in every organisation. */
 export function terminalKey(row: Row): string {
-  const { serialNumber, make, model } = namesOf(row);
+  const { serialNumber, make, model } = readTerminalIdentity(row);
   return `${make}_${model}-${serialNumber}`;
 }
 
 /** Ends the claims, codes and open conflicts of devices that no longer have the terminal. */
 export async function releaseClaims(
-  run: Run,
+  run: SqlRunner,
   organizationId: string,
   rows: readonly Row[],
 ): Promise<void> {
   const values = [organizationId, rows.map((row) => row['physical_device_id'])];
-  const isOne = 'organization_id = $1 AND physical_device_id = ANY($2::uuid[])';
+  const isDeviceSql = 'organization_id = $1 AND physical_device_id = ANY($2::uuid[])';
   await run(
     `DELETE FROM terminal_claims c
      USING unnest($2::uuid[], $3::text[], $4::text[], $5::text[])
@@ -51,7 +51,7 @@ export async function releaseClaims(
       rows.map((row) => row['model']),
     ],
   );
-  await run(`DELETE FROM terminal_claim_codes WHERE ${isOne}`, values);
+  await run(`DELETE FROM terminal_claim_codes WHERE ${isDeviceSql}`, values);
   await run(
     `UPDATE terminal_claim_conflicts SET status = 'Withdrawn'
      WHERE claimant_organization_id = $1 AND claimant_physical_device_id = ANY($2::uuid[])
@@ -60,9 +60,9 @@ export async function releaseClaims(
   );
 }
 
-const isTerminal = 'serial_number = $1 AND make = $2 AND model = $3';
+const isTerminalSql = 'serial_number = $1 AND make = $2 AND model = $3';
 
-const partyOf = (row: Row): ClaimParty => ({
+const toClaimParty = (row: Row): ClaimParty => ({
   organizationId: String(row['organization_id']),
   physicalDeviceId: String(row['physical_device_id']),
   method: row['method'] as ClaimMethod,
@@ -70,21 +70,21 @@ const partyOf = (row: Row): ClaimParty => ({
 
 /** Locks the claim until the transaction ends; undefined if the terminal is unclaimed. */
 export async function lockClaim(
-  run: Run,
-  { serialNumber, make, model }: TerminalNames,
+  run: SqlRunner,
+  { serialNumber, make, model }: TerminalIdentity,
 ): Promise<ClaimParty | undefined> {
   const [row] = await run(
     `SELECT organization_id, physical_device_id, method FROM terminal_claims
-     WHERE ${isTerminal} FOR UPDATE`,
+     WHERE ${isTerminalSql} FOR UPDATE`,
     [serialNumber, make, model],
   );
-  return row && partyOf(row);
+  return row && toClaimParty(row);
 }
 
 /** Returns false if another transaction inserted the claim first. */
 export async function insertClaim(
-  run: Run,
-  { serialNumber, make, model }: TerminalNames,
+  run: SqlRunner,
+  { serialNumber, make, model }: TerminalIdentity,
   { organizationId, physicalDeviceId, method }: ClaimParty,
   now: string,
 ): Promise<boolean> {
@@ -100,22 +100,22 @@ export async function insertClaim(
 
 /** The caller has locked the claim. */
 export async function moveClaim(
-  run: Run,
-  { serialNumber, make, model }: TerminalNames,
+  run: SqlRunner,
+  { serialNumber, make, model }: TerminalIdentity,
   { organizationId, physicalDeviceId, method }: ClaimParty,
   now: string,
 ): Promise<void> {
   await run(
     `UPDATE terminal_claims SET organization_id = $4, physical_device_id = $5, method = $6,
        claimed_at = $7
-     WHERE ${isTerminal}`,
+     WHERE ${isTerminalSql}`,
     [serialNumber, make, model, organizationId, physicalDeviceId, method, now],
   );
 }
 
 /** Storing the same code again keeps the count of wrong entries. */
-export async function upsertCode(
-  run: Run,
+export async function storeClaimCode(
+  run: SqlRunner,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
   codeHash: Buffer,
   expiresAt: string,
@@ -133,8 +133,8 @@ export async function upsertCode(
 }
 
 /** Counts the entry as wrong first; the caller deletes the code of an accepted entry. */
-export async function tryCode(
-  run: Run,
+export async function checkClaimCode(
+  run: SqlRunner,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
   codeHash: Buffer,
   { now, attemptsMax }: { readonly now: string; readonly attemptsMax: number },
@@ -148,8 +148,8 @@ export async function tryCode(
   return row?.['matches'] === true;
 }
 
-export async function deleteCode(
-  run: Run,
+export async function deleteClaimCode(
+  run: SqlRunner,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
 ): Promise<void> {
   await run(
@@ -162,7 +162,7 @@ export async function deleteCode(
  * Counts the conflicts of the whole organisation tree, because an organisation can create others.
  * The lock on the top organisation makes concurrent entries count one after the other.
  */
-export async function countOpenConflicts(run: Run, organizationId: string): Promise<number> {
+export async function countOpenConflicts(run: SqlRunner, organizationId: string): Promise<number> {
   const [top] = await run(
     `SELECT organization_id FROM organizations WHERE organization_id =
        (SELECT coalesce(ancestor_ids[1], organization_id) FROM organizations
@@ -181,9 +181,9 @@ export async function countOpenConflicts(run: Run, organizationId: string): Prom
 
 /** A device has at most one open conflict; a second proof adds none. */
 export async function insertConflict(
-  run: Run,
+  run: SqlRunner,
   conflictId: string,
-  { serialNumber, make, model }: TerminalNames,
+  { serialNumber, make, model }: TerminalIdentity,
   { holder, claimant }: { readonly holder: ClaimParty; readonly claimant: ClaimParty },
   now: string,
 ): Promise<void> {
@@ -212,7 +212,7 @@ export async function insertConflict(
 
 /** Ends the open conflicts of a device that now has the claim. */
 export async function withdrawConflicts(
-  run: Run,
+  run: SqlRunner,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
 ): Promise<void> {
   await run(
@@ -223,35 +223,35 @@ export async function withdrawConflicts(
   );
 }
 
-const conflictText = `SELECT c.*, h.name AS holder_name, m.name AS claimant_name
+const selectConflictText = `SELECT c.*, h.name AS holder_name, m.name AS claimant_name
   FROM terminal_claim_conflicts c
   LEFT JOIN organizations h ON h.organization_id = c.holder_organization_id
   LEFT JOIN organizations m ON m.organization_id = c.claimant_organization_id`;
 
-const beginning = '00000000-0000-0000-0000-000000000000';
+const lowestId = '00000000-0000-0000-0000-000000000000';
 
 export function listConflicts(
-  run: Run,
+  run: SqlRunner,
   { status, limit, after }: { status?: string | undefined; limit: number; after?: string },
 ): Promise<Row[]> {
   return run(
-    `${conflictText} WHERE c.conflict_id > $1 AND ($2::text IS NULL OR c.status = $2)
+    `${selectConflictText} WHERE c.conflict_id > $1 AND ($2::text IS NULL OR c.status = $2)
      ORDER BY c.conflict_id LIMIT $3`,
-    [after ?? beginning, status ?? null, limit],
+    [after ?? lowestId, status ?? null, limit],
   );
 }
 
 export async function findConflict(
-  run: Run,
+  run: SqlRunner,
   conflictId: string,
   lock = '',
 ): Promise<Row | undefined> {
-  const [row] = await run(`${conflictText} WHERE c.conflict_id = $1 ${lock}`, [conflictId]);
+  const [row] = await run(`${selectConflictText} WHERE c.conflict_id = $1 ${lock}`, [conflictId]);
   return row;
 }
 
 export async function settleConflict(
-  run: Run,
+  run: SqlRunner,
   conflictId: string,
   decision: string,
   now: string,

@@ -13,35 +13,41 @@ import type { Kysely } from 'kysely';
 import { type AuditEntry, type Author, actorOf, platformAuthor } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { Scope } from '../resources/caller-scope.ts';
-import { isUuid, tsnOf } from '../resources/format-rules.ts';
-import { refuseUnknown } from '../resources/provisioning-errors.ts';
-import type { Deps, Page, Versioned } from '../resources/resource-operations.ts';
-import { createRecords, type Row, type Run, runIn, runOn } from '../resources/resource-sql.ts';
-import { entryOf } from '../resources/row-and-audit-entry.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import { formatTsn, isUuid } from '../resources/format-rules.ts';
+import { throwNotFound } from '../resources/provisioning-errors.ts';
+import type { ResourceDeps, ResourcePage, Versioned } from '../resources/resource-operations.ts';
+import {
+  createDatabaseRunner,
+  createRowRepository,
+  createTransactionRunner,
+  type Row,
+  type SqlRunner,
+} from '../resources/resource-sql.ts';
+import { buildAuditEntry } from '../resources/row-and-audit-entry.ts';
 import { physicalDevices } from '../resources/tables.ts';
-import { readName } from './find-device.ts';
-import { physicalDeviceKind } from './physical-devices.ts';
+import { parseDeviceName } from './find-device.ts';
+import { physicalDeviceDefinition } from './physical-devices.ts';
 import {
   type ClaimParty,
+  checkClaimCode,
   countOpenConflicts,
-  deleteCode,
+  deleteClaimCode,
   findConflict,
   insertClaim,
   insertConflict,
   listConflicts,
   lockClaim,
   moveClaim,
-  namesOf,
+  readTerminalIdentity,
   settleConflict,
-  tryCode,
-  upsertCode,
+  storeClaimCode,
   withdrawConflicts,
 } from './terminal-claims-sql.ts';
 
 /** A user reads the code from the terminal and enters it within this time. */
-const codeMs = 15 * 60_000;
-const codeAttemptsMax = 5;
+const claimCodeLifetimeMs = 15 * 60_000;
+const claimCodeAttemptsMax = 5;
 /**
  * For an organisation and all below it. The limit stops an attacker that imitates terminals to find
  * out which terminals other organisations have.
@@ -65,14 +71,14 @@ export type TerminalClaims = {
   claimByCertificate(organizationId: string, name: string): Promise<ClaimedTerminal | undefined>;
   /** A user of the organisation enters the code that the terminal has sent. */
   claimByCode(
-    scope: Scope,
+    scope: CallerScope,
     physicalDeviceId: string,
     code: string,
   ): Promise<Versioned<PhysicalDevice>>;
   /** For terminals that the platform itself creates, such as those of the demo. */
   claimByOperator(organizationId: string, physicalDeviceId: string): Promise<void>;
   /** Stores the code that the terminal shows for the next minutes. */
-  rememberCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
+  storeClaimCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
   readonly conflicts: {
     list(
       caller: Caller,
@@ -81,7 +87,7 @@ export type TerminalClaims = {
         readonly after?: string;
         readonly status?: string | undefined;
       },
-    ): Promise<Page<ClaimConflict>>;
+    ): Promise<ResourcePage<ClaimConflict>>;
     get(caller: Caller, conflictId: string): Promise<ClaimConflict>;
     settle(
       request: { readonly caller: Caller; readonly id: string },
@@ -91,21 +97,21 @@ export type TerminalClaims = {
   };
 };
 
-type ClaimDeps = Deps & {
+type ClaimDeps = ResourceDeps & {
   /** True for the organisation of the platform itself. */
   readonly isOperator: (organizationId: string) => Promise<boolean>;
 };
 
-type Proof = {
+type ClaimResult = {
   readonly isClaimed: boolean;
   /** The party that has lost the claim. */
   readonly loser?: ClaimParty;
 };
 
-const hashCode = (physicalDeviceId: string, code: string): Buffer =>
+const hashClaimCode = (physicalDeviceId: string, code: string): Buffer =>
   hash('sha256', `${physicalDeviceId}:${code.replace('-', '').toUpperCase()}`, 'buffer');
 
-function partyIn(row: Row, side: 'holder' | 'claimant') {
+function readClaimParty(row: Row, side: 'holder' | 'claimant') {
   return {
     organizationId: String(row[`${side}_organization_id`]),
     physicalDeviceId: String(row[`${side}_physical_device_id`]),
@@ -113,34 +119,34 @@ function partyIn(row: Row, side: 'holder' | 'claimant') {
   };
 }
 
-const timeOf = (at: unknown): string => isoTime((at as Date).getTime());
+const toIsoTime = (at: unknown): string => isoTime((at as Date).getTime());
 
-function conflictOf(row: Row): ClaimConflict {
-  const names = namesOf(row);
+function toClaimConflict(row: Row): ClaimConflict {
+  const names = readTerminalIdentity(row);
   const side = (name: 'holder' | 'claimant') => ({
-    ...partyIn(row, name),
+    ...readClaimParty(row, name),
     ...defined({ organizationName: (row[`${name}_name`] ?? undefined) as string | undefined }),
   });
   return {
     conflictId: String(row['conflict_id']),
-    tsn: tsnOf(names),
+    tsn: formatTsn(names),
     ...names,
     status: row['status'] as ClaimConflict['status'],
     ...defined({
       decision: (row['decision'] ?? undefined) as ClaimConflict['decision'],
-      settledAt: row['settled_at'] === null ? undefined : timeOf(row['settled_at']),
+      settledAt: row['settled_at'] === null ? undefined : toIsoTime(row['settled_at']),
     }),
     holder: side('holder'),
     claimant: side('claimant'),
-    createdAt: timeOf(row['created_at']),
+    createdAt: toIsoTime(row['created_at']),
   };
 }
 
-const refuseConflict = () =>
+const throwConflictNotFound = () =>
   throwProblem('resource_not_found', 'No conflict in your scope has this identifier.');
 
 /** The audit of an organisation does not name the other organisation. */
-function entryOfMove(
+function buildMoveAuditEntry(
   { organizationId, physicalDeviceId, method }: ClaimParty,
   done: 'claimed' | 'claimEnded',
   author: Author = platformAuthor,
@@ -159,11 +165,14 @@ function entryOfMove(
 /** @example const claims = createTerminalClaims(deps); await claims.claimByCode(scope, physicalDeviceId, 'K7QM-2F9X'); */
 export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
   const { database, clock, ids, audit, onWrite, isOperator } = deps;
-  const records = createRecords(physicalDevices);
+  const records = createRowRepository(physicalDevices);
   const now = () => isoTime(clock.now());
 
   /** Writes entries in the order of the organisations, so that two transactions cannot deadlock. */
-  async function tellAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void> {
+  async function recordAuditEntries(
+    trx: Kysely<unknown>,
+    entries: readonly AuditEntry[],
+  ): Promise<void> {
     const sorted = entries.toSorted((one, other) =>
       one.organizationId < other.organizationId ? -1 : 1,
     );
@@ -171,32 +180,36 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
   }
 
   /** A certificate replaces a claim by code; every other second proof is a conflict. */
-  async function prove(run: Run, row: Row, method: ClaimMethod): Promise<Proof> {
-    const names = namesOf(row);
-    const own: ClaimParty = {
+  async function claimOrRecordConflict(
+    run: SqlRunner,
+    row: Row,
+    method: ClaimMethod,
+  ): Promise<ClaimResult> {
+    const names = readTerminalIdentity(row);
+    const claimant: ClaimParty = {
       organizationId: String(row['organization_id']),
       physicalDeviceId: String(row['physical_device_id']),
       method,
     };
     for (let tries = 0; tries < claimTriesMax; tries += 1) {
-      if (await insertClaim(run, names, own, now())) {
-        await withdrawConflicts(run, own);
+      if (await insertClaim(run, names, claimant, now())) {
+        await withdrawConflicts(run, claimant);
         return { isClaimed: true };
       }
       const holder = await lockClaim(run, names);
       if (holder === undefined) continue;
-      const isOwn =
-        holder.organizationId === own.organizationId &&
-        holder.physicalDeviceId === own.physicalDeviceId;
+      const isHeldByClaimant =
+        holder.organizationId === claimant.organizationId &&
+        holder.physicalDeviceId === claimant.physicalDeviceId;
       const isStronger = method === 'Certificate' && holder.method === 'Code';
-      if (isOwn || isStronger) {
-        if (isStronger) await moveClaim(run, names, own, now());
-        if (isOwn) return { isClaimed: true };
-        await withdrawConflicts(run, own);
-        await insertConflict(run, ids.uuid(), names, { holder: own, claimant: holder }, now());
+      if (isHeldByClaimant || isStronger) {
+        if (isStronger) await moveClaim(run, names, claimant, now());
+        if (isHeldByClaimant) return { isClaimed: true };
+        await withdrawConflicts(run, claimant);
+        await insertConflict(run, ids.uuid(), names, { holder: claimant, claimant: holder }, now());
         return { isClaimed: true, loser: holder };
       }
-      await insertConflict(run, ids.uuid(), names, { holder, claimant: own }, now());
+      await insertConflict(run, ids.uuid(), names, { holder, claimant: claimant }, now());
       return { isClaimed: false };
     }
     throw new Error('a terminal was claimed and given up again and again');
@@ -205,45 +218,45 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
   /**
    * Returns the device with its new version, and writes the audit entries of both organisations.
    */
-  async function tellClaimed(
+  async function recordClaim(
     trx: Kysely<unknown>,
-    scope: Scope,
+    scope: CallerScope,
     before: Row,
-    { loser }: Proof,
+    { loser }: ClaimResult,
   ): Promise<Row> {
-    const run = runIn(trx);
+    const run = createTransactionRunner(trx);
     const id = String(before['physical_device_id']);
     const after = await records.replace(run, scope.organizationId, id, { updated_at: now() });
-    await deleteCode(run, { organizationId: scope.organizationId, physicalDeviceId: id });
-    await tellAll(trx, [
-      entryOf(physicalDeviceKind, scope, 'claimed', { before, after }),
-      ...(loser === undefined ? [] : [entryOfMove(loser, 'claimEnded')]),
+    await deleteClaimCode(run, { organizationId: scope.organizationId, physicalDeviceId: id });
+    await recordAuditEntries(trx, [
+      buildAuditEntry(physicalDeviceDefinition, scope, 'claimed', { before, after }),
+      ...(loser === undefined ? [] : [buildMoveAuditEntry(loser, 'claimEnded')]),
     ]);
     return after;
   }
 
-  const forget = (organizationId: string, { loser }: Proof) => {
+  const notifyClaimChange = (organizationId: string, { loser }: ClaimResult) => {
     onWrite(organizationId);
     if (loser !== undefined) onWrite(loser.organizationId);
   };
 
-  async function claimRow(
+  async function claimTerminal(
     organizationId: string,
-    find: (run: Run) => Promise<Row | undefined>,
+    find: (run: SqlRunner) => Promise<Row | undefined>,
     method: ClaimMethod,
   ): Promise<ClaimedTerminal | undefined> {
     const scope = { organizationId };
     const done = await database.transaction(async (trx) => {
-      const run = runIn(trx);
+      const run = createTransactionRunner(trx);
       const row = await find(run);
       if (row === undefined) return undefined;
       const claim = row['claim'] as { method: string } | null;
-      const proof = await prove(run, row, method);
-      if (proof.isClaimed && claim?.method !== method) await tellClaimed(trx, scope, row, proof);
+      const proof = await claimOrRecordConflict(run, row, method);
+      if (proof.isClaimed && claim?.method !== method) await recordClaim(trx, scope, row, proof);
       return { row, proof };
     });
     if (done === undefined) return undefined;
-    forget(organizationId, done.proof);
+    notifyClaimChange(organizationId, done.proof);
     return {
       physicalDeviceId: String(done.row['physical_device_id']),
       serialNumber: String(done.row['serial_number']),
@@ -251,51 +264,52 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     };
   }
 
-  async function demandOperator({ organizationId, entityType }: Caller): Promise<void> {
-    if (entityType !== 'tenant' || !(await isOperator(organizationId))) refuseConflict();
+  async function requireOperator({ organizationId, entityType }: Caller): Promise<void> {
+    if (entityType !== 'tenant' || !(await isOperator(organizationId))) throwConflictNotFound();
   }
 
-  async function transfer(run: Run, row: Row): Promise<AuditEntry[]> {
-    const names = namesOf(row);
-    const claimant = partyIn(row, 'claimant');
+  async function transferClaim(run: SqlRunner, row: Row): Promise<AuditEntry[]> {
+    const names = readTerminalIdentity(row);
+    const claimant = readClaimParty(row, 'claimant');
     const holder = await lockClaim(run, names);
     if (holder === undefined) await insertClaim(run, names, claimant, now());
     else await moveClaim(run, names, claimant, now());
-    const gained = entryOfMove(claimant, 'claimed');
-    return holder === undefined ? [gained] : [entryOfMove(holder, 'claimEnded'), gained];
+    const gained = buildMoveAuditEntry(claimant, 'claimed');
+    return holder === undefined ? [gained] : [buildMoveAuditEntry(holder, 'claimEnded'), gained];
   }
 
   return {
     claimByCertificate: async (organizationId, name) => {
-      const { serialNumber, prefix } = readName(name) ?? {};
+      const { serialNumber, makeAndModel } = parseDeviceName(name) ?? {};
       if (serialNumber === undefined) return undefined;
-      const find = async (run: Run) => {
+      const find = async (run: SqlRunner) => {
         const [row] = await run(
           `SELECT ${records.selected} FROM physical_devices
            WHERE organization_id = $1 AND serial_number = $2 AND removed_at IS NULL
              AND make || '_' || model = coalesce($3, make || '_' || model) FOR UPDATE`,
-          [organizationId, serialNumber, prefix ?? null],
+          [organizationId, serialNumber, makeAndModel ?? null],
         );
         return row;
       };
-      return claimRow(organizationId, find, 'Certificate');
+      return claimTerminal(organizationId, find, 'Certificate');
     },
 
     async claimByOperator(organizationId, physicalDeviceId) {
-      const find = (run: Run) => records.find(run, { organizationId }, physicalDeviceId, 'take');
-      await claimRow(organizationId, find, 'Operator');
+      const find = (run: SqlRunner) =>
+        records.find(run, { organizationId }, physicalDeviceId, 'update');
+      await claimTerminal(organizationId, find, 'Operator');
     },
 
     async claimByCode(scope, physicalDeviceId, code) {
       const { organizationId } = scope;
       const device = { organizationId, physicalDeviceId };
       const done = await database.transaction(async (trx) => {
-        const run = runIn(trx);
+        const run = createTransactionRunner(trx);
         const openConflicts = await countOpenConflicts(run, organizationId);
         const row = isUuid(physicalDeviceId)
-          ? await records.find(run, scope, physicalDeviceId, 'take')
+          ? await records.find(run, scope, physicalDeviceId, 'update')
           : undefined;
-        if (row === undefined) return refuseUnknown('device_not_found');
+        if (row === undefined) return throwNotFound('device_not_found');
         if (row['claim'] !== null) return { row, proof: { isClaimed: true } };
         if (openConflicts >= openConflictsMax) {
           throwProblem(
@@ -304,13 +318,23 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
             { retryAfterMs },
           );
         }
-        const limits = { now: now(), attemptsMax: codeAttemptsMax };
-        const matches = await tryCode(run, device, hashCode(physicalDeviceId, code), limits);
-        const proof = matches ? await prove(run, row, 'Code') : { isClaimed: false };
-        if (proof.isClaimed) return { row: await tellClaimed(trx, scope, row, proof), proof };
+        const limits = { now: now(), attemptsMax: claimCodeAttemptsMax };
+        const matches = await checkClaimCode(
+          run,
+          device,
+          hashClaimCode(physicalDeviceId, code),
+          limits,
+        );
+        const proof = matches
+          ? await claimOrRecordConflict(run, row, 'Code')
+          : { isClaimed: false };
+        if (proof.isClaimed) return { row: await recordClaim(trx, scope, row, proof), proof };
         await audit.record(
           trx,
-          entryOf(physicalDeviceKind, scope, 'claimRefused', { before: row, after: row }),
+          buildAuditEntry(physicalDeviceDefinition, scope, 'claimRefused', {
+            before: row,
+            after: row,
+          }),
         );
         return undefined;
       });
@@ -326,16 +350,19 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
           },
         );
       }
-      forget(organizationId, done.proof);
-      return { view: physicalDeviceKind.toView(done.row), version: Number(done.row['version']) };
+      notifyClaimChange(organizationId, done.proof);
+      return {
+        view: physicalDeviceDefinition.toView(done.row),
+        version: Number(done.row['version']),
+      };
     },
 
-    async rememberCode(organizationId, physicalDeviceId, code) {
-      await upsertCode(
-        runOn(database),
+    async storeClaimCode(organizationId, physicalDeviceId, code) {
+      await storeClaimCode(
+        createDatabaseRunner(database),
         { organizationId, physicalDeviceId },
-        hashCode(physicalDeviceId, code),
-        isoTime(clock.now() + codeMs),
+        hashClaimCode(physicalDeviceId, code),
+        isoTime(clock.now() + claimCodeLifetimeMs),
       );
     },
 
@@ -344,29 +371,32 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         if (entityType !== 'tenant' || !(await isOperator(organizationId))) {
           return { items: [], next: undefined };
         }
-        const rows = await listConflicts(runOn(database), { ...page, limit: limit + 1 });
-        const items = rows.slice(0, limit).map(conflictOf);
+        const rows = await listConflicts(createDatabaseRunner(database), {
+          ...page,
+          limit: limit + 1,
+        });
+        const items = rows.slice(0, limit).map(toClaimConflict);
         return { items, next: rows.length > limit ? items.at(-1)?.conflictId : undefined };
       },
 
       async get(caller, conflictId) {
-        await demandOperator(caller);
+        await requireOperator(caller);
         const row = isUuid(conflictId)
-          ? await findConflict(runOn(database), conflictId)
+          ? await findConflict(createDatabaseRunner(database), conflictId)
           : undefined;
-        return row === undefined ? refuseConflict() : conflictOf(row);
+        return row === undefined ? throwConflictNotFound() : toClaimConflict(row);
       },
 
       async settle({ caller, id }, conflictId, decision) {
-        await demandOperator(caller);
-        if (!isUuid(conflictId)) refuseConflict();
+        await requireOperator(caller);
+        if (!isUuid(conflictId)) throwConflictNotFound();
         const { after, changed } = await database.transaction(async (trx) => {
-          const run = runIn(trx);
+          const run = createTransactionRunner(trx);
           // Locks the claim before the conflict, in the same order as a concurrent proof.
-          const seen = (await findConflict(run, conflictId)) ?? refuseConflict();
-          await lockClaim(run, namesOf(seen));
+          const unlocked = (await findConflict(run, conflictId)) ?? throwConflictNotFound();
+          await lockClaim(run, readTerminalIdentity(unlocked));
           const before =
-            (await findConflict(run, conflictId, 'FOR UPDATE OF c')) ?? refuseConflict();
+            (await findConflict(run, conflictId, 'FOR UPDATE OF c')) ?? throwConflictNotFound();
           if (before['decision'] === decision) return { after: before, changed: [] };
           if (before['status'] !== 'Open') {
             throwProblem(
@@ -374,24 +404,24 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
               `The conflict is ${String(before['status'])} already: read it.`,
             );
           }
-          const moves = decision === 'GiveToClaimant' ? await transfer(run, before) : [];
+          const moves = decision === 'GiveToClaimant' ? await transferClaim(run, before) : [];
           await settleConflict(run, conflictId, decision, now());
-          const settled = (await findConflict(run, conflictId)) ?? refuseConflict();
-          await tellAll(trx, [
+          const settled = (await findConflict(run, conflictId)) ?? throwConflictNotFound();
+          await recordAuditEntries(trx, [
             ...moves,
             {
               ...actorOf(caller, id),
               organizationId: caller.organizationId,
               action: 'claimConflict.settled',
               entity: { type: 'claimConflict', id: conflictId },
-              before: conflictOf(before),
-              after: conflictOf(settled),
+              before: toClaimConflict(before),
+              after: toClaimConflict(settled),
             },
           ]);
           return { after: settled, changed: moves.map((move) => move.organizationId) };
         });
         for (const organizationId of changed) onWrite(organizationId);
-        return conflictOf(after);
+        return toClaimConflict(after);
       },
     },
   };

@@ -1,14 +1,18 @@
 // Merchants of an organisation: their rules, and their table.
 import type { Merchant } from '@switchyard/contract';
-import { holdOrganization } from '../organizations/organization-tree.ts';
-import type { Scope } from '../resources/caller-scope.ts';
+import { lockExistingOrganization } from '../organizations/organization-tree.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
 import { isCountry, isTimeZone } from '../resources/format-rules.ts';
-import { refuseField, refuseUnknown } from '../resources/provisioning-errors.ts';
-import type { Lookup } from '../resources/referenced-rows.ts';
-import type { Input, Kind } from '../resources/resource-definition.ts';
-import { createResource, type Deps, type Resource } from '../resources/resource-operations.ts';
+import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
+import type { ReferencedRows } from '../resources/referenced-rows.ts';
+import type { ResourceDefinition, ResourceInput } from '../resources/resource-definition.ts';
+import {
+  createResourceOperations,
+  type ResourceDeps,
+  type ResourceOperations,
+} from '../resources/resource-operations.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import { commonMembers, viewOf } from '../resources/resource-view.ts';
+import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import {
   acquirerContracts,
   merchants,
@@ -18,14 +22,14 @@ import {
 } from '../resources/tables.ts';
 
 /** The acquirer is responsible for these members, so a merchant must not change them. */
-const organizationMembers = ['status', 'mcc', 'country'] as const;
+const organizationOnlyMembers = ['status', 'mcc', 'country'] as const;
 
-export const merchantKind: Kind<Merchant> = {
+export const merchantDefinition: ResourceDefinition<Merchant> = {
   table: merchants,
-  notFound: 'merchant_not_found',
+  notFoundCode: 'merchant_not_found',
   idMember: 'merchantId',
   filters: {},
-  hold: (run, { organizationId }) => holdOrganization(run, organizationId),
+  lock: (run, { organizationId }) => lockExistingOrganization(run, organizationId),
   dependants: [
     { type: 'Store', table: stores, column: 'merchant_id' },
     { type: 'PointOfSale', table: pointsOfSale, column: 'merchant_id' },
@@ -33,20 +37,21 @@ export const merchantKind: Kind<Merchant> = {
     { type: 'AcquirerContract', table: acquirerContracts, column: 'merchant_id' },
   ],
   toView: (row) =>
-    viewOf(row, {
+    toResourceView(row, {
       merchantId: row['merchant_id'],
-      ...commonMembers(row),
+      ...commonViewMembers(row),
       address: row['address'],
       country: row['country'],
       mcc: row['mcc'],
       timeZone: row['time_zone'],
       contact: row['contact'],
     }),
-  async columns(_lookup, scope, input, current) {
+  async toColumns(_lookup, scope, input, current) {
     if (!isCountry(String(input['country'])))
-      refuseField('/country', 'is no country of ISO 3166-1');
-    refuseUnknownTimeZone(input);
-    if (scope.merchantId !== undefined && current !== undefined) refuseOwnPromotion(input, current);
+      throwFieldProblem('/country', 'is no country of ISO 3166-1');
+    requireKnownTimeZone(input);
+    if (scope.merchantId !== undefined && current !== undefined)
+      requireOrganizationMembersUnchanged(input, current);
     return {
       address: input['address'] ?? null,
       country: input['country'],
@@ -55,32 +60,32 @@ export const merchantKind: Kind<Merchant> = {
       contact: input['contact'] ?? null,
     };
   },
-  readOnly: () => ({}),
+  readOnlyMembers: () => ({}),
 };
 
-function refuseOwnPromotion(input: Input, current: Row): void {
-  for (const member of organizationMembers) {
+function requireOrganizationMembersUnchanged(input: ResourceInput, current: Row): void {
+  for (const member of organizationOnlyMembers) {
     const wanted = input[member] ?? (member === 'status' ? 'Enabled' : undefined);
     if (wanted === current[member]) continue;
-    refuseField(`/${member}`, 'is changed by the organisation alone', 'field_read_only');
+    throwFieldProblem(`/${member}`, 'is changed by the organisation alone', 'field_read_only');
   }
 }
 
-export function refuseUnknownTimeZone(input: Input): void {
+export function requireKnownTimeZone(input: ResourceInput): void {
   const timeZone = input['timeZone'];
   if (timeZone === undefined || isTimeZone(String(timeZone))) return;
-  refuseField('/timeZone', 'is no name of the IANA time zone database');
+  throwFieldProblem('/timeZone', 'is no name of the IANA time zone database');
 }
 
 /** The merchant of a new entity, which must be in the caller's scope. */
 export async function requireMerchant(
-  lookup: Lookup,
-  scope: Scope,
+  lookup: ReferencedRows,
+  scope: CallerScope,
   merchantId: unknown,
 ): Promise<Row> {
-  const row = await lookup.share(merchants, scope, merchantId);
-  return row ?? refuseUnknown('merchant_not_found');
+  const row = await lookup.findForShare(merchants, scope, merchantId);
+  return row ?? throwNotFound('merchant_not_found');
 }
 
-export const createMerchants = (deps: Deps): Resource<Merchant> =>
-  createResource(deps, merchantKind);
+export const createMerchants = (deps: ResourceDeps): ResourceOperations<Merchant> =>
+  createResourceOperations(deps, merchantDefinition);

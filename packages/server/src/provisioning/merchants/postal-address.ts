@@ -1,6 +1,6 @@
 // Formats a postal address.
 
-export type Place = {
+export type PostalAddress = {
   readonly line1: string;
   readonly line2?: string;
   readonly city: string;
@@ -14,7 +14,7 @@ export type Place = {
  * @returns undefined without an address
  * @example addressLine({ line1: '1 High Street', city: 'York' }); // '1 High Street, York'
  */
-export function addressLine(address: Place | undefined): string | undefined {
+export function formatAddressLine(address: PostalAddress | undefined): string | undefined {
   if (address === undefined) return undefined;
   const { line1, line2, postalCode, city, region } = address;
   const town = [postalCode, city].filter((part) => part !== undefined).join(' ');

@@ -103,9 +103,9 @@ describe('organisations below', () => {
     const body = { name: 'Foreign', parentOrganizationId: beside };
     assertRefused(await call(token, 'POST', path, { body }), 404, 'organization_not_found');
     assertRefused(await call('other', 'GET', `${path}/${one}`), 404, 'organization_not_found');
-    assert.deepEqual(await scene.provisioning.ancestorsOf(two), [own, one]);
-    assert.deepEqual(await scene.provisioning.ancestorsOf(own), []);
-    assert.deepEqual(await scene.provisioning.ancestorsOf(randomUUID()), []);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(two), [own, one]);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(own), []);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(randomUUID()), []);
   });
 
   test('pages go on where they were, while others are made', async () => {
@@ -130,7 +130,7 @@ describe('organisations below', () => {
     const [one, two] = [await below('Moved'), await below('Goal')];
     const leaf = await below('Leaf', await below('Middle', one));
     assert.equal((await put('org', one, { name: 'Moved', parentOrganizationId: two })).status, 200);
-    assert.deepEqual((await provisioning.ancestorsOf(leaf)).slice(0, 3), [own, two, one]);
+    assert.deepEqual((await provisioning.listAncestorIds(leaf)).slice(0, 3), [own, two, one]);
     for (const parentOrganizationId of [one, leaf]) {
       const answer = await put('org', one, { name: 'Moved', parentOrganizationId });
       assertRefused(answer, 422, 'field_invalid', '/parentOrganizationId');

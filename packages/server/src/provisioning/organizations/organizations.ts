@@ -3,130 +3,152 @@ import { type Organization, throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { platformAuthor } from '../../audit/index.ts';
 import { withUnknownOutcome } from '../../platform/index.ts';
-import type { Scope } from '../resources/caller-scope.ts';
-import { refuseField, refuseUnknown } from '../resources/provisioning-errors.ts';
-import type { Lookup } from '../resources/referenced-rows.ts';
-import type { Beside, Input, Kind } from '../resources/resource-definition.ts';
-import { createResource, type Deps, type Resource } from '../resources/resource-operations.ts';
-import { createRecords, type Row, type Run } from '../resources/resource-sql.ts';
-import { commonMembers, viewOf } from '../resources/resource-view.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
+import type { ReferencedRows } from '../resources/referenced-rows.ts';
+import type {
+  RelatedDataHooks,
+  ResourceDefinition,
+  ResourceInput,
+} from '../resources/resource-definition.ts';
+import {
+  createResourceOperations,
+  type ResourceDeps,
+  type ResourceOperations,
+} from '../resources/resource-operations.ts';
+import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerLinks, merchants, organizations, physicalDevices } from '../resources/tables.ts';
 import {
-  ancestorsIn,
-  holdTree,
-  levelsBelow,
-  moveBelow,
+  ancestorIdsOf,
+  countLevelsBelow,
+  formatUuidArray,
+  lockOrganizationTree,
+  moveSubtree,
   organizationLevelsMax,
-  uuidsText,
 } from './organization-tree.ts';
-import { openDomain, type UserDomains } from './user-domains.ts';
+import { openUserDomain, type UserDomains } from './user-domains.ts';
 
-const records = createRecords(organizations);
+const records = createRowRepository(organizations);
 
-type Given = Deps & { readonly userDomains: UserDomains };
+type OrganizationDeps = ResourceDeps & { readonly userDomains: UserDomains };
 
-const idOf = (row: Row): string => String(row['organization_id']);
-const parentOf = (row: Row | undefined): string | undefined => {
+const organizationIdOf = (row: Row): string => String(row['organization_id']);
+const parentIdOf = (row: Row | undefined): string | undefined => {
   const parent = row?.['parent_organization_id'] ?? undefined;
   return parent === undefined ? undefined : String(parent);
 };
 
 /** The new parent that an input requests; undefined if the organisation does not move. */
-function wantedParent(input: Input, current: Row | undefined): string | undefined {
-  const named = input['parentOrganizationId'];
-  if (named === undefined) return undefined;
-  const wanted = String(named).toLowerCase();
-  return wanted === parentOf(current) ? undefined : wanted;
+function newParentId(input: ResourceInput, current: Row | undefined): string | undefined {
+  const parentInput = input['parentOrganizationId'];
+  if (parentInput === undefined) return undefined;
+  const wantedId = String(parentInput).toLowerCase();
+  return wantedId === parentIdOf(current) ? undefined : wantedId;
 }
 
 /** An organisation cannot change its own parent or status. */
-function refuseOwnChanges(input: Input, current: Row): void {
+function requireNoOwnChange(input: ResourceInput, current: Row): void {
   const detail = 'is changed by an organisation above alone';
-  if (wantedParent(input, current) !== undefined) {
-    refuseField('/parentOrganizationId', detail, 'field_read_only');
+  if (newParentId(input, current) !== undefined) {
+    throwFieldProblem('/parentOrganizationId', detail, 'field_read_only');
   }
   const { status } = input;
   if (status !== undefined && status !== current['status']) {
-    refuseField('/status', detail, 'field_read_only');
+    throwFieldProblem('/status', detail, 'field_read_only');
   }
-  if (isHeld(current) && input['approvalCodeRequired'] === false) {
-    refuseField('/approvalCodeRequired', detail, 'field_read_only');
+  if (mayBeRequiredByParent(current) && input['approvalCodeRequired'] === false) {
+    throwFieldProblem('/approvalCodeRequired', detail, 'field_read_only');
   }
 }
 
 /** True if an organisation above may have required approval codes. */
-const isHeld = (current: Row): boolean =>
-  parentOf(current) !== undefined && current['approval_code_required'] === true;
+const mayBeRequiredByParent = (current: Row): boolean =>
+  parentIdOf(current) !== undefined && current['approval_code_required'] === true;
 
 /** The columns for a position below an organisation in the caller's scope. */
-async function placeColumns(
-  run: Run,
-  scope: Scope,
+async function treeColumns(
+  run: SqlRunner,
+  scope: CallerScope,
   parentId: string,
   current: Row | undefined,
 ): Promise<Row> {
   const parent =
-    (await records.find(run, scope, parentId)) ?? refuseUnknown('organization_not_found');
-  const ancestorIds = [...ancestorsIn(parent), parentId];
-  if (current !== undefined && ancestorIds.includes(idOf(current))) {
-    refuseField('/parentOrganizationId', 'is the organisation itself, or below it');
+    (await records.find(run, scope, parentId)) ?? throwNotFound('organization_not_found');
+  const ancestorIds = [...ancestorIdsOf(parent), parentId];
+  if (current !== undefined && ancestorIds.includes(organizationIdOf(current))) {
+    throwFieldProblem('/parentOrganizationId', 'is the organisation itself, or below it');
   }
-  const below = current === undefined ? 0 : await levelsBelow(run, current);
+  const below = current === undefined ? 0 : await countLevelsBelow(run, current);
   if (ancestorIds.length + 1 + below > organizationLevelsMax) {
-    refuseField('/parentOrganizationId', `would make more than ${organizationLevelsMax} levels`);
+    throwFieldProblem(
+      '/parentOrganizationId',
+      `would make more than ${organizationLevelsMax} levels`,
+    );
   }
-  if (current !== undefined) await moveBelow(run, current, ancestorIds);
-  return { parent_organization_id: parentId, ancestor_ids: uuidsText(ancestorIds) };
+  if (current !== undefined) await moveSubtree(run, current, ancestorIds);
+  return { parent_organization_id: parentId, ancestor_ids: formatUuidArray(ancestorIds) };
 }
 
-async function columnsOf(
-  { run }: Lookup,
-  scope: Scope,
-  input: Input,
+async function toOrganizationColumns(
+  { run }: ReferencedRows,
+  scope: CallerScope,
+  input: ResourceInput,
   current: Row | undefined,
 ): Promise<Row> {
-  const isOwn = current !== undefined && idOf(current) === scope.organizationId;
-  if (isOwn) refuseOwnChanges(input, current);
-  const parentId = wantedParent(input, current);
-  const place = parentId === undefined ? {} : await placeColumns(run, scope, parentId, current);
+  const isOwn = current !== undefined && organizationIdOf(current) === scope.organizationId;
+  if (isOwn) requireNoOwnChange(input, current);
+  const parentId = newParentId(input, current);
+  const treePosition =
+    parentId === undefined ? {} : await treeColumns(run, scope, parentId, current);
   return {
-    approval_code_required: input['approvalCodeRequired'] ?? (isOwn && isHeld(current)),
-    ...place,
+    approval_code_required:
+      input['approvalCodeRequired'] ?? (isOwn && mayBeRequiredByParent(current)),
+    ...treePosition,
     ...(isOwn ? { status: current['status'] } : {}),
   };
 }
 
 /** Creates and closes the user domain of an organisation, and records both in its audit. */
-function createDomains({ userDomains, audit }: Given): Beside {
-  const tell = (trx: Kysely<unknown>, row: Row, done: string, id: string, scope?: Scope) =>
+function createUserDomainHooks({ userDomains, audit }: OrganizationDeps): RelatedDataHooks {
+  const recordDomainAudit = (
+    trx: Kysely<unknown>,
+    row: Row,
+    done: string,
+    id: string,
+    scope?: CallerScope,
+  ) =>
     audit.record(trx, {
       ...(scope?.author ?? platformAuthor),
-      organizationId: idOf(row),
+      organizationId: organizationIdOf(row),
       action: `userDomain.${done}`,
       entity: { type: 'userDomain', id },
     });
 
   return {
-    async created(trx, row, input, scope) {
+    async onCreated(trx, row, input, scope) {
       if (input['userDomainId'] === undefined) return;
       const userDomainId = String(input['userDomainId']);
-      await openDomain(userDomains, idOf(row), userDomainId, trx);
-      await tell(trx, row, 'created', userDomainId, scope);
+      await openUserDomain(userDomains, organizationIdOf(row), userDomainId, trx);
+      await recordDomainAudit(trx, row, 'created', userDomainId, scope);
     },
-    async removed(trx, row, scope) {
-      const userDomainId = await userDomains.close(idOf(row), trx);
-      if (userDomainId !== undefined) await tell(trx, row, 'closed', userDomainId, scope);
+    async onRemoved(trx, row, scope) {
+      const userDomainId = await userDomains.close(organizationIdOf(row), trx);
+      if (userDomainId !== undefined)
+        await recordDomainAudit(trx, row, 'closed', userDomainId, scope);
     },
   };
 }
 
-const kindOf = (given: Given): Kind<Organization> => ({
+const createOrganizationDefinition = (
+  deps: OrganizationDeps,
+): ResourceDefinition<Organization> => ({
   table: organizations,
-  notFound: 'organization_not_found',
+  notFoundCode: 'organization_not_found',
   idMember: 'organizationId',
   filters: {
     parentOrganizationId: (value) => ({
-      of: (placeholder) => `parent_organization_id = ${placeholder}`,
+      toSql: (placeholder) => `parent_organization_id = ${placeholder}`,
       value,
     }),
   },
@@ -141,73 +163,77 @@ const kindOf = (given: Given): Kind<Organization> => ({
     { type: 'PhysicalDevice', table: physicalDevices, column: 'organization_id' },
     { type: 'AcquirerLink', table: acquirerLinks, column: 'organization_id' },
   ],
-  hold: (run, { organizationId }) => holdTree(run, organizationId),
-  beside: createDomains(given),
+  lock: (run, { organizationId }) => lockOrganizationTree(run, organizationId),
+  relatedData: createUserDomainHooks(deps),
   toView: (row) =>
-    viewOf(row, {
-      ...commonMembers(row),
-      parentOrganizationId: parentOf(row),
+    toResourceView(row, {
+      ...commonViewMembers(row),
+      parentOrganizationId: parentIdOf(row),
       approvalCodeRequired: row['approval_code_required'],
     }),
-  columns: columnsOf,
-  readOnly: () => ({}),
+  toColumns: toOrganizationColumns,
+  readOnlyMembers: () => ({}),
 });
 
 /** The platform creates top organisations; API callers create organisations below their own. */
-export function createOrganizations(given: Given): Resource<Organization> {
-  return createResource(given, kindOf(given));
+export function createOrganizations(deps: OrganizationDeps): ResourceOperations<Organization> {
+  return createResourceOperations(deps, createOrganizationDefinition(deps));
 }
 
 /** The organisations of the API: with user domains, and always below the caller's organisation. */
-export function createOrganizationsBelow(
-  own: Resource<Organization>,
+export function createSubOrganizations(
+  organizations: ResourceOperations<Organization>,
   userDomains: UserDomains,
-): Resource<Organization> {
-  async function withDomains(views: readonly Organization[]): Promise<Organization[]> {
-    const domains = await userDomains.ofAll(views.map(({ organizationId }) => organizationId));
+): ResourceOperations<Organization> {
+  async function addUserDomains(views: readonly Organization[]): Promise<Organization[]> {
+    const domains = await userDomains.findByOrganizations(
+      views.map(({ organizationId }) => organizationId),
+    );
     return views.map((view) => {
       const userDomainId = domains.get(view.organizationId);
       return userDomainId === undefined ? view : { ...view, userDomainId };
     });
   }
 
-  async function withDomain<Found extends { readonly view: Organization }>(found: Found) {
-    const [view = found.view] = await withDomains([found.view]);
-    return { ...found, view };
+  async function addUserDomain<VersionedOrganization extends { readonly view: Organization }>(
+    versioned: VersionedOrganization,
+  ) {
+    const [view = versioned.view] = await addUserDomains([versioned.view]);
+    return { ...versioned, view };
   }
 
-  async function refuseOtherDomain(organizationId: string, { userDomainId }: Input) {
+  async function requireSameDomain(organizationId: string, { userDomainId }: ResourceInput) {
     if (userDomainId === undefined) return;
-    if (userDomainId === (await userDomains.of(organizationId))) return;
-    refuseField('/userDomainId', 'is read-only', 'field_read_only');
+    if (userDomainId === (await userDomains.findByOrganization(organizationId))) return;
+    throwFieldProblem('/userDomainId', 'is read-only', 'field_read_only');
   }
 
   return {
-    ...own,
+    ...organizations,
     async create(scope, input, id) {
       const parentOrganizationId = input['parentOrganizationId'] ?? scope.organizationId;
-      const made = await own.create(scope, { ...input, parentOrganizationId }, id);
+      const created = await organizations.create(scope, { ...input, parentOrganizationId }, id);
       return withUnknownOutcome(async () => {
-        await userDomains.changed(made.view.organizationId);
-        return withDomain(made);
+        await userDomains.invalidate(created.view.organizationId);
+        return addUserDomain(created);
       });
     },
     async list(scope, query, page) {
-      const { items, next } = await own.list(scope, query, page);
-      return { items: await withDomains(items), next };
+      const { items, next } = await organizations.list(scope, query, page);
+      return { items: await addUserDomains(items), next };
     },
-    get: async (scope, id) => withDomain(await own.get(scope, id)),
+    get: async (scope, id) => addUserDomain(await organizations.get(scope, id)),
     async replace(scope, id, input, ifMatch) {
-      const { view } = await own.get(scope, id);
-      await refuseOtherDomain(view.organizationId, input);
-      return withDomain(await own.replace(scope, id, input, ifMatch));
+      const { view } = await organizations.get(scope, id);
+      await requireSameDomain(view.organizationId, input);
+      return addUserDomain(await organizations.replace(scope, id, input, ifMatch));
     },
     async remove(scope, id, ifMatch) {
       if (id.toLowerCase() === scope.organizationId) {
         throwProblem('permission_denied', 'An organisation is removed by one above it alone.');
       }
-      await own.remove(scope, id, ifMatch);
-      await userDomains.changed(id.toLowerCase());
+      await organizations.remove(scope, id, ifMatch);
+      await userDomains.invalidate(id.toLowerCase());
     },
   };
 }

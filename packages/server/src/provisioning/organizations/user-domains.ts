@@ -1,36 +1,36 @@
 // The interface to identity for the user domains of organisations.
 import { ProblemError } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import { refuseTaken } from '../resources/provisioning-errors.ts';
+import { throwAlreadyExists } from '../resources/provisioning-errors.ts';
 
 /** Identity implements this interface. */
 export type UserDomains = {
   /** Undefined if the organisation has no domain. */
-  of(organizationId: string): Promise<string | undefined>;
+  findByOrganization(organizationId: string): Promise<string | undefined>;
   /** Maps the organisations that have a domain to that domain. */
-  ofAll(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  findByOrganizations(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Rejects with `already_exists` if the name is in use, or belongs to the platform. */
   open(organizationId: string, userDomainId: string, trx: Kysely<unknown>): Promise<void>;
   /** Blocks all sign-ins; the name stays reserved. Returns the name if there was a domain. */
   close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined>;
   /** Call this after the commit, so that this process sees the change at once. */
-  changed(organizationId: string): Promise<void>;
+  invalidate(organizationId: string): Promise<void>;
 };
 
-const refuseAny = async (): Promise<void> => refuseTaken('userDomainId');
-const nothing = async (): Promise<undefined> => undefined;
+const throwDomainTaken = async (): Promise<void> => throwAlreadyExists('userDomainId');
+const resolveUndefined = async (): Promise<undefined> => undefined;
 
 /** For a platform without identity: no organisation has a domain or can get one. */
 export const noUserDomains: UserDomains = {
-  of: async () => undefined,
-  ofAll: async () => new Map(),
-  open: refuseAny,
-  close: nothing,
-  changed: nothing,
+  findByOrganization: async () => undefined,
+  findByOrganizations: async () => new Map(),
+  open: throwDomainTaken,
+  close: resolveUndefined,
+  invalidate: resolveUndefined,
 };
 
 /** Reports a name in use as a fault of the member `userDomainId`. */
-export async function openDomain(
+export async function openUserDomain(
   userDomains: UserDomains,
   organizationId: string,
   userDomainId: string,
@@ -40,7 +40,7 @@ export async function openDomain(
     await userDomains.open(organizationId, userDomainId, trx);
   } catch (error) {
     if (error instanceof ProblemError && error.code === 'already_exists')
-      refuseTaken('userDomainId');
+      throwAlreadyExists('userDomainId');
     throw error;
   }
 }

@@ -2,10 +2,10 @@
 import { defined } from '@switchyard/contract';
 import { type Author, actorOf } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
-import { refuseMerchantCaller } from './provisioning-errors.ts';
+import { throwOrganizationOnly } from './provisioning-errors.ts';
 
 /** An organisation, or one of its merchants. */
-export type Scope = {
+export type CallerScope = {
   readonly organizationId: string;
   readonly merchantId?: string;
   /** The store, if the caller's token is valid for only one store. */
@@ -15,13 +15,13 @@ export type Scope = {
 };
 
 /** A token of an application that is bound to a merchant has the scope of the merchant. */
-function merchantOf(caller: Caller): string | undefined {
+function merchantIdOfCaller(caller: Caller): string | undefined {
   return caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
 }
 
-export function scopeOf(caller: Caller, requestId: string): Scope {
+export function toCallerScope(caller: Caller, requestId: string): CallerScope {
   const { organizationId, storeId } = caller;
-  const merchantId = merchantOf(caller);
+  const merchantId = merchantIdOfCaller(caller);
   const author = actorOf(caller, requestId);
   return {
     organizationId,
@@ -31,6 +31,6 @@ export function scopeOf(caller: Caller, requestId: string): Scope {
 }
 
 /** Some operations are reserved for callers of the organisation itself, not of a merchant. */
-export function requireOrganization(caller: Caller, what: string): void {
-  if (merchantOf(caller) !== undefined) refuseMerchantCaller(what);
+export function requireOrganizationCaller(caller: Caller, action: string): void {
+  if (merchantIdOfCaller(caller) !== undefined) throwOrganizationOnly(action);
 }

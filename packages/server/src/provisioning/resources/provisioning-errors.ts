@@ -2,13 +2,13 @@
 import { type ErrorCode, type FieldError, throwProblem } from '@switchyard/contract';
 
 /** The dependants of one kind: their total, and the first of them by name. */
-export type Dependants = {
+export type DependantGroup = {
   readonly type: string;
   readonly total: number;
   readonly first: readonly { readonly id: string; readonly name: string }[];
 };
 
-export const noun = {
+export const entityNouns = {
   merchant_not_found: 'merchant',
   store_not_found: 'store',
   device_not_found: 'device',
@@ -17,14 +17,14 @@ export const noun = {
   batch_not_found: 'import',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
-export type NotFoundCode = keyof typeof noun;
+export type NotFoundCode = keyof typeof entityNouns;
 
-export function refuseUnknown(code: NotFoundCode): never {
-  return throwProblem(code, `No ${noun[code]} in your scope has this identifier.`);
+export function throwNotFound(code: NotFoundCode): never {
+  return throwProblem(code, `No ${entityNouns[code]} in your scope has this identifier.`);
 }
 
 /** Refuses a member that fits the schema but is semantically wrong. */
-export function refuseField(
+export function throwFieldProblem(
   pointer: string,
   detail: string,
   code: ErrorCode = 'field_invalid',
@@ -34,24 +34,24 @@ export function refuseField(
 }
 
 /** Refuses several members at once, each with its pointer. */
-export function refuseFields(faults: readonly { pointer: string; detail: string }[]): never {
+export function throwFieldProblems(faults: readonly { pointer: string; detail: string }[]): never {
   const errors = faults.map((fault): FieldError => ({ ...fault, code: 'field_invalid' }));
-  const told = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');
-  return throwProblem('field_invalid', told, { errors });
+  const details = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');
+  return throwProblem('field_invalid', details, { errors });
 }
 
-export function refuseTaken(member: string): never {
-  return refuseField(`/${member}`, 'is taken by another one', 'already_exists');
+export function throwAlreadyExists(member: string): never {
+  return throwFieldProblem(`/${member}`, 'is taken by another one', 'already_exists');
 }
 
-export function refuseDependants(dependants: readonly Dependants[]): never {
-  const counted = dependants.map(({ type, total }) => `${total} × ${type}`).join(', ');
-  const named = dependants.flatMap(({ type, first }) => first.map((one) => ({ type, ...one })));
-  return throwProblem('has_dependants', `Still depending on it: ${counted}.`, {
-    extensions: { dependants: named },
+export function throwHasDependants(dependants: readonly DependantGroup[]): never {
+  const counts = dependants.map(({ type, total }) => `${total} × ${type}`).join(', ');
+  const listed = dependants.flatMap(({ type, first }) => first.map((one) => ({ type, ...one })));
+  return throwProblem('has_dependants', `Still depending on it: ${counts}.`, {
+    extensions: { dependants: listed },
   });
 }
 
-export function refuseMerchantCaller(what: string): never {
-  return throwProblem('permission_denied', `Only the organisation ${what}.`);
+export function throwOrganizationOnly(action: string): never {
+  return throwProblem('permission_denied', `Only the organisation ${action}.`);
 }

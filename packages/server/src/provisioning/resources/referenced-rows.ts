@@ -1,20 +1,20 @@
 // Finds the rows that an input refers to; an import supplies rows that it has already read.
 
-import type { Scope } from './caller-scope.ts';
+import type { CallerScope } from './caller-scope.ts';
 import { isUuid } from './format-rules.ts';
-import { createRecords, type Row, type Run, type Table } from './resource-sql.ts';
+import { createRowRepository, type EntityTable, type Row, type SqlRunner } from './resource-sql.ts';
 
-export type Lookup = {
-  readonly run: Run;
+export type ReferencedRows = {
+  readonly run: SqlRunner;
   /** Finds a row in scope that is not removed, and locks it until the transaction ends. */
-  share(table: Table, scope: Scope, id: unknown): Promise<Row | undefined>;
+  findForShare(table: EntityTable, scope: CallerScope, id: unknown): Promise<Row | undefined>;
 };
 
 /** Runs one statement for each row. */
-export const lookupIn = (run: Run): Lookup => ({
+export const createReferencedRows = (run: SqlRunner): ReferencedRows => ({
   run,
-  async share(table, scope, id) {
-    const wanted = String(id);
-    return isUuid(wanted) ? createRecords(table).find(run, scope, wanted, 'share') : undefined;
+  async findForShare(table, scope, id) {
+    const rowId = String(id);
+    return isUuid(rowId) ? createRowRepository(table).find(run, scope, rowId, 'share') : undefined;
   },
 });

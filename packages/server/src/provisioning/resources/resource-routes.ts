@@ -11,61 +11,68 @@ import {
   readPageRequest,
   route,
 } from '../../http/index.ts';
-import { requireOrganization, type Scope, scopeOf } from './caller-scope.ts';
+import { type CallerScope, requireOrganizationCaller, toCallerScope } from './caller-scope.ts';
 import type { NotFoundCode } from './provisioning-errors.ts';
-import type { Input } from './resource-definition.ts';
-import type { Resource, Versioned } from './resource-operations.ts';
+import type { ResourceInput } from './resource-definition.ts';
+import type { ResourceOperations, Versioned } from './resource-operations.ts';
 
 /** The parts of a request that determine its scope. */
-export type Asked = { readonly caller: Caller; readonly params: unknown; readonly id: string };
+export type ScopeRequest = {
+  readonly caller: Caller;
+  readonly params: unknown;
+  readonly id: string;
+};
 
-export type ResourceRoutes<View> = {
+export type ResourceRouteDefinition<View> = {
   /** With Fastify placeholders, such as `/provisioning/v2/stores`. */
   readonly path: string;
   readonly idMember: string;
   /** The name in operation ids, such as `Store` and `Stores`. */
   readonly singular: string;
   readonly plural: string;
-  readonly notFound: NotFoundCode;
+  readonly notFoundCode: NotFoundCode;
   readonly input?: TObject;
   readonly replacement?: TObject;
   readonly view: TObject;
   /** The response to a creation, if it contains values that are shown only once. */
   readonly created?: TObject;
   readonly filters: TProperties;
-  readonly resource: Omit<Resource<View>, 'createOnce'>;
+  readonly resource: Omit<ResourceOperations<View>, 'createIfNew'>;
   /** The operations that require a caller of the organisation itself. */
   readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
   readonly createErrors?: readonly ErrorCode[];
   /** Determines the scope from the parent that the path names. */
-  readonly scope?: (asked: Asked) => Promise<Scope>;
+  readonly scope?: (asked: ScopeRequest) => Promise<CallerScope>;
 };
 
 const tags = ['Provisioning'] as const;
 
-export function sendVersioned<View>(reply: FastifyReply, { view, version }: Versioned<View>): View {
+export function sendWithETag<View>(reply: FastifyReply, { view, version }: Versioned<View>): View {
   reply.header('etag', entityTag(version));
   return view;
 }
 
-export function registerResource<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
-  registerReads(app, routes);
-  if (routes.input !== undefined) registerCreate(app, routes, routes.input);
-  if (routes.replacement !== undefined) registerReplace(app, routes, routes.replacement);
-  if (routes.input !== undefined) registerRemove(app, routes);
+export function registerResourceRoutes<View>(
+  app: FastifyInstance,
+  routes: ResourceRouteDefinition<View>,
+): void {
+  registerReadRoutes(app, routes);
+  if (routes.input !== undefined) registerCreateRoute(app, routes, routes.input);
+  if (routes.replacement !== undefined) registerUpdateRoute(app, routes, routes.replacement);
+  if (routes.input !== undefined) registerDeleteRoute(app, routes);
 }
 
 /** Converts `PointsOfSale` to `points of sale`. */
-function wordsOf(name: string): string {
+function toWords(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
 }
 
 function withArticle(singular: string): string {
-  const words = wordsOf(singular);
+  const words = toWords(singular);
   return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
-function paramsOf({ path, idMember }: { path: string; idMember: string }) {
+function pathParameters({ path, idMember }: { path: string; idMember: string }) {
   const parents = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
   const member = () => Type.String({ maxLength: 64, description: 'An identifier.' });
   const all = (names: readonly string[]) =>
@@ -73,36 +80,39 @@ function paramsOf({ path, idMember }: { path: string; idMember: string }) {
   return { collection: all(parents), item: all([...parents, idMember]) };
 }
 
-function scoped<View>(
-  routes: ResourceRoutes<View>,
+function createScopeResolver<View>(
+  routes: ResourceRouteDefinition<View>,
   verb: 'create' | 'replace' | 'remove' | 'read',
 ) {
-  return async (asked: Asked): Promise<Scope> => {
+  return async (request: ScopeRequest): Promise<CallerScope> => {
     if (routes.organizationOnly?.includes(verb) === true) {
-      requireOrganization(asked.caller, `may ${verb} this`);
+      requireOrganizationCaller(request.caller, `may ${verb} this`);
     }
-    return routes.scope?.(asked) ?? scopeOf(asked.caller, asked.id);
+    return routes.scope?.(request) ?? toCallerScope(request.caller, request.id);
   };
 }
 
-const idOf = (routes: { idMember: string }, params: unknown) =>
-  String((params as Input)[routes.idMember]);
+const entityIdOf = (routes: { idMember: string }, params: unknown) =>
+  String((params as ResourceInput)[routes.idMember]);
 
 /** The server looks up the merchant of the path before the entity below it. */
-const parentErrorsOf = <View>({ scope }: ResourceRoutes<View>) =>
+const parentErrorsOf = <View>({ scope }: ResourceRouteDefinition<View>) =>
   scope === undefined ? [] : (['merchant_not_found'] as const);
 
-function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
+function registerReadRoutes<View>(
+  app: FastifyInstance,
+  routes: ResourceRouteDefinition<View>,
+): void {
   const { path, singular, plural, view, resource } = routes;
-  const { collection, item } = paramsOf(routes);
-  const scope = scoped(routes, 'read');
+  const { collection, item } = pathParameters(routes);
+  const resolveScope = createScopeResolver(routes, 'read');
   const parents = parentErrorsOf(routes);
 
   route(app, {
     method: 'GET',
     url: path,
     operationId: `list${plural}`,
-    summary: `List the ${wordsOf(plural)}`,
+    summary: `List the ${toWords(plural)}`,
     description: 'In the order of creation; stable while others are added.',
     tags,
     permission: 'prov.read',
@@ -114,8 +124,8 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     async handler(request) {
       const query = request.query as Static<TObject>;
       const page = readPageRequest(query, `list${plural}`);
-      const found = await resource.list(await scope(request), query, page);
-      return pageResponse(found, query, `list${plural}`);
+      const foundPage = await resource.list(await resolveScope(request), query, page);
+      return pageResponse(foundPage, query, `list${plural}`);
     },
   });
 
@@ -129,21 +139,21 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     params: item,
     response: { 200: view },
     responseHeaders: { 200: ['ETag'] },
-    errors: [routes.notFound, ...parents],
+    errors: [routes.notFoundCode, ...parents],
     async handler(request, reply) {
-      const within = await scope(request);
-      return sendVersioned(reply, await resource.get(within, idOf(routes, request.params)));
+      const scope = await resolveScope(request);
+      return sendWithETag(reply, await resource.get(scope, entityIdOf(routes, request.params)));
     },
   });
 }
 
-function registerCreate<View>(
+function registerCreateRoute<View>(
   app: FastifyInstance,
-  routes: ResourceRoutes<View>,
+  routes: ResourceRouteDefinition<View>,
   body: TObject,
 ): void {
   const { singular, path, view, created, resource, createErrors = [] } = routes;
-  const scope = scoped(routes, 'create');
+  const resolveScope = createScopeResolver(routes, 'create');
   route(app, {
     method: 'POST',
     url: path,
@@ -152,29 +162,29 @@ function registerCreate<View>(
     tags,
     permission: 'prov.write',
     takesIdempotencyKey: true,
-    params: paramsOf(routes).collection,
+    params: pathParameters(routes).collection,
     body,
     response: { 201: created ?? view },
     responseHeaders: { 201: ['ETag'] },
     errors: createErrors,
     async handler(request, reply) {
-      const within = await scope(request);
-      const made = await resource.create(within, request.body as Input);
-      const id = String((made.view as Input)[routes.idMember]);
+      const scope = await resolveScope(request);
+      const made = await resource.create(scope, request.body as ResourceInput);
+      const id = String((made.view as ResourceInput)[routes.idMember]);
       reply.code(201).header('location', `${request.url.split('?')[0]}/${id}`);
       if (created !== undefined) reply.header('cache-control', 'no-store');
-      return sendVersioned(reply, made);
+      return sendWithETag(reply, made);
     },
   });
 }
 
-function registerReplace<View>(
+function registerUpdateRoute<View>(
   app: FastifyInstance,
-  routes: ResourceRoutes<View>,
+  routes: ResourceRouteDefinition<View>,
   body: TObject,
 ): void {
   const { singular, path, view, resource, createErrors = [] } = routes;
-  const scope = scoped(routes, 'replace');
+  const resolveScope = createScopeResolver(routes, 'replace');
   route(app, {
     method: 'PUT',
     url: `${path}/:${routes.idMember}`,
@@ -183,13 +193,13 @@ function registerReplace<View>(
     description: 'Members that are left out take their defaults. If-Match takes the ETag.',
     tags,
     permission: 'prov.write',
-    params: paramsOf(routes).item,
+    params: pathParameters(routes).item,
     body,
     response: { 200: view },
     responseHeaders: { 200: ['ETag'] },
     errors: [
       ...new Set([
-        routes.notFound,
+        routes.notFoundCode,
         'precondition_failed',
         'field_read_only',
         ...createErrors,
@@ -197,18 +207,21 @@ function registerReplace<View>(
       ] as const),
     ],
     async handler(request, reply) {
-      const within = await scope(request);
-      const id = idOf(routes, request.params);
+      const scope = await resolveScope(request);
+      const id = entityIdOf(routes, request.params);
       const ifMatch = readIfMatch(request.headers);
-      const replaced = await resource.replace(within, id, request.body as Input, ifMatch);
-      return sendVersioned(reply, replaced);
+      const replaced = await resource.replace(scope, id, request.body as ResourceInput, ifMatch);
+      return sendWithETag(reply, replaced);
     },
   });
 }
 
-function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
+function registerDeleteRoute<View>(
+  app: FastifyInstance,
+  routes: ResourceRouteDefinition<View>,
+): void {
   const { singular, path, resource } = routes;
-  const scope = scoped(routes, 'remove');
+  const resolveScope = createScopeResolver(routes, 'remove');
   route(app, {
     method: 'DELETE',
     url: `${path}/:${routes.idMember}`,
@@ -217,14 +230,23 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     description: 'Refused while something depends on it; payments keep what they refer to.',
     tags,
     permission: 'prov.write',
-    params: paramsOf(routes).item,
+    params: pathParameters(routes).item,
     // Some clients send a content type with every request, even without a body.
     bodyOptional: true,
     response: { 204: Type.Null() },
-    errors: [routes.notFound, 'precondition_failed', 'has_dependants', ...parentErrorsOf(routes)],
+    errors: [
+      routes.notFoundCode,
+      'precondition_failed',
+      'has_dependants',
+      ...parentErrorsOf(routes),
+    ],
     async handler(request, reply) {
-      const within = await scope(request);
-      await resource.remove(within, idOf(routes, request.params), readIfMatch(request.headers));
+      const scope = await resolveScope(request);
+      await resource.remove(
+        scope,
+        entityIdOf(routes, request.params),
+        readIfMatch(request.headers),
+      );
       return reply.code(204).send();
     },
   });

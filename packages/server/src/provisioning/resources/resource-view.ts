@@ -3,8 +3,8 @@ import { isoTime } from '../../platform/index.ts';
 import type { Row } from './resource-sql.ts';
 
 /** Builds a response from named members; the response schema defines its type. */
-export function viewOf<View>(row: Row, members: Readonly<Record<string, unknown>>): View {
-  const all: Record<string, unknown> = { ...members, ...stamps(row) };
+export function toResourceView<View>(row: Row, members: Readonly<Record<string, unknown>>): View {
+  const all: Record<string, unknown> = { ...members, ...ownerAndTimes(row) };
   const view: Record<string, unknown> = {};
   for (const name of Object.keys(all)) {
     if ((all[name] ?? undefined) !== undefined) view[name] = all[name];
@@ -13,7 +13,7 @@ export function viewOf<View>(row: Row, members: Readonly<Record<string, unknown>
 }
 
 /** The members of every response, without the stamps. */
-export function commonMembers(row: Row) {
+export function commonViewMembers(row: Row) {
   return {
     name: row['name'],
     externalId: row['external_id'],
@@ -22,14 +22,14 @@ export function commonMembers(row: Row) {
   };
 }
 
-export function stamps(row: Row) {
+export function ownerAndTimes(row: Row) {
   return {
     organizationId: String(row['organization_id']),
-    createdAt: timeOf(row['created_at']),
-    updatedAt: timeOf(row['updated_at']),
+    createdAt: toIsoTime(row['created_at']),
+    updatedAt: toIsoTime(row['updated_at']),
   };
 }
 
-function timeOf(value: unknown): string {
+function toIsoTime(value: unknown): string {
   return value instanceof Date ? isoTime(value.getTime()) : String(value);
 }

@@ -2,34 +2,34 @@
 import { defined } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { type AuditEntry, platformAuthor } from '../../audit/index.ts';
-import type { Scope } from './caller-scope.ts';
-import { refuseField } from './provisioning-errors.ts';
-import type { Lookup } from './referenced-rows.ts';
-import type { Input, Kind } from './resource-definition.ts';
+import type { CallerScope } from './caller-scope.ts';
+import { throwFieldProblem } from './provisioning-errors.ts';
+import type { ReferencedRows } from './referenced-rows.ts';
+import type { ResourceDefinition, ResourceInput } from './resource-definition.ts';
 import type { Row } from './resource-sql.ts';
-import { stamps } from './resource-view.ts';
+import { ownerAndTimes } from './resource-view.ts';
 
-export type Made = { readonly id: string; readonly now: string };
-export type Changed = { readonly before?: Row; readonly after?: Row };
+export type NewRowStamp = { readonly id: string; readonly now: string };
+export type ChangedRows = { readonly before?: Row; readonly after?: Row };
 
-const commonColumns = (input: Input): Row => ({
+const commonColumns = (input: ResourceInput): Row => ({
   name: input['name'],
   external_id: input['externalId'] ?? null,
   status: input['status'] ?? 'Enabled',
   labels: input['labels'] ?? {},
 });
 
-function refuseChanges(input: Input, standing: Input): void {
-  for (const [member, value] of Object.entries(standing)) {
+function requireUnchanged(input: ResourceInput, currentMembers: ResourceInput): void {
+  for (const [member, value] of Object.entries(currentMembers)) {
     if (!(member in input) || JSON.stringify(input[member]) === JSON.stringify(value)) continue;
-    refuseField(`/${member}`, 'is read-only', 'field_read_only');
+    throwFieldProblem(`/${member}`, 'is read-only', 'field_read_only');
   }
 }
 
 const freeTextMembers = ['name', 'labels', 'address'] as const;
 
 /** Free text is stored and returned unchanged, so it must not contain a card number. */
-function refuseCardNumbers(input: Input): void {
+function requireNoCardNumbers(input: ResourceInput): void {
   const { name: contactName } = (input['contact'] ?? {}) as { name?: unknown };
   const texts = [
     ...freeTextMembers.map((member) => [`/${member}`, input[member]] as const),
@@ -37,24 +37,24 @@ function refuseCardNumbers(input: Input): void {
   ];
   for (const [pointer, value] of texts) {
     if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
-    refuseField(pointer, 'contains text that looks like a card number');
+    throwFieldProblem(pointer, 'contains text that looks like a card number');
   }
 }
 
 /** Builds the row of a new entity. */
-export async function newRow<View>(
-  kind: Kind<View>,
-  lookup: Lookup,
-  scope: Scope,
-  input: Input,
-  { id, now }: Made,
+export async function buildNewRow<View>(
+  definition: ResourceDefinition<View>,
+  references: ReferencedRows,
+  scope: CallerScope,
+  input: ResourceInput,
+  { id, now }: NewRowStamp,
 ): Promise<Row> {
-  refuseCardNumbers(input);
+  requireNoCardNumbers(input);
   return {
     ...commonColumns(input),
-    ...(await kind.columns(lookup, scope, input, undefined)),
+    ...(await definition.toColumns(references, scope, input, undefined)),
     organization_id: scope.organizationId,
-    [kind.table.id]: id,
+    [definition.table.id]: id,
     version: 1,
     created_at: now,
     updated_at: now,
@@ -62,41 +62,48 @@ export async function newRow<View>(
 }
 
 /** The columns that a replacement writes. */
-export async function replacedColumns<View>(
-  kind: Kind<View>,
-  lookup: Lookup,
-  scope: Scope,
-  input: Input,
+export async function buildReplacementColumns<View>(
+  definition: ResourceDefinition<View>,
+  references: ReferencedRows,
+  scope: CallerScope,
+  input: ResourceInput,
   row: Row,
 ): Promise<Row> {
-  const id = String(row[kind.table.id]);
-  refuseChanges(input, { ...stamps(row), ...kind.readOnly(row), [kind.idMember]: id });
-  refuseCardNumbers(input);
-  return { ...commonColumns(input), ...(await kind.columns(lookup, scope, input, row)) };
+  const id = String(row[definition.table.id]);
+  requireUnchanged(input, {
+    ...ownerAndTimes(row),
+    ...definition.readOnlyMembers(row),
+    [definition.idMember]: id,
+  });
+  requireNoCardNumbers(input);
+  return {
+    ...commonColumns(input),
+    ...(await definition.toColumns(references, scope, input, row)),
+  };
 }
 
 /** Shows the entity before and after the change in the form of the API. */
-export function entryOf<View>(
-  kind: Kind<View>,
-  scope: Scope,
-  done: string,
-  { before, after }: Changed,
+export function buildAuditEntry<View>(
+  definition: ResourceDefinition<View>,
+  scope: CallerScope,
+  auditVerb: string,
+  { before, after }: ChangedRows,
 ): AuditEntry {
-  const type = kind.entity ?? kind.idMember.replace(/Id$/, '');
+  const type = definition.auditType ?? definition.idMember.replace(/Id$/, '');
   const row = after ?? before ?? {};
   const merchantId = row['merchant_id'] ?? undefined;
   return {
     ...(scope.author ?? platformAuthor),
     organizationId: scope.organizationId,
-    action: `${type}.${done}`,
+    action: `${type}.${auditVerb}`,
     entity: {
       type,
-      id: String(row[kind.table.id]),
+      id: String(row[definition.table.id]),
       ...defined({ merchantId: merchantId === undefined ? undefined : String(merchantId) }),
     },
     ...defined({
-      before: before === undefined ? undefined : (kind.toView(before) as object),
-      after: after === undefined ? undefined : (kind.toView(after) as object),
+      before: before === undefined ? undefined : (definition.toView(before) as object),
+      after: after === undefined ? undefined : (definition.toView(after) as object),
     }),
   };
 }

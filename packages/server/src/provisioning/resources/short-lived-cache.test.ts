@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../platform/index.ts';
-import { createMemory } from './short-lived-cache.ts';
+import { createShortLivedCache } from './short-lived-cache.ts';
 
 type Answer = { readonly id: string };
 
 function opened() {
-  const memory = createMemory<Answer>(systemClock);
+  const memory = createShortLivedCache<Answer>(systemClock);
   let loads = 0;
   const ask = (key: string, answer: Answer | Promise<Answer>) =>
     memory.get(
@@ -34,7 +34,7 @@ describe('what is remembered for a moment', () => {
     const { memory, ask, loads } = opened();
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const asked = ask('name', promise);
-    memory.forget('one');
+    memory.invalidateOrganization('one');
     resolve({ id: 'id' });
     await asked;
     assert.deepEqual(await ask('id', { id: 'changed' }), { id: 'changed' });

@@ -2,48 +2,48 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, lruCacheOptions } from '../../platform/index.ts';
 
-const rememberedMax = 10_000;
+const entriesMax = 10_000;
 /** A change in another process becomes visible after at most this time; a local change at once. */
-const rememberedMs = 5000;
+const lifetimeMs = 5000;
 
-type Remembered<Value> = {
+type CacheEntry<Value> = {
   readonly organizationId: string;
   readonly value: Promise<Value>;
   readonly until: number;
 };
 
 /** A bounded cache of promises: concurrent callers share one query, and errors are not cached. */
-export function createMemory<Value>(clock: Clock) {
-  const remembered = new LRUCache<string, Remembered<Value>>(lruCacheOptions(rememberedMax));
+export function createShortLivedCache<Value>(clock: Clock) {
+  const entries = new LRUCache<string, CacheEntry<Value>>(lruCacheOptions(entriesMax));
   return {
-    /** @param alsoAs - returns another key for the same value */
+    /** @param otherKeyOf returns another key for the same value */
     get(
       organizationId: string,
       key: string,
       load: () => Promise<Value>,
-      alsoAs?: (value: Value) => string | undefined,
+      otherKeyOf?: (value: Value) => string | undefined,
     ): Promise<Value> {
       const now = clock.now();
-      const known = remembered.get(key);
-      if (known !== undefined && now < known.until) return known.value;
-      const entry = { organizationId, value: load(), until: now + rememberedMs };
-      remembered.set(key, entry);
+      const cached = entries.get(key);
+      if (cached !== undefined && now < cached.until) return cached.value;
+      const entry = { organizationId, value: load(), until: now + lifetimeMs };
+      entries.set(key, entry);
       // A value that was invalidated during its query is not cached.
-      const isKept = () => remembered.peek(key) === entry;
+      const isCurrent = () => entries.peek(key) === entry;
       entry.value.then(
         (value) => {
-          const other = alsoAs?.(value);
-          if (other !== undefined && isKept()) remembered.set(other, entry);
+          const otherKey = otherKeyOf?.(value);
+          if (otherKey !== undefined && isCurrent()) entries.set(otherKey, entry);
         },
-        () => isKept() && remembered.delete(key),
+        () => isCurrent() && entries.delete(key),
       );
       return entry.value;
     },
-    forget(organizationId: string): void {
-      for (const [key, entry] of remembered.entries()) {
-        if (entry.organizationId === organizationId) remembered.delete(key);
+    invalidateOrganization(organizationId: string): void {
+      for (const [key, entry] of entries.entries()) {
+        if (entry.organizationId === organizationId) entries.delete(key);
       }
     },
-    clear: () => remembered.clear(),
+    clear: () => entries.clear(),
   };
 }

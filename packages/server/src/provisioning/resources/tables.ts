@@ -1,66 +1,66 @@
 // The tables of provisioning, with the columns besides name, status, labels and version.
-import type { Table } from './resource-sql.ts';
+import type { EntityTable } from './resource-sql.ts';
 
-export const organizations: Table = {
+export const organizations: EntityTable = {
   name: 'organizations',
   id: 'organization_id',
   columns: ['parent_organization_id', 'ancestor_ids', 'approval_code_required'],
-  within: (own) => `(organization_id = ${own} OR ancestor_ids @> ARRAY[${own}]::uuid[])`,
-  uniques: {},
+  scopeSql: (own) => `(organization_id = ${own} OR ancestor_ids @> ARRAY[${own}]::uuid[])`,
+  uniqueIndexes: {},
 };
 
-export const merchants: Table = {
+export const merchants: EntityTable = {
   name: 'merchants',
   id: 'merchant_id',
   merchantColumn: 'merchant_id',
   columns: ['address', 'country', 'mcc', 'time_zone', 'contact'],
-  uniques: {},
+  uniqueIndexes: {},
 };
 
-export const stores: Table = {
+export const stores: EntityTable = {
   name: 'stores',
   id: 'store_id',
   merchantColumn: 'merchant_id',
   storeColumn: 'store_id',
   columns: ['merchant_id', 'address', 'time_zone'],
-  uniques: {},
+  uniqueIndexes: {},
 };
 
-export const logicalDevices: Table = {
+export const logicalDevices: EntityTable = {
   name: 'logical_devices',
   id: 'logical_device_id',
   merchantColumn: 'merchant_id',
   storeColumn: 'store_id',
   columns: ['merchant_id', 'store_id'],
-  extra: `(SELECT coalesce(jsonb_agg(p.physical_device_id ORDER BY p.physical_device_id), '[]')
+  extraExpression: `(SELECT coalesce(jsonb_agg(p.physical_device_id ORDER BY p.physical_device_id), '[]')
      FROM physical_devices p WHERE p.organization_id = logical_devices.organization_id
        AND p.logical_device_id = logical_devices.logical_device_id
        AND p.removed_at IS NULL) AS physical_device_ids`,
-  uniques: {},
+  uniqueIndexes: {},
 };
 
-export const physicalDevices: Table = {
+export const physicalDevices: EntityTable = {
   name: 'physical_devices',
   id: 'physical_device_id',
   merchantColumn: 'merchant_id',
   columns: ['merchant_id', 'logical_device_id', 'serial_number', 'make', 'model', 'family'],
-  extra: `(SELECT jsonb_build_object('method', c.method, 'at', c.claimed_at,
+  extraExpression: `(SELECT jsonb_build_object('method', c.method, 'at', c.claimed_at,
        'terminal', c.make || '_' || c.model || '-' || c.serial_number)
      FROM terminal_claims c WHERE c.organization_id = physical_devices.organization_id
        AND c.physical_device_id = physical_devices.physical_device_id) AS claim`,
-  uniques: { physical_devices_serial: 'serialNumber' },
+  uniqueIndexes: { physical_devices_serial: 'serialNumber' },
 };
 
-export const pointsOfSale: Table = {
+export const pointsOfSale: EntityTable = {
   name: 'points_of_sale',
   id: 'point_of_sale_id',
   merchantColumn: 'merchant_id',
   storeColumn: 'store_id',
   columns: ['merchant_id', 'store_id'],
-  uniques: {},
+  uniqueIndexes: {},
 };
 
-export const acquirerLinks: Table = {
+export const acquirerLinks: EntityTable = {
   name: 'acquirer_links',
   id: 'acquirer_link_id',
   columns: [
@@ -79,10 +79,10 @@ export const acquirerLinks: Table = {
     'zone_master_key',
     'http_json',
   ],
-  uniques: { acquirer_links_name: 'name' },
+  uniqueIndexes: { acquirer_links_name: 'name' },
 };
 
-export const acquirerContracts: Table = {
+export const acquirerContracts: EntityTable = {
   name: 'acquirer_contracts',
   id: 'contract_id',
   merchantColumn: 'merchant_id',
@@ -107,5 +107,5 @@ export const acquirerContracts: Table = {
     'cut_over_time',
     'offline_limits',
   ],
-  uniques: {},
+  uniqueIndexes: {},
 };

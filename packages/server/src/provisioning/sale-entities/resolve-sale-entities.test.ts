@@ -8,9 +8,9 @@ import {
   type Shop,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { type Database, systemIds } from '../../platform/index.ts';
-import { createResolver } from './resolve-sale-entities.ts';
-import type { Names, Within } from './sale-entities.ts';
-import { findContract, resolveNames } from './sale-entities-sql.ts';
+import { createSaleEntityResolver } from './resolve-sale-entities.ts';
+import type { SaleEntityIds, TokenBinding } from './sale-entities.ts';
+import { findContractStatement, resolveSaleEntitiesStatement } from './sale-entities-sql.ts';
 
 describe('resolving the names of a sale', () => {
   let scene: ProvisioningScene;
@@ -43,10 +43,14 @@ describe('resolving the names of a sale', () => {
   });
   after(() => scene.close());
 
-  const resolve = (names: Names, within?: Within) =>
-    scene.provisioning.resolve(scene.organizationId, names, within);
+  const resolve = (names: SaleEntityIds, within?: TokenBinding) =>
+    scene.provisioning.resolveSaleEntities(scene.organizationId, names, within);
 
-  async function assertCode(code: ErrorCode, names: Names, within?: Within): Promise<void> {
+  async function assertCode(
+    code: ErrorCode,
+    names: SaleEntityIds,
+    within?: TokenBinding,
+  ): Promise<void> {
     await assert.rejects(
       async () => resolve(names, within),
       (error) => error instanceof ProblemError && error.code === code,
@@ -64,7 +68,7 @@ describe('resolving the names of a sale', () => {
         return scene.database.hot(statement, values);
       },
     };
-    const resolver = createResolver({ database, clock: { now: () => now } });
+    const resolver = createSaleEntityResolver({ database, clock: { now: () => now } });
     return { ...resolver, statements: () => statements };
   }
 
@@ -96,7 +100,7 @@ describe('resolving the names of a sale', () => {
     const within = { merchantId: shop.merchantId };
     await assertCode('store_not_found', { ...within, storeId: other.storeId }, within);
     await assertCode('device_not_found', { ...within, deviceId: other.deviceId }, within);
-    const elsewhere = scene.provisioning.resolve(systemIds.uuid(), { deviceId });
+    const elsewhere = scene.provisioning.resolveSaleEntities(systemIds.uuid(), { deviceId });
     await assert.rejects(elsewhere, ProblemError);
   });
 
@@ -113,10 +117,10 @@ describe('resolving the names of a sale', () => {
     await assertCode('no_acquirer_for_merchant', { deviceId: till });
     await scene.call('org', 'DELETE', path);
     await assertCode('device_not_found', { deviceId: till });
-    const kept = await scene.provisioning.contract(scene.organizationId, contract);
+    const kept = await scene.provisioning.findContract(scene.organizationId, contract);
     assert.equal(kept?.acquirerLink, linkId, 'payments keep the contract that they began with');
-    assert.equal(await scene.provisioning.contract(systemIds.uuid(), contract), undefined);
-    assert.equal(await scene.provisioning.contract(scene.organizationId, 'no id'), undefined);
+    assert.equal(await scene.provisioning.findContract(systemIds.uuid(), contract), undefined);
+    assert.equal(await scene.provisioning.findContract(scene.organizationId, 'no id'), undefined);
   });
 
   test('a contract whose link is disabled takes no sale', async () => {
@@ -131,7 +135,7 @@ describe('resolving the names of a sale', () => {
     await put('Disabled');
     await assertCode('no_acquirer_for_merchant', { merchantId });
     const ids = async (also?: string[]) =>
-      (await scene.provisioning.linksToOpen(also)).map(({ linkId: each }) => each);
+      (await scene.provisioning.listLinksToOpen(also)).map(({ linkId: each }) => each);
     assert.ok(!(await ids()).includes(id));
     assert.ok((await ids([id])).includes(id), 'for what is left to finish on it');
     await put('Enabled');
@@ -150,7 +154,7 @@ describe('resolving the names of a sale', () => {
 
   test('who asks at the same time shares one statement, and memory lasts five seconds', async () => {
     const resolver = counted();
-    const ask = () => resolver.resolve(scene.organizationId, { deviceId });
+    const ask = () => resolver.resolveSaleEntities(scene.organizationId, { deviceId });
     await Promise.all(Array.from({ length: 50 }, ask));
     assert.equal(resolver.statements(), 1);
     now += 4999;
@@ -159,21 +163,28 @@ describe('resolving the names of a sale', () => {
     now += 1;
     await ask();
     assert.equal(resolver.statements(), 2);
-    resolver.forget(systemIds.uuid());
+    resolver.invalidateOrganization(systemIds.uuid());
     await ask();
     assert.equal(resolver.statements(), 2);
-    resolver.forget(scene.organizationId);
+    resolver.invalidateOrganization(scene.organizationId);
     await ask();
     assert.equal(resolver.statements(), 3);
   });
 
   test('a refusal is not remembered', async () => {
     const resolver = counted();
-    const ask = () => resolver.resolve(scene.organizationId, { deviceId: systemIds.uuid() });
+    const ask = () =>
+      resolver.resolveSaleEntities(scene.organizationId, { deviceId: systemIds.uuid() });
     await assert.rejects(ask, ProblemError);
     const same = { deviceId: systemIds.uuid() };
-    await assert.rejects(async () => resolver.resolve(scene.organizationId, same), ProblemError);
-    await assert.rejects(async () => resolver.resolve(scene.organizationId, same), ProblemError);
+    await assert.rejects(
+      async () => resolver.resolveSaleEntities(scene.organizationId, same),
+      ProblemError,
+    );
+    await assert.rejects(
+      async () => resolver.resolveSaleEntities(scene.organizationId, same),
+      ProblemError,
+    );
     assert.equal(resolver.statements(), 3);
   });
 
@@ -203,8 +214,8 @@ describe('resolving the names of a sale', () => {
 
   async function assertWholeKeys(): Promise<void> {
     for (const [statement, contracts] of [
-      [resolveNames, 'acquirer_contracts_merchant'],
-      [findContract, 'acquirer_contracts_pkey'],
+      [resolveSaleEntitiesStatement, 'acquirer_contracts_merchant'],
+      [findContractStatement, 'acquirer_contracts_pkey'],
     ] as const) {
       const plan = await scene.database.explain(statement.text);
       const shown = plan.join('\n');

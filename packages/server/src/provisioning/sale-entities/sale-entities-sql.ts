@@ -10,7 +10,7 @@ const contractsMax = 10;
  * LATERAL with LIMIT makes it look up one primary key at a time. The filter outside the LIMIT
  * prevents the use of partial indexes.
  */
-export const resolveNames = {
+export const resolveSaleEntitiesStatement = {
   name: 'provisioning-resolve',
   text: `SELECT o.status AS organization_status, o.name AS organization_name, o.ancestor_ids,
       m.merchant_id, m.external_id AS merchant_external_id, m.name AS merchant_name, m.mcc AS merchant_mcc, m.country,
@@ -65,7 +65,7 @@ export const resolveNames = {
 /**
  * $1: organisation, $2: contract. Includes disabled and deleted contracts, for their transactions.
  */
-export const findContract = {
+export const findContractStatement = {
   name: 'provisioning-contract',
   text: `SELECT a.contract_id, a.merchant_id AS contract_merchant_id, a.acquirer_link_id,
       a.acquirer_merchant_id, a.terminal_id_from, a.terminal_id_to, a.mcc AS contract_mcc,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, ProblemError } from '@switchyard/contract';
 import type { Row } from '../resources/resource-sql.ts';
-import { judge, type Names, type Within } from './sale-entities.ts';
+import { readSaleEntities, type SaleEntityIds, type TokenBinding } from './sale-entities.ts';
 
 const row: Row = {
   organization_status: 'Enabled',
@@ -44,9 +44,13 @@ const row: Row = {
   hold_days: 30,
 };
 
-function refusalOf(changed: Row, names: Names, within: Within = {}): [ErrorCode, string?] {
+function refusalOf(
+  changed: Row,
+  names: SaleEntityIds,
+  within: TokenBinding = {},
+): [ErrorCode, string?] {
   try {
-    judge([{ ...row, ...changed }], names, within);
+    readSaleEntities([{ ...row, ...changed }], names, within);
   } catch (error) {
     assert.ok(error instanceof ProblemError);
     const pointer = error.errors?.[0]?.pointer;
@@ -56,7 +60,7 @@ function refusalOf(changed: Row, names: Names, within: Within = {}): [ErrorCode,
 }
 
 test('a store without time zone and address has those of its merchant', () => {
-  const { merchant, store, device, contract } = judge([row], { deviceId: 'd1' }, {});
+  const { merchant, store, device, contract } = readSaleEntities([row], { deviceId: 'd1' }, {});
   assert.equal(merchant.name, 'Lumière');
   assert.deepEqual(store, {
     storeId: 's1',
@@ -71,7 +75,7 @@ test('a store without time zone and address has those of its merchant', () => {
 
 test('a merchant alone is enough', () => {
   const alone = { store_id: null, logical_device_id: null, store_merchant_id: null };
-  const { store, device } = judge([{ ...row, ...alone }], { merchantId: 'm1' }, {});
+  const { store, device } = readSaleEntities([{ ...row, ...alone }], { merchantId: 'm1' }, {});
   assert.equal(store, undefined);
   assert.equal(device, undefined);
 });
@@ -83,7 +87,7 @@ test('every enabled contract takes part whose link is enabled, the oldest in fro
     { ...row, contract_id: 'c2' },
     { ...row, contract_id: 'c3', routing: [rule] },
   ];
-  const { contract, contracts } = judge(rows, { deviceId: 'd1' }, {});
+  const { contract, contracts } = readSaleEntities(rows, { deviceId: 'd1' }, {});
   assert.equal(contract.contractId, 'c2');
   assert.deepEqual(
     contracts.map(({ contractId, routing }) => [contractId, routing]),

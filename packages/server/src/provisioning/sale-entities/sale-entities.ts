@@ -1,7 +1,7 @@
 // Resolves the identifiers of a sale to a merchant, its store, device and acquirer contracts.
 import { type ErrorCode, throwProblem } from '@switchyard/contract';
-import type { Place } from '../merchants/postal-address.ts';
-import { refuseField, refuseUnknown } from '../resources/provisioning-errors.ts';
+import type { PostalAddress } from '../merchants/postal-address.ts';
+import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Row } from '../resources/resource-sql.ts';
 
 export type CaptureMode = 'Immediate' | 'Deferred';
@@ -53,7 +53,7 @@ export type AcquirerContract = {
   readonly offlineLimits: OfflineLimits;
 };
 
-export type Resolved = {
+export type SaleEntities = {
   readonly merchant: {
     readonly merchantId: string;
     readonly name: string;
@@ -61,14 +61,14 @@ export type Resolved = {
     readonly country: string;
     readonly timeZone: string;
     readonly status: 'Enabled';
-    readonly address?: Place;
+    readonly address?: PostalAddress;
   };
   /** Time zone and address default to those of the merchant. */
   readonly store?: {
     readonly storeId: string;
     readonly name: string;
     readonly timeZone: string;
-    readonly address?: Place;
+    readonly address?: PostalAddress;
   };
   readonly device?: { readonly deviceId: string; readonly name: string };
   /** The oldest enabled contract with an enabled link. */
@@ -78,54 +78,54 @@ export type Resolved = {
 };
 
 /** The merchant and the place of a transaction that needs no card acquirer. */
-export type ResolvedPlace = Omit<Resolved, 'merchant' | 'contract'> & {
+export type SaleEntitiesWithoutAcquirer = Omit<SaleEntities, 'merchant' | 'contract'> & {
   readonly organizationName: string;
   /** `externalId` is the organisation's own identifier of the merchant. */
-  readonly merchant: Resolved['merchant'] & { readonly externalId?: string };
+  readonly merchant: SaleEntities['merchant'] & { readonly externalId?: string };
 };
 
 /** The identifiers that a sale or its token names; at least one is present. */
-export type Names = {
+export type SaleEntityIds = {
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
   readonly deviceId?: string | undefined;
 };
 
 /** The binding of the token; its bearer cannot see entities outside it. */
-export type Within = { readonly merchantId?: string | undefined };
+export type TokenBinding = { readonly merchantId?: string | undefined };
 
-const text = (row: Row, column: string) => String(row[column]);
+const textColumn = (row: Row, column: string) => String(row[column]);
 const isNull = (row: Row, column: string) => (row[column] ?? null) === null;
-const same = (named: string, found: unknown) => named.toLowerCase() === found;
+const isSameId = (named: string, found: unknown) => named.toLowerCase() === found;
 
-function refuseUnknownNames(row: Row, names: Names, within: Within): void {
+function requireKnownEntities(row: Row, names: SaleEntityIds, within: TokenBinding): void {
   if (names.deviceId !== undefined && isNull(row, 'logical_device_id')) {
-    refuseUnknown('device_not_found');
+    throwNotFound('device_not_found');
   }
-  if (isNull(row, 'store_id') && names.storeId !== undefined) refuseUnknown('store_not_found');
-  if (isNull(row, 'merchant_id')) refuseUnknown('merchant_not_found');
+  if (isNull(row, 'store_id') && names.storeId !== undefined) throwNotFound('store_not_found');
+  if (isNull(row, 'merchant_id')) throwNotFound('merchant_not_found');
   if (within.merchantId === undefined) return;
   // The row holds the named store even if the device is elsewhere, so each is checked separately.
-  if (!isNull(row, 'store_id') && !same(within.merchantId, row['store_merchant_id'])) {
-    refuseUnknown(names.storeId === undefined ? 'device_not_found' : 'store_not_found');
+  if (!isNull(row, 'store_id') && !isSameId(within.merchantId, row['store_merchant_id'])) {
+    throwNotFound(names.storeId === undefined ? 'device_not_found' : 'store_not_found');
   }
-  if (!same(within.merchantId, row['merchant_id'])) refuseUnknown('merchant_not_found');
+  if (!isSameId(within.merchantId, row['merchant_id'])) throwNotFound('merchant_not_found');
 }
 
-function refuseMismatch(row: Row, names: Names, within: Within): void {
+function requireMatchingEntities(row: Row, names: SaleEntityIds, within: TokenBinding): void {
   if (!isNull(row, 'store_id') && row['store_merchant_id'] !== row['merchant_id']) {
     const pointer = names.storeId === undefined ? '/deviceId' : '/storeId';
-    refuseField(pointer, 'does not belong to the merchant', 'entity_mismatch');
+    throwFieldProblem(pointer, 'does not belong to the merchant', 'entity_mismatch');
   }
   if (!isNull(row, 'logical_device_id') && row['device_store_id'] !== row['store_id']) {
     if (within.merchantId !== undefined && row['device_merchant_id'] !== row['merchant_id']) {
-      refuseUnknown('device_not_found');
+      throwNotFound('device_not_found');
     }
-    refuseField('/deviceId', 'does not belong to the store', 'entity_mismatch');
+    throwFieldProblem('/deviceId', 'does not belong to the store', 'entity_mismatch');
   }
 }
 
-function refuseDisabled(row: Row): void {
+function requireEnabledEntities(row: Row): void {
   const levels: readonly (readonly [string, ErrorCode, string])[] = [
     ['organization_status', 'merchant_not_active', 'The organisation is disabled.'],
     ['merchant_status', 'merchant_not_active', 'The merchant is disabled.'],
@@ -137,26 +137,29 @@ function refuseDisabled(row: Row): void {
   }
 }
 
-function placeOf(value: unknown): { address?: Place } {
-  return typeof value === 'object' && value !== null ? { address: value as Place } : {};
+function addressMember(value: unknown): { address?: PostalAddress } {
+  return typeof value === 'object' && value !== null ? { address: value as PostalAddress } : {};
 }
 
 /** The defaults: one week, and more sales than a till makes in a day. */
-const usualOfflineLimits: OfflineLimits = { maxAgeHours: 168, maxCount: 1000 };
+const defaultOfflineLimits: OfflineLimits = { maxAgeHours: 168, maxCount: 1000 };
 
 /** The limits from the column, with all defaults. */
-export function offlineLimitsOf(column: unknown): OfflineLimits {
-  return (column as OfflineLimits | null | undefined) ?? usualOfflineLimits;
+export function readOfflineLimits(column: unknown): OfflineLimits {
+  return (column as OfflineLimits | null | undefined) ?? defaultOfflineLimits;
 }
 
 /** Reads a contract from the column names of the statements. */
-export function contractOf(row: Row): AcquirerContract {
+export function readContract(row: Row): AcquirerContract {
   return {
-    contractId: text(row, 'contract_id'),
-    merchantId: text(row, 'contract_merchant_id'),
-    acquirerLink: text(row, 'acquirer_link_id'),
-    acquirerMerchantId: text(row, 'acquirer_merchant_id'),
-    terminalIdRange: { from: text(row, 'terminal_id_from'), to: text(row, 'terminal_id_to') },
+    contractId: textColumn(row, 'contract_id'),
+    merchantId: textColumn(row, 'contract_merchant_id'),
+    acquirerLink: textColumn(row, 'acquirer_link_id'),
+    acquirerMerchantId: textColumn(row, 'acquirer_merchant_id'),
+    terminalIdRange: {
+      from: textColumn(row, 'terminal_id_from'),
+      to: textColumn(row, 'terminal_id_to'),
+    },
     mcc: String(row['contract_mcc'] ?? row['merchant_mcc']),
     currencies: row['currencies'] as string[],
     captureModes: row['capture_modes'] as CaptureMode[],
@@ -169,60 +172,67 @@ export function contractOf(row: Row): AcquirerContract {
     clearCardData: row['clear_card_data'] as 'Allowed' | 'Refused',
     holdDays: Number(row['hold_days']),
     routing: (row['routing'] ?? []) as RoutingRule[],
-    cutOverTime: text(row, 'cut_over_time'),
-    offlineLimits: offlineLimitsOf(row['offline_limits']),
+    cutOverTime: textColumn(row, 'cut_over_time'),
+    offlineLimits: readOfflineLimits(row['offline_limits']),
   };
 }
 
-function entitiesOf(row: Row): Omit<Resolved, 'contract' | 'contracts'> {
+function readEntities(row: Row): Omit<SaleEntities, 'contract' | 'contracts'> {
   const merchant = {
-    merchantId: text(row, 'merchant_id'),
-    name: text(row, 'merchant_name'),
-    mcc: text(row, 'merchant_mcc'),
-    country: text(row, 'country'),
-    timeZone: text(row, 'merchant_time_zone'),
+    merchantId: textColumn(row, 'merchant_id'),
+    name: textColumn(row, 'merchant_name'),
+    mcc: textColumn(row, 'merchant_mcc'),
+    country: textColumn(row, 'country'),
+    timeZone: textColumn(row, 'merchant_time_zone'),
     status: 'Enabled' as const,
-    ...placeOf(row['merchant_address']),
+    ...addressMember(row['merchant_address']),
   };
   if (isNull(row, 'store_id')) return { merchant };
   const store = {
-    storeId: text(row, 'store_id'),
-    name: text(row, 'store_name'),
+    storeId: textColumn(row, 'store_id'),
+    name: textColumn(row, 'store_name'),
     timeZone: String(row['store_time_zone'] ?? merchant.timeZone),
-    ...placeOf(row['store_address'] ?? merchant.address),
+    ...addressMember(row['store_address'] ?? merchant.address),
   };
   if (isNull(row, 'logical_device_id')) return { merchant, store };
-  const device = { deviceId: text(row, 'logical_device_id'), name: text(row, 'device_name') };
+  const device = {
+    deviceId: textColumn(row, 'logical_device_id'),
+    name: textColumn(row, 'device_name'),
+  };
   return { merchant, store, device };
 }
 
-function standing(rows: readonly Row[], names: Names, within: Within): Row {
+function requireUsableRow(rows: readonly Row[], names: SaleEntityIds, within: TokenBinding): Row {
   const [row] = rows;
-  if (row === undefined) return refuseUnknown('merchant_not_found');
-  refuseUnknownNames(row, names, within);
-  refuseMismatch(row, names, within);
-  refuseDisabled(row);
+  if (row === undefined) return throwNotFound('merchant_not_found');
+  requireKnownEntities(row, names, within);
+  requireMatchingEntities(row, names, within);
+  requireEnabledEntities(row);
   return row;
 }
 
 /** A disabled link may still be open, but only to finish earlier transactions. */
-const openContracts = (rows: readonly Row[]) =>
-  rows.filter((each) => each['link_status'] === 'Enabled').map(contractOf);
+const usableContracts = (rows: readonly Row[]) =>
+  rows.filter((each) => each['link_status'] === 'Enabled').map(readContract);
 
 /**
  * The same for transactions without a card acquirer: there may be no contract.
  *
  * @param rows one for each enabled contract of the merchant, or one without any
  */
-export function judgePlace(rows: readonly Row[], names: Names, within: Within): ResolvedPlace {
-  const row = standing(rows, names, within);
-  const { merchant, ...place } = entitiesOf(row);
+export function readSaleEntitiesWithoutAcquirer(
+  rows: readonly Row[],
+  names: SaleEntityIds,
+  within: TokenBinding,
+): SaleEntitiesWithoutAcquirer {
+  const row = requireUsableRow(rows, names, within);
+  const { merchant, ...place } = readEntities(row);
   const externalId = row['merchant_external_id'];
   return {
     ...place,
     merchant: { ...merchant, ...(typeof externalId === 'string' ? { externalId } : {}) },
-    organizationName: text(row, 'organization_name'),
-    contracts: openContracts(rows),
+    organizationName: textColumn(row, 'organization_name'),
+    contracts: usableContracts(rows),
   };
 }
 
@@ -231,12 +241,16 @@ export function judgePlace(rows: readonly Row[], names: Names, within: Within): 
  *
  * @param rows one for each enabled contract of the merchant, oldest first
  */
-export function judge(rows: readonly Row[], names: Names, within: Within): Resolved {
-  const row = standing(rows, names, within);
+export function readSaleEntities(
+  rows: readonly Row[],
+  names: SaleEntityIds,
+  within: TokenBinding,
+): SaleEntities {
+  const row = requireUsableRow(rows, names, within);
   if (isNull(row, 'contract_id')) {
     throwProblem('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
   }
-  const contracts = openContracts(rows);
+  const contracts = usableContracts(rows);
   const [contract] = contracts;
   if (contract === undefined) {
     return throwProblem(
@@ -244,5 +258,5 @@ export function judge(rows: readonly Row[], names: Names, within: Within): Resol
       'The acquirer link of the contract is disabled, or the operator of the platform has not approved it.',
     );
   }
-  return { ...entitiesOf(row), contract, contracts };
+  return { ...readEntities(row), contract, contracts };
 }

@@ -48,7 +48,9 @@ describe('the search', () => {
     const { physicalDeviceId = '', tsn = '' } = terminal;
     const place = { storeId, name: `${name} place`, externalId: `${name}-place` };
     const { logicalDeviceId = '' } = await made('org', '/logical-devices', place);
-    await provisioning.logicalDevices.link({ organizationId }, logicalDeviceId, [physicalDeviceId]);
+    await provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, [
+      physicalDeviceId,
+    ]);
     const till = await made('org', '/points-of-sale', { storeId, name: `${name} till` });
     const { pointOfSaleId = '', clientId = '' } = till;
     const { serialNumber } = hardware;

@@ -8,15 +8,21 @@ import {
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
-import { readName } from '../devices/find-device.ts';
-import type { Scope } from '../resources/caller-scope.ts';
-import { isUuid, tsnOf } from '../resources/format-rules.ts';
+import { parseDeviceName } from '../devices/find-device.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import { formatTsn, isUuid } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import { canHold, type Mark, type Search, searchRows, type Wanted } from './search-sql.ts';
+import {
+  canMatch,
+  type EntitySearch,
+  findSearchRows,
+  type SearchPosition,
+  type SearchText,
+} from './search-sql.ts';
 
 const base = '/provisioning/v2';
 
-const segments: Readonly<Record<FoundType, string>> = {
+const pathSegments: Readonly<Record<FoundType, string>> = {
   Organization: 'organizations',
   Merchant: 'merchants',
   Store: 'stores',
@@ -26,23 +32,23 @@ const segments: Readonly<Record<FoundType, string>> = {
 };
 
 /** A search needs one of these; `type` and `status` alone match nearly all rows. */
-const narrowing = ['q', 'externalId', 'serialNumber', 'merchantId', 'storeId'] as const;
+const requiredCriteria = ['q', 'externalId', 'serialNumber', 'merchantId', 'storeId'] as const;
 
-const clientIdForm = /^pos-(?<id>.{36})$/i;
+const posClientIdPattern = /^pos-(?<id>.{36})$/i;
 
 /** The content of a cursor: rank, identifier and sort name. */
-export const searchKeyForm =
+export const searchCursorPattern =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the one character that the database cannot hold
   /^(?<rank>[0-5])\.(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?<name>[^\u0000]*)$/;
 
-function readKey(key: string): Mark {
-  const { rank = '', id = '', name = '' } = searchKeyForm.exec(key)?.groups ?? {};
+function parseCursor(key: string): SearchPosition {
+  const { rank = '', id = '', name = '' } = searchCursorPattern.exec(key)?.groups ?? {};
   return { rank: Number(rank), id, name };
 }
 
-function wantedOf(text: string): Wanted {
-  const name = readName(text);
-  const pointOfSaleId = clientIdForm.exec(text)?.groups?.['id'];
+function toSearchText(text: string): SearchText {
+  const name = parseDeviceName(text);
+  const pointOfSaleId = posClientIdPattern.exec(text)?.groups?.['id'];
   return {
     text,
     ...name,
@@ -50,7 +56,7 @@ function wantedOf(text: string): Wanted {
   };
 }
 
-function searchOf(criteria: ProvisioningCriteria, scope: Scope): Search {
+function toEntitySearch(criteria: ProvisioningCriteria, scope: CallerScope): EntitySearch {
   const { type, q, externalId, serialNumber, merchantId, storeId, status } = criteria;
   const search = {
     externalId,
@@ -59,22 +65,22 @@ function searchOf(criteria: ProvisioningCriteria, scope: Scope): Search {
     storeId,
     status,
     types: foundTypes.filter((one) => type === undefined || type === one),
-    wanted: q === undefined ? undefined : wantedOf(q),
+    searchText: q === undefined ? undefined : toSearchText(q),
   };
   // A caller of a merchant does not see types without a merchant, such as organisations.
-  const seen = { ...search, merchantId: merchantId ?? scope.merchantId };
-  return { ...search, types: search.types.filter((one) => canHold(one, seen)) };
+  const scopedSearch = { ...search, merchantId: merchantId ?? scope.merchantId };
+  return { ...search, types: search.types.filter((one) => canMatch(one, scopedSearch)) };
 }
 
-function demandCriterion(criteria: ProvisioningCriteria): void {
-  if (narrowing.some((name) => criteria[name] !== undefined)) return;
-  const detail = `At least one of ${narrowing.join(', ')} is needed.`;
+function requireCriterion(criteria: ProvisioningCriteria): void {
+  if (requiredCriteria.some((name) => criteria[name] !== undefined)) return;
+  const detail = `At least one of ${requiredCriteria.join(', ')} is needed.`;
   throwProblem('field_required', detail, {
     errors: [{ pointer: '?q', code: 'field_required', detail: 'or another criterion is needed' }],
   });
 }
 
-function viewOf(row: Row): FoundItem {
+function toFoundItem(row: Row): FoundItem {
   const type = foundTypes[Number(row['rank'])] ?? 'Organization';
   const optional = (name: string, column: string) =>
     (row[column] ?? null) === null ? {} : { [name]: String(row[column]) };
@@ -95,29 +101,35 @@ function viewOf(row: Row): FoundItem {
     ...optional('storeId', 'store_id'),
     ...optional('logicalDeviceId', 'logical_device_id'),
     ...optional('serialNumber', 'serial_number'),
-    ...(serialNumber === null ? {} : { tsn: tsnOf(hardware) }),
-    path: `${base}/${segments[type]}/${row['id']}`,
+    ...(serialNumber === null ? {} : { tsn: formatTsn(hardware) }),
+    path: `${base}/${pathSegments[type]}/${row['id']}`,
   };
 }
 
-export type SearchProvisioned = (
-  scope: Scope,
+export type SearchEntities = (
+  scope: CallerScope,
   criteria: ProvisioningCriteria,
   page: PageRequest,
 ) => Promise<FoundPage<FoundItem>>;
 
 /** @example const { items } = await createSearch(database)(scope, { q: 'till' }, { limit: 50 }); */
-export function createSearch(database: Database): SearchProvisioned {
+export function createEntitySearch(database: Database): SearchEntities {
   return async (scope, criteria, { limit, after }) => {
-    demandCriterion(criteria);
-    const rows = await searchRows(database, scope, searchOf(criteria, scope), foundTypes, {
-      limit: limit + 1,
-      after: after === undefined ? undefined : readKey(after),
-    });
+    requireCriterion(criteria);
+    const rows = await findSearchRows(
+      database,
+      scope,
+      toEntitySearch(criteria, scope),
+      foundTypes,
+      {
+        limit: limit + 1,
+        after: after === undefined ? undefined : parseCursor(after),
+      },
+    );
     const items = rows.slice(0, limit);
     const last = rows.length > limit ? items.at(-1) : undefined;
     return {
-      items: items.map(viewOf),
+      items: items.map(toFoundItem),
       next: last && `${last['rank']}.${last['id']}.${last['sort_name']}`,
     };
   };

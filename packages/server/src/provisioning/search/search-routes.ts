@@ -8,16 +8,16 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import { scopeOf } from '../resources/caller-scope.ts';
-import { type SearchProvisioned, searchKeyForm } from './search-entities.ts';
+import { toCallerScope } from '../resources/caller-scope.ts';
+import { type SearchEntities, searchCursorPattern } from './search-entities.ts';
 
-const list = 'searchProvisionedEntities';
+const operationId = 'searchProvisionedEntities';
 
-export function registerSearch(app: FastifyInstance, search: SearchProvisioned): void {
+export function registerSearchRoute(app: FastifyInstance, search: SearchEntities): void {
   route(app, {
     method: 'GET',
     url: '/provisioning/v2/search',
-    operationId: list,
+    operationId: operationId,
     summary: 'Search the provisioned entities',
     description:
       'Type by type; with `q` by name, else in the order of creation; stable while others are ' +
@@ -30,10 +30,10 @@ export function registerSearch(app: FastifyInstance, search: SearchProvisioned):
     priority: 'list',
     async handler(request) {
       const { query } = request;
-      const page = readPageRequest(query, list, searchKeyForm);
+      const page = readPageRequest(query, operationId, searchCursorPattern);
       const criteria: ProvisioningCriteria = query;
-      const found = await search(scopeOf(request.caller, request.id), criteria, page);
-      return pageResponse(found, query, list);
+      const foundPage = await search(toCallerScope(request.caller, request.id), criteria, page);
+      return pageResponse(foundPage, query, operationId);
     },
   });
 }

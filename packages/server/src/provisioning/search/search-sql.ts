@@ -2,8 +2,14 @@
 import { createHash } from 'node:crypto';
 import type { FoundType } from '@switchyard/contract';
 import type { Database } from '../../platform/index.ts';
-import type { Scope } from '../resources/caller-scope.ts';
-import { nameBegins, place, type Row, type Table, within } from '../resources/resource-sql.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import {
+  addParameter,
+  type EntityTable,
+  nameStartsWith,
+  type Row,
+  scopeCondition,
+} from '../resources/resource-sql.ts';
 import {
   logicalDevices,
   merchants,
@@ -14,18 +20,18 @@ import {
 } from '../resources/tables.ts';
 
 /** The possible meanings of a search text, other than the beginning of a name. */
-export type Wanted = {
+export type SearchText = {
   readonly text: string;
   readonly id?: string | undefined;
   readonly pointOfSaleId?: string | undefined;
   readonly serialNumber?: string | undefined;
   /** The make and model, if they precede the serial number. */
-  readonly prefix?: string | undefined;
+  readonly makeAndModel?: string | undefined;
 };
 
-export type Search = {
+export type EntitySearch = {
   readonly types: readonly FoundType[];
-  readonly wanted?: Wanted | undefined;
+  readonly searchText?: SearchText | undefined;
   readonly externalId?: string | undefined;
   readonly serialNumber?: string | undefined;
   readonly merchantId?: string | undefined;
@@ -34,12 +40,12 @@ export type Search = {
 };
 
 /** The last row of the previous page; its name matters only for a text search. */
-export type Mark = { readonly rank: number; readonly id: string; readonly name: string };
+export type SearchPosition = { readonly rank: number; readonly id: string; readonly name: string };
 
-export type Page = { readonly limit: number; readonly after?: Mark | undefined };
+export type SearchPage = { readonly limit: number; readonly after?: SearchPosition | undefined };
 
-type Searched = {
-  readonly table: Table;
+type SearchedTable = {
+  readonly table: EntityTable;
   readonly merchant?: true;
   /** The expression for the store of a row; absent for tables without stores. */
   readonly store?: string;
@@ -48,145 +54,162 @@ type Searched = {
   readonly hardware?: true;
 };
 
-const column = 'store_id';
-const inOwnColumn = (placeholder: string) => `${column} = ${placeholder}`;
-const placesOf = `FROM logical_devices l
+const storeColumn = 'store_id';
+const isInOwnStore = (placeholder: string) => `${storeColumn} = ${placeholder}`;
+const fromLogicalDevices = `FROM logical_devices l
   WHERE l.organization_id = physical_devices.organization_id`;
 
-const searched: Readonly<Record<FoundType, Searched>> = {
+const searchedTables: Readonly<Record<FoundType, SearchedTable>> = {
   Organization: { table: organizations },
   Merchant: { table: merchants, merchant: true },
-  Store: { table: stores, merchant: true, store: column, inStore: inOwnColumn },
-  LogicalDevice: { table: logicalDevices, merchant: true, store: column, inStore: inOwnColumn },
+  Store: { table: stores, merchant: true, store: storeColumn, inStore: isInOwnStore },
+  LogicalDevice: {
+    table: logicalDevices,
+    merchant: true,
+    store: storeColumn,
+    inStore: isInOwnStore,
+  },
   PhysicalDevice: {
     table: physicalDevices,
     merchant: true,
-    store: `(SELECT l.store_id ${placesOf}
+    store: `(SELECT l.store_id ${fromLogicalDevices}
       AND l.logical_device_id = physical_devices.logical_device_id)`,
-    inStore: (placeholder) => `logical_device_id IN (SELECT l.logical_device_id ${placesOf}
+    inStore: (
+      placeholder,
+    ) => `logical_device_id IN (SELECT l.logical_device_id ${fromLogicalDevices}
       AND l.store_id = ${placeholder})`,
     hardware: true,
   },
-  PointOfSale: { table: pointsOfSale, merchant: true, store: column, inStore: inOwnColumn },
+  PointOfSale: { table: pointsOfSale, merchant: true, store: storeColumn, inStore: isInOwnStore },
 };
 
 /** True if rows of a type can match; otherwise the statement omits the type. */
-export function canHold(type: FoundType, search: Search): boolean {
-  const { merchant, inStore, hardware } = searched[type];
+export function canMatch(type: FoundType, search: EntitySearch): boolean {
+  const { merchant, inStore, hardware } = searchedTables[type];
   if (search.serialNumber !== undefined && hardware === undefined) return false;
   if (search.storeId !== undefined && inStore === undefined) return false;
   return search.merchantId === undefined || merchant !== undefined;
 }
 
-const sortName = `lower(name) COLLATE "C"`;
+const sortNameSql = `lower(name) COLLATE "C"`;
 
-function selected(rank: number, { table, merchant, store, hardware }: Searched): string {
-  const own = (name: string, type: string) => (hardware === undefined ? `NULL::${type}` : name);
+function selectColumns(rank: number, { table, merchant, store, hardware }: SearchedTable): string {
+  const orNull = (name: string, type: string) => (hardware === undefined ? `NULL::${type}` : name);
   return `${rank} AS rank, ${table.id} AS id, organization_id, name, external_id, status,
     ${merchant === undefined ? 'NULL::uuid' : 'merchant_id'} AS merchant_id,
-    ${store ?? 'NULL::uuid'} AS store_id, ${own('logical_device_id', 'uuid')} AS logical_device_id,
-    ${own('serial_number', 'text')} AS serial_number, ${own('make', 'text')} AS make,
-    ${own('model', 'text')} AS model, ${sortName} AS sort_name`;
+    ${store ?? 'NULL::uuid'} AS store_id, ${orNull('logical_device_id', 'uuid')} AS logical_device_id,
+    ${orNull('serial_number', 'text')} AS serial_number, ${orNull('make', 'text')} AS make,
+    ${orNull('model', 'text')} AS model, ${sortNameSql} AS sort_name`;
 }
 
 /**
  * One condition for each meaning of the text. Each uses one index, so no table is fully scanned.
  */
-function meanings(wanted: Wanted, type: FoundType, values: unknown[]): string[] {
-  const { table, hardware } = searched[type];
-  const text = place(values, wanted.text);
-  const ways = [nameBegins(text), `external_id = ${text}::text`];
-  const id = type === 'PointOfSale' ? (wanted.id ?? wanted.pointOfSaleId) : wanted.id;
-  if (id !== undefined) ways.push(`${table.id} = ${place(values, id)}::uuid`);
-  if (hardware !== undefined && wanted.serialNumber !== undefined) {
-    const serial = `serial_number = ${place(values, wanted.serialNumber)}`;
-    const { prefix } = wanted;
-    ways.push(
-      prefix === undefined
+function textConditions(searchText: SearchText, type: FoundType, values: unknown[]): string[] {
+  const { table, hardware } = searchedTables[type];
+  const text = addParameter(values, searchText.text);
+  const conditions = [nameStartsWith(text), `external_id = ${text}::text`];
+  const id = type === 'PointOfSale' ? (searchText.id ?? searchText.pointOfSaleId) : searchText.id;
+  if (id !== undefined) conditions.push(`${table.id} = ${addParameter(values, id)}::uuid`);
+  if (hardware !== undefined && searchText.serialNumber !== undefined) {
+    const serial = `serial_number = ${addParameter(values, searchText.serialNumber)}`;
+    const { makeAndModel } = searchText;
+    conditions.push(
+      makeAndModel === undefined
         ? serial
-        : `${serial} AND make || '_' || model = ${place(values, prefix)}`,
+        : `${serial} AND make || '_' || model = ${addParameter(values, makeAndModel)}`,
     );
   }
-  return ways;
+  return conditions;
 }
 
-function clausesOf(search: Search, scope: Scope, type: FoundType, values: unknown[]): string[] {
-  const { table, inStore } = searched[type];
-  const clauses = [within(table, scope, values)];
+function criteriaConditions(
+  search: EntitySearch,
+  scope: CallerScope,
+  type: FoundType,
+  values: unknown[],
+): string[] {
+  const { table, inStore } = searchedTables[type];
+  const clauses = [scopeCondition(table, scope, values)];
   const equal = (name: string, value: string | undefined) => {
-    if (value !== undefined) clauses.push(`${name} = ${place(values, value)}`);
+    if (value !== undefined) clauses.push(`${name} = ${addParameter(values, value)}`);
   };
   equal('external_id', search.externalId);
   equal('serial_number', search.serialNumber);
   equal('merchant_id', search.merchantId);
   equal('status', search.status);
   if (search.storeId !== undefined && inStore !== undefined) {
-    clauses.push(inStore(place(values, search.storeId)));
+    clauses.push(inStore(addParameter(values, search.storeId)));
   }
   return clauses;
 }
 
 /** Selects the rows of one type, sorted by name for a text search, otherwise by creation. */
-function textOf(
-  search: Search,
-  scope: Scope,
+function buildTypeQuery(
+  search: EntitySearch,
+  scope: CallerScope,
   [rank, type]: readonly [number, FoundType],
-  { limit, after }: Page,
+  { limit, after }: SearchPage,
   values: unknown[],
 ): string {
-  const of = searched[type];
+  const searchedTable = searchedTables[type];
   // Qualified with the table, because the bare name refers to the column of the result.
-  const id = `${of.table.name}.${of.table.id}`;
-  const clauses = clausesOf(search, scope, type, values);
-  const byName = search.wanted !== undefined;
+  const id = `${searchedTable.table.name}.${searchedTable.table.id}`;
+  const clauses = criteriaConditions(search, scope, type, values);
+  const byName = search.searchText !== undefined;
   if (after?.rank === rank) {
-    const last = `${place(values, after.id)}::uuid`;
+    const last = `${addParameter(values, after.id)}::uuid`;
     clauses.push(
       byName
-        ? `(${sortName}, ${id}) > (${place(values, after.name)}::text, ${last})`
+        ? `(${sortNameSql}, ${id}) > (${addParameter(values, after.name)}::text, ${last})`
         : `${id} > ${last}`,
     );
   }
-  const order = `ORDER BY ${byName ? `${sortName}, ` : ''}${id} LIMIT ${place(values, limit)}`;
-  const ways = search.wanted === undefined ? ['TRUE'] : meanings(search.wanted, type, values);
-  const found = ways.map(
-    (way) => `(SELECT ${selected(rank, of)} FROM ${of.table.name}
-      WHERE ${[...clauses, way].join(' AND ')} ${order})`,
+  const order = `ORDER BY ${byName ? `${sortNameSql}, ` : ''}${id} LIMIT ${addParameter(values, limit)}`;
+  const conditions =
+    search.searchText === undefined ? ['TRUE'] : textConditions(search.searchText, type, values);
+  const selects = conditions.map(
+    (condition) => `(SELECT ${selectColumns(rank, searchedTable)} FROM ${searchedTable.table.name}
+      WHERE ${[...clauses, condition].join(' AND ')} ${order})`,
   );
-  return found.join(' UNION ');
+  return selects.join(' UNION ');
 }
 
 /**
  * True for the most frequent searches: one text over all types, first page. They have few different
  * statements, and planning one takes several times longer than running it.
  */
-function isCommon(search: Search, scope: Scope, { after }: Page): boolean {
-  const { types, wanted, externalId, ...criteria } = search;
-  const isOne = (wanted === undefined) !== (externalId === undefined);
+function isFrequentSearch(
+  search: EntitySearch,
+  scope: CallerScope,
+  { after }: SearchPage,
+): boolean {
+  const { types, searchText, externalId, ...criteria } = search;
+  const isOne = (searchText === undefined) !== (externalId === undefined);
   const isBare = Object.values(criteria).every((value) => value === undefined);
   const isFirst = after === undefined && scope.storeId === undefined;
   return isOne && isBare && isFirst && types.length > 1;
 }
 
 /** Returns the rows type by type, in the order of their ranks. */
-export async function searchRows(
+export async function findSearchRows(
   database: Database,
-  scope: Scope,
-  search: Search,
+  scope: CallerScope,
+  search: EntitySearch,
   ranks: readonly FoundType[],
-  page: Page,
+  page: SearchPage,
 ): Promise<Row[]> {
   const values: unknown[] = [];
   const first = page.after?.rank ?? 0;
   const parts = ranks
     .map((type, rank) => [rank, type] as const)
     .filter(([rank, type]) => rank >= first && search.types.includes(type))
-    .map((ranked) => `SELECT * FROM (${textOf(search, scope, ranked, page, values)}) one`);
+    .map((ranked) => `SELECT * FROM (${buildTypeQuery(search, scope, ranked, page, values)}) one`);
   if (parts.length === 0) return [];
-  const order = search.wanted === undefined ? 'rank, id' : 'rank, sort_name, id';
+  const order = search.searchText === undefined ? 'rank, id' : 'rank, sort_name, id';
   const text = `SELECT * FROM (${parts.join(' UNION ALL ')}) found
-    ORDER BY ${order} LIMIT ${place(values, page.limit)}`;
-  if (!isCommon(search, scope, page)) return database.query<Row>(text, values);
+    ORDER BY ${order} LIMIT ${addParameter(values, page.limit)}`;
+  if (!isFrequentSearch(search, scope, page)) return database.query<Row>(text, values);
   const name = `provisioning-search-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
   return database.prepared<Row>({ name, text }, values);
 }

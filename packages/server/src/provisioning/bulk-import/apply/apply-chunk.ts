@@ -3,8 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type BulkResult, ProblemError } from '@switchyard/contract';
 import type { AuditEntry } from '../../../audit/index.ts';
 import type { Ids } from '../../../platform/index.ts';
-import type { Scope } from '../../resources/caller-scope.ts';
-import type { Run } from '../../resources/resource-sql.ts';
+import type { CallerScope } from '../../resources/caller-scope.ts';
+import type { SqlRunner } from '../../resources/resource-sql.ts';
 import { failedAnswer, type ReadLine } from '../body/parse-line.ts';
 import { chunkLines } from '../body/read-chunk.ts';
 import { createJudge, type Judged } from './apply-line.ts';
@@ -19,8 +19,8 @@ const linesPerTurn = 50;
 const retriesMax = 50;
 
 export type ChunkDeps = {
-  readonly run: Run;
-  readonly scope: Scope;
+  readonly run: SqlRunner;
+  readonly scope: CallerScope;
   readonly workspace: Workspace;
   readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;

@@ -3,20 +3,24 @@ import { isDeepStrictEqual } from 'node:util';
 import { type BulkResult, defined } from '@switchyard/contract';
 import type { AuditEntry } from '../../../audit/index.ts';
 import type { Ids } from '../../../platform/index.ts';
-import { logicalDeviceKind } from '../../devices/logical-devices.ts';
-import type { Scope } from '../../resources/caller-scope.ts';
-import { tillClientId } from '../../resources/format-rules.ts';
+import { logicalDeviceDefinition } from '../../devices/logical-devices.ts';
+import type { CallerScope } from '../../resources/caller-scope.ts';
+import { posClientId } from '../../resources/format-rules.ts';
 import {
-  refuseDependants,
-  refuseField,
-  refuseMerchantCaller,
-  refuseTaken,
-  refuseUnknown,
+  throwAlreadyExists,
+  throwFieldProblem,
+  throwHasDependants,
+  throwNotFound,
+  throwOrganizationOnly,
 } from '../../resources/provisioning-errors.ts';
-import type { Lookup } from '../../resources/referenced-rows.ts';
-import type { Input } from '../../resources/resource-definition.ts';
+import type { ReferencedRows } from '../../resources/referenced-rows.ts';
+import type { ResourceInput } from '../../resources/resource-definition.ts';
 import type { Row } from '../../resources/resource-sql.ts';
-import { entryOf, newRow, replacedColumns } from '../../resources/row-and-audit-entry.ts';
+import {
+  buildAuditEntry,
+  buildNewRow,
+  buildReplacementColumns,
+} from '../../resources/row-and-audit-entry.ts';
 import { logicalDevices, pointsOfSale } from '../../resources/tables.ts';
 import type { Parent } from '../body/importable-types.ts';
 import { checkInput, type Line } from '../body/parse-line.ts';
@@ -30,7 +34,7 @@ export type Judged = { readonly result: BulkResult; readonly entries: readonly A
 export type JudgeDeps = {
   readonly workspace: Workspace;
   readonly dependants: Counted;
-  readonly scope: Scope;
+  readonly scope: CallerScope;
   readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;
 };
@@ -41,16 +45,16 @@ type Parents = ReadonlyMap<string, string>;
 /** Returns one row or none; refuses an external identifier that matches several rows. */
 function onlyOne(rows: readonly Row[], member: string): Row | undefined {
   if (rows.length <= 1) return rows[0];
-  return refuseField(
+  return throwFieldProblem(
     `/${member}`,
     'is that of several: name the identifier, or the parent as well',
   );
 }
 
 export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDeps) {
-  const lookup: Lookup = {
+  const lookup: ReferencedRows = {
     run: () => Promise.reject(new Error('a line of an import asks for no statement of its own')),
-    share: async (table, _scope, id) => workspace.rows(table, idKey(id), false)[0],
+    findForShare: async (table, _scope, id) => workspace.rows(table, idKey(id), false)[0],
   };
 
   function parentsOf(line: Line): Parents {
@@ -68,13 +72,17 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
 
   function idOfParent({ table, external, notFound }: Parent, key: Key): string {
     const row = onlyOne(workspace.rows(table, key, false), external);
-    return row === undefined ? refuseUnknown(notFound) : String(row[table.id]);
+    return row === undefined ? throwNotFound(notFound) : String(row[table.id]);
   }
 
   function targetOf(line: Line, parents: Parents): Row | undefined {
     const key = ownKey(line, parents);
     if (key === undefined) {
-      return refuseField('/externalId', 'is required without an identifier', 'field_required');
+      return throwFieldProblem(
+        '/externalId',
+        'is required without an identifier',
+        'field_required',
+      );
     }
     return onlyOne(workspace.rows(line.bulkKind.kind.table, key, true), 'externalId');
   }
@@ -84,7 +92,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     { bulkKind, data }: Line,
     schema: 'input' | 'replacement',
     parents: Parents,
-  ): Input {
+  ): ResourceInput {
     const { properties } = bulkKind[schema];
     const ofLine = bulkKind.besides.properties;
     const named = [...parents].filter(([member]) => member in properties && !(member in ofLine));
@@ -94,7 +102,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
   /** For some kinds, only a caller of the organisation may create and delete. */
   function demandOrganization({ bulkKind }: Line, what: string): void {
     if (bulkKind.organizationOnly !== true || scope.merchantId === undefined) return;
-    refuseMerchantCaller(`may ${what} this`);
+    throwOrganizationOnly(`may ${what} this`);
   }
 
   function answer({ line, bulkKind }: Line, status: BulkResult['status'], row: Row): BulkResult {
@@ -116,7 +124,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     const after = placeWith(before, deviceId, now);
     if (after === before) return [];
     workspace.change(logicalDevices, id, after);
-    return [entryOf(logicalDeviceKind, scope, 'linked', { before, after })];
+    return [buildAuditEntry(logicalDeviceDefinition, scope, 'linked', { before, after })];
   }
 
   /** Creates the secret of a new point of sale, which the result of the line contains. */
@@ -124,7 +132,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     if (bulkKind.kind.table !== pointsOfSale) return {};
     const clientSecret = ids.secret();
     workspace.secrets.set(id, clientSecret);
-    return { clientId: tillClientId(id), clientSecret };
+    return { clientId: posClientId(id), clientSecret };
   }
 
   async function create(line: Line, parents: Parents): Promise<Judged> {
@@ -136,7 +144,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     const id = ids.uuid();
     const input =
       standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
-    const made = await newRow(kind, lookup, scope, input, { id, now });
+    const made = await buildNewRow(kind, lookup, scope, input, { id, now });
     const row = {
       ...made,
       ...(kind.table === logicalDevices ? { physical_device_ids: [] } : {}),
@@ -144,9 +152,12 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
         ? { logical_device_id: standing?.['logical_device_id'] ?? null }
         : {}),
     };
-    if (isHardware === true && !workspace.isFree(row)) refuseTaken('serialNumber');
+    if (isHardware === true && !workspace.isFree(row)) throwAlreadyExists('serialNumber');
     workspace.make(kind.table, row);
-    const entries = [entryOf(kind, scope, 'created', { after: row }), ...fill(standing, id)];
+    const entries = [
+      buildAuditEntry(kind, scope, 'created', { after: row }),
+      ...fill(standing, id),
+    ];
     return { result: { ...answer(line, 'created', row), ...credentialsOf(line, id) }, entries };
   }
 
@@ -158,7 +169,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     const input =
       standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
     const columns = {
-      ...(await replacedColumns(kind, lookup, scope, input, before)),
+      ...(await buildReplacementColumns(kind, lookup, scope, input, before)),
       ...defined({
         logical_device_id: standing === undefined ? undefined : standing['logical_device_id'],
       }),
@@ -173,9 +184,12 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
       version: Number(before['version']) + 1,
       updated_at: now,
     };
-    if (isHardware === true && !workspace.isFree(after)) refuseTaken('serialNumber');
+    if (isHardware === true && !workspace.isFree(after)) throwAlreadyExists('serialNumber');
     workspace.change(kind.table, id, after);
-    const entries = [entryOf(kind, scope, 'updated', { before, after }), ...fill(standing, id)];
+    const entries = [
+      buildAuditEntry(kind, scope, 'updated', { before, after }),
+      ...fill(standing, id),
+    ];
     return { result: answer(line, 'replaced', after), entries };
   }
 
@@ -184,10 +198,10 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     const { kind, isHardware } = line.bulkKind;
     const id = String(before[kind.table.id]);
     const below = dependants.of(id, kind.dependants);
-    if (below.length > 0) refuseDependants(below);
+    if (below.length > 0) throwHasDependants(below);
     workspace.change(kind.table, id, undefined);
     if (isHardware === true) empty(before);
-    const entries = [entryOf(kind, scope, 'removed', { before })];
+    const entries = [buildAuditEntry(kind, scope, 'removed', { before })];
     return { result: answer(line, 'deleted', before), entries };
   }
 
@@ -215,7 +229,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     const target = targetOf(line, parents);
     if (target === undefined) {
       const isNew = line.operation === 'upsert' && !(line.bulkKind.kind.idMember in line.data);
-      return isNew ? create(line, parents) : refuseUnknown(line.bulkKind.kind.notFound);
+      return isNew ? create(line, parents) : throwNotFound(line.bulkKind.kind.notFoundCode);
     }
     return line.operation === 'delete' ? remove(line, target) : replace(line, parents, target);
   };

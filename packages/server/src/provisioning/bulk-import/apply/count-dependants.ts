@@ -1,7 +1,7 @@
 // Counts the dependants of deleted entities, from the database and from earlier lines.
-import { type DependantKind, namedMax } from '../../resources/find-dependants.ts';
-import type { Dependants } from '../../resources/provisioning-errors.ts';
-import type { Row, Run } from '../../resources/resource-sql.ts';
+import { type DependantType, listedDependantsMax } from '../../resources/find-dependants.ts';
+import type { DependantGroup } from '../../resources/provisioning-errors.ts';
+import type { Row, SqlRunner } from '../../resources/resource-sql.ts';
 import type { Entry, Workspace } from './row-cache.ts';
 
 type Stored = { readonly total: number; readonly first: readonly Row[] };
@@ -19,9 +19,14 @@ export type Counted = ReturnType<typeof createDependants>;
 /** Reads as many rows as an error names, plus as many as the lines of a chunk could remove. */
 export function createDependants(workspace: Workspace, linesMax: number) {
   const stored = new Map<string, Stored>();
-  const keyOf = ({ table, column }: DependantKind, id: string) => `${table.name} ${column} ${id}`;
+  const keyOf = ({ table, column }: DependantType, id: string) => `${table.name} ${column} ${id}`;
 
-  async function readKind(run: Run, organizationId: string, ids: string[], kind: DependantKind) {
+  async function readKind(
+    run: SqlRunner,
+    organizationId: string,
+    ids: string[],
+    kind: DependantType,
+  ) {
     const { table, column } = kind;
     const rows = await run(
       `SELECT parent, id, name, total FROM (
@@ -30,7 +35,7 @@ export function createDependants(workspace: Workspace, linesMax: number) {
            row_number() OVER (PARTITION BY ${column} ORDER BY ${table.id}) AS place
          FROM ${table.name}
          WHERE organization_id = $1 AND ${column} = ANY($2::uuid[]) AND removed_at IS NULL
-       ) all_of_them WHERE place <= ${namedMax + linesMax} ORDER BY parent, id`,
+       ) all_of_them WHERE place <= ${listedDependantsMax + linesMax} ORDER BY parent, id`,
       [organizationId, ids],
     );
     const byParent = new Map<string, Row[]>(ids.map((id) => [id, []]));
@@ -40,7 +45,7 @@ export function createDependants(workspace: Workspace, linesMax: number) {
     }
   }
 
-  function countOf(kind: DependantKind, id: string): Dependants {
+  function countOf(kind: DependantType, id: string): DependantGroup {
     const known = stored.get(keyOf(kind, id));
     if (known === undefined) throw new NotCounted();
     const isBelow = (row: Row | undefined) => row?.[kind.column] === id;
@@ -55,17 +60,22 @@ export function createDependants(workspace: Workspace, linesMax: number) {
       .filter((one) => !gone.has(one.id))
       .sort((one, other) => (one.id < other.id ? -1 : 1));
     const total = known.total + come.length - gone.size;
-    return { type: kind.type, total, first: first.slice(0, namedMax) };
+    return { type: kind.type, total, first: first.slice(0, listedDependantsMax) };
   }
 
   return {
-    async read(run: Run, organizationId: string, ids: string[], kinds: readonly DependantKind[]) {
+    async read(
+      run: SqlRunner,
+      organizationId: string,
+      ids: string[],
+      kinds: readonly DependantType[],
+    ) {
       const unread = ids.filter((id) => kinds.some((kind) => !stored.has(keyOf(kind, id))));
       if (unread.length === 0) return;
       for (const kind of kinds) await readKind(run, organizationId, unread, kind);
     },
     /** @throws NotCounted if the dependants have not been read yet */
-    of: (id: string, kinds: readonly DependantKind[]): Dependants[] =>
+    of: (id: string, kinds: readonly DependantType[]): DependantGroup[] =>
       kinds.map((kind) => countOf(kind, id)).filter(({ total }) => total > 0),
     /** The stored counts are invalid after a write. */
     forget: () => stored.clear(),

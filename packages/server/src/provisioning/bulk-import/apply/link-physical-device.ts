@@ -1,5 +1,5 @@
 // Links the physical device of a line to the logical device that the line names.
-import { refuseField, refuseUnknown } from '../../resources/provisioning-errors.ts';
+import { throwFieldProblem, throwNotFound } from '../../resources/provisioning-errors.ts';
 import type { Row } from '../../resources/resource-sql.ts';
 import { logicalDevices } from '../../resources/tables.ts';
 import { place } from '../body/importable-types.ts';
@@ -26,17 +26,17 @@ export function demandPlace(
   if (id === undefined) return undefined;
   const pointer = `/${place.external in besides ? place.external : place.member}`;
   const [standing] = workspace.rows(logicalDevices, idKey(id), true);
-  if (standing === undefined) return refuseUnknown(place.notFound);
+  if (standing === undefined) return throwNotFound(place.notFound);
   const linked = device?.['logical_device_id'] ?? null;
   if (linked !== null && linked !== standing['logical_device_id']) {
-    refuseField(pointer, 'is not the logical device that it is linked to');
+    throwFieldProblem(pointer, 'is not the logical device that it is linked to');
   }
   if (linked === null && idsIn(standing).length >= hardwareMax) {
-    refuseField(pointer, `holds ${hardwareMax} physical devices already`);
+    throwFieldProblem(pointer, `holds ${hardwareMax} physical devices already`);
   }
   const merchantId = parents.get('merchantId');
   if (merchantId !== undefined && merchantId !== standing['merchant_id']) {
-    refuseField(pointer, 'belongs to another merchant', 'entity_mismatch');
+    throwFieldProblem(pointer, 'belongs to another merchant', 'entity_mismatch');
   }
   return standing;
 }

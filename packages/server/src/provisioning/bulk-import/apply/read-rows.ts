@@ -1,11 +1,11 @@
 // Reads the rows that lines refer to, with a few statements for a whole chunk.
-import type { Scope } from '../../resources/caller-scope.ts';
+import type { CallerScope } from '../../resources/caller-scope.ts';
 import {
-  createRecords,
+  createRowRepository,
+  type EntityTable,
   type Row,
-  type Run,
-  type Table,
-  within,
+  type SqlRunner,
+  scopeCondition,
 } from '../../resources/resource-sql.ts';
 import type { Line } from '../body/parse-line.ts';
 import type { Workspace } from './row-cache.ts';
@@ -19,8 +19,8 @@ const sameExternalMax = 20;
 type External = Extract<Key, { by: 'external' }>;
 
 export type ReaderDeps = {
-  readonly run: Run;
-  readonly scope: Scope;
+  readonly run: SqlRunner;
+  readonly scope: CallerScope;
   readonly workspace: Workspace;
   /** False if nothing will be written. */
   readonly isLocking: boolean;
@@ -28,18 +28,18 @@ export type ReaderDeps = {
 
 export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
   /** Finds rows by external identifier alone, up to a few for each. */
-  async function findAnywhere(table: Table, keys: readonly External[]): Promise<Row[]> {
+  async function findAnywhere(table: EntityTable, keys: readonly External[]): Promise<Row[]> {
     const values: unknown[] = [keys.map(({ externalId }) => externalId)];
     return run(
       `SELECT t.id FROM unnest($1::text[]) AS x(external_id) CROSS JOIN LATERAL (
          SELECT ${table.id} AS id FROM ${table.name}
-         WHERE ${within(table, scope, values)} AND external_id = x.external_id
+         WHERE ${scopeCondition(table, scope, values)} AND external_id = x.external_id
          ORDER BY ${table.id} LIMIT ${sameExternalMax}) t`,
       values,
     );
   }
 
-  async function findWithin(table: Table, column: string, keys: readonly External[]) {
+  async function findWithin(table: EntityTable, column: string, keys: readonly External[]) {
     const values: unknown[] = [
       keys.map(({ externalId }) => externalId),
       keys.map((key) => key.within?.id),
@@ -48,14 +48,14 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
       `SELECT t.id FROM unnest($1::text[], $2::uuid[]) AS x(external_id, parent_id)
        CROSS JOIN LATERAL (
          SELECT ${table.id} AS id FROM ${table.name}
-         WHERE ${within(table, scope, values)} AND external_id = x.external_id
+         WHERE ${scopeCondition(table, scope, values)} AND external_id = x.external_id
            AND ${column} = x.parent_id
          ORDER BY ${table.id} LIMIT ${sameExternalMax}) t`,
       values,
     );
   }
 
-  async function findExternals(table: Table, keys: readonly External[]): Promise<string[]> {
+  async function findExternals(table: EntityTable, keys: readonly External[]): Promise<string[]> {
     const groups = new Map<string, External[]>();
     for (const key of keys) {
       const column = key.within?.column ?? '';
@@ -88,19 +88,19 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
     return rows.map((row) => String(row['physical_device_id']));
   }
 
-  async function take(table: Table, ids: readonly string[], lock: string): Promise<void> {
+  async function take(table: EntityTable, ids: readonly string[], lock: string): Promise<void> {
     if (ids.length === 0) return;
     const values: unknown[] = [ids];
     const rows = await run(
-      `SELECT ${createRecords(table).selected} FROM ${table.name}
-       WHERE ${table.id} = ANY($1::uuid[]) AND ${within(table, scope, values)}
+      `SELECT ${createRowRepository(table).selected} FROM ${table.name}
+       WHERE ${table.id} = ANY($1::uuid[]) AND ${scopeCondition(table, scope, values)}
        ORDER BY ${table.id} ${isLocking ? lock : ''}`,
       values,
     );
     workspace.add(table, rows);
   }
 
-  async function idsOf(table: Table, keys: readonly Key[]): Promise<string[]> {
+  async function idsOf(table: EntityTable, keys: readonly Key[]): Promise<string[]> {
     const ids = keys.filter((key) => key.by === 'id').map(({ id }) => id);
     const externals = keys.filter((key) => key.by === 'external');
     const serials = keys.filter((key) => key.by === 'serial');
@@ -114,7 +114,7 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
   }
 
   /** Locks the rows that may change before the rows that must only stay. */
-  async function read(table: Table, wanted: readonly Wanted[]): Promise<void> {
+  async function read(table: EntityTable, wanted: readonly Wanted[]): Promise<void> {
     const unread = wanted.filter(({ key }) => !workspace.isRead(table, key));
     const keysOf = (isTaken: boolean) =>
       unread.filter((one) => one.isTaken === isTaken).map(({ key }) => key);
@@ -136,7 +136,7 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
      * Reads the rows that the lines need, table by table, because lower rows depend on upper ones.
      */
     async readFor(lines: readonly Line[]): Promise<void> {
-      const find = (of: Table, key: Key) => {
+      const find = (of: EntityTable, key: Key) => {
         const [row, second] = workspace.known(of, key);
         return row === undefined || second !== undefined ? undefined : String(row[of.id]);
       };

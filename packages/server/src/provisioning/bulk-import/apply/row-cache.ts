@@ -1,5 +1,5 @@
 // Keeps the rows of an import in memory: read once, changed by lines, and written at the end.
-import type { Row, Table } from '../../resources/resource-sql.ts';
+import type { EntityTable, Row } from '../../resources/resource-sql.ts';
 import { physicalDevices } from '../../resources/tables.ts';
 import { type Key, textOf, type Wanted } from './row-keys.ts';
 
@@ -105,8 +105,8 @@ function createSerials(entries: ReadonlyMap<string, Entry>) {
 export type Workspace = ReturnType<typeof createWorkspace>;
 
 export function createWorkspace() {
-  const shelves = new Map<Table, ReturnType<typeof createShelf>>();
-  const shelfOf = (table: Table) => {
+  const shelves = new Map<EntityTable, ReturnType<typeof createShelf>>();
+  const shelfOf = (table: EntityTable) => {
     const known = shelves.get(table) ?? createShelf();
     shelves.set(table, known);
     return known;
@@ -114,9 +114,9 @@ export function createWorkspace() {
   const read = new Set<string>();
   const serials = createSerials(shelfOf(physicalDevices).entries);
 
-  const mark = (table: Table, key: Key) => read.add(`${table.name} ${textOf(key)}`);
+  const mark = (table: EntityTable, key: Key) => read.add(`${table.name} ${textOf(key)}`);
 
-  function isRead(table: Table, key: Key): boolean {
+  function isRead(table: EntityTable, key: Key): boolean {
     if (key.by === 'id' && shelfOf(table).entries.has(key.id)) return true;
     if (read.has(`${table.name} ${textOf(key)}`)) return true;
     return key.by === 'external' && key.within !== undefined && isMade(key.within.id);
@@ -125,7 +125,7 @@ export function createWorkspace() {
   const isMade = (id: string) =>
     [...shelves.values()].some(({ entries }) => entries.get(id)?.isMade === true);
 
-  function known(table: Table, key: Key): Row[] {
+  function known(table: EntityTable, key: Key): Row[] {
     const { entries, withExternal } = shelfOf(table);
     if (key.by === 'external') {
       const { within } = key;
@@ -144,19 +144,19 @@ export function createWorkspace() {
     secrets: new Map<string, string>(),
     isRead,
     serials,
-    entriesOf: (table: Table): ReadonlyMap<string, Entry> => shelfOf(table).entries,
+    entriesOf: (table: EntityTable): ReadonlyMap<string, Entry> => shelfOf(table).entries,
 
     /** The rows of a key that were already read. */
     known,
 
     /** @throws NotRead if the rows of the key have not been read yet */
-    rows(table: Table, key: Key, isTaken: boolean): Row[] {
+    rows(table: EntityTable, key: Key, isTaken: boolean): Row[] {
       if (!isRead(table, key)) throw new NotRead({ table, key, isTaken });
       return known(table, key);
     },
 
     /** Adds rows of the database; rows that are already present keep their changes. */
-    add(table: Table, rows: readonly Row[]): void {
+    add(table: EntityTable, rows: readonly Row[]): void {
       for (const row of rows) {
         const id = String(row[table.id]);
         if (shelfOf(table).entries.has(id)) continue;
@@ -166,14 +166,14 @@ export function createWorkspace() {
     },
 
     /** Adds a row that a line created. */
-    make(table: Table, row: Row): void {
+    make(table: EntityTable, row: Row): void {
       const id = String(row[table.id]);
       shelfOf(table).add({ id, stored: undefined, row, isMade: true });
       if (table === physicalDevices) serials.move(id, undefined, row);
     },
 
     /** Applies the change of a line; undefined for a removal. */
-    change(table: Table, id: string, row: Row | undefined): void {
+    change(table: EntityTable, id: string, row: Row | undefined): void {
       const before = shelfOf(table).entries.get(id)?.row;
       shelfOf(table).change(id, row);
       if (table === physicalDevices) serials.move(id, before, row);

@@ -1,7 +1,7 @@
 // Defines the keys for row lookups, and predicts which rows the lines of a chunk need.
 import { defined } from '@switchyard/contract';
-import type { Input } from '../../resources/resource-definition.ts';
-import type { Table } from '../../resources/resource-sql.ts';
+import type { ResourceInput } from '../../resources/resource-definition.ts';
+import type { EntityTable } from '../../resources/resource-sql.ts';
 import { physicalDevices } from '../../resources/tables.ts';
 import { bulkKinds, type Parent, place } from '../body/importable-types.ts';
 import type { Line } from '../body/parse-line.ts';
@@ -16,14 +16,14 @@ export type Key =
   | { readonly by: 'serial'; readonly serialNumber: string };
 
 export type Wanted = {
-  readonly table: Table;
+  readonly table: EntityTable;
   readonly key: Key;
   /** True to lock the row for a change; false to lock it only against changes by others. */
   readonly isTaken: boolean;
 };
 
 /** The order in which rows are read, locked and written. */
-export const tables: readonly Table[] = bulkKinds.map(({ kind }) => kind.table);
+export const tables: readonly EntityTable[] = bulkKinds.map(({ kind }) => kind.table);
 
 export const idKey = (id: unknown): Key => ({ by: 'id', id: String(id).toLowerCase() });
 
@@ -58,7 +58,7 @@ export function ownKey(
 ): Key | undefined {
   const id = data[bulkKind.kind.idMember];
   if (id !== undefined) return idKey(id);
-  const { externalId, serialNumber } = data as Input;
+  const { externalId, serialNumber } = data as ResourceInput;
   if (externalId !== undefined) {
     const { member = '', column = '' } = bulkKind.within ?? {};
     const parentId = parentIds.get(member);
@@ -69,12 +69,12 @@ export function ownKey(
 }
 
 /** Returns the identifier of a row that was already read. */
-export type FindKnown = (table: Table, key: Key) => string | undefined;
+export type FindKnown = (table: EntityTable, key: Key) => string | undefined;
 
 /**
  * The row of one table that a line needs; an earlier line may create a parent that is not found.
  */
-function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined {
+function wantedBy(line: Line, table: EntityTable, find: FindKnown): Wanted | undefined {
   const { parents, kind, within: ownWithin } = line.bulkKind;
   const parentIds = new Map<string, string>();
   let within: Within | undefined;
@@ -105,7 +105,7 @@ function hardwareBy({ bulkKind, operation, data }: Line): Wanted | undefined {
 }
 
 /** Lists the rows of one table that the lines probably need, based on the known rows above it. */
-export function wantedIn(table: Table, lines: readonly Line[], find: FindKnown): Wanted[] {
+export function wantedIn(table: EntityTable, lines: readonly Line[], find: FindKnown): Wanted[] {
   const found = new Map<string, Wanted>();
   const note = (wanted: Wanted | undefined) => {
     if (wanted === undefined) return;

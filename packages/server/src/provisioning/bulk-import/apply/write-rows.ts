@@ -1,7 +1,12 @@
 // Writes the changed rows of a chunk: one statement for each table and kind of change.
 
 import { releaseClaims, terminalKey } from '../../devices/terminal-claims-sql.ts';
-import { createRecords, type Row, type Run, type Table } from '../../resources/resource-sql.ts';
+import {
+  createRowRepository,
+  type EntityTable,
+  type Row,
+  type SqlRunner,
+} from '../../resources/resource-sql.ts';
 import { physicalDevices } from '../../resources/tables.ts';
 import type { Entry, Workspace } from './row-cache.ts';
 import { tables } from './row-keys.ts';
@@ -15,7 +20,7 @@ export type Changes = {
   readonly removed: readonly Row[];
 };
 
-export type Beside = (table: Table, changes: Changes) => Promise<void>;
+export type Beside = (table: EntityTable, changes: Changes) => Promise<void>;
 
 function changesIn(entries: ReadonlyMap<string, Entry>): Changes {
   const made: Row[] = [];
@@ -31,9 +36,9 @@ function changesIn(entries: ReadonlyMap<string, Entry>): Changes {
 }
 
 /** The members of the rows are the columns of the table, which also defines their types. */
-async function insertAll(run: Run, table: Table, rows: readonly Row[]): Promise<void> {
+async function insertAll(run: SqlRunner, table: EntityTable, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
-  const columns = createRecords(table).read.join(', ');
+  const columns = createRowRepository(table).read.join(', ');
   await run(
     `INSERT INTO ${table.name} (${columns})
      SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table.name}, $1::jsonb)`,
@@ -41,9 +46,9 @@ async function insertAll(run: Run, table: Table, rows: readonly Row[]): Promise<
   );
 }
 
-async function updateAll(run: Run, table: Table, rows: readonly Row[]): Promise<void> {
+async function updateAll(run: SqlRunner, table: EntityTable, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
-  const columns = [...createRecords(table).written, 'version', 'updated_at'];
+  const columns = [...createRowRepository(table).written, 'version', 'updated_at'];
   await run(
     `UPDATE ${table.name} AS old SET ${columns.map((name) => `${name} = new.${name}`).join(', ')}
      FROM jsonb_populate_recordset(NULL::${table.name}, $1::jsonb) AS new
@@ -57,8 +62,8 @@ type Removal = { readonly organizationId: string; readonly now: string };
 type Writing = Removal & { readonly beside?: Beside | undefined };
 
 async function removeAll(
-  run: Run,
-  table: Table,
+  run: SqlRunner,
+  table: EntityTable,
   rows: readonly Row[],
   { organizationId, now }: Removal,
 ): Promise<void> {
@@ -73,7 +78,7 @@ async function removeAll(
 
 /** Ends the claims of devices that no longer have their terminal. */
 async function releaseMoved(
-  run: Run,
+  run: SqlRunner,
   organizationId: string,
   { changed, removed }: Changes,
 ): Promise<void> {
@@ -84,7 +89,7 @@ async function releaseMoved(
 
 /** Writes parents first; a serial number that moves needs two writes (see `isFree`). */
 export async function writeChanges(
-  run: Run,
+  run: SqlRunner,
   workspace: Workspace,
   { beside, ...removal }: Writing,
 ): Promise<void> {

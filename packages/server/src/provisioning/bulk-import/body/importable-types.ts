@@ -15,20 +15,20 @@ import {
   StoreReplacement,
 } from '@switchyard/contract';
 import type { TObject } from 'typebox';
-import { logicalDeviceKind } from '../../devices/logical-devices.ts';
-import { physicalDeviceKind } from '../../devices/physical-devices.ts';
-import { pointOfSaleKind } from '../../devices/points-of-sale.ts';
-import { merchantKind } from '../../merchants/merchants.ts';
-import { storeKind } from '../../merchants/stores.ts';
-import type { Kind } from '../../resources/resource-definition.ts';
-import type { Table } from '../../resources/resource-sql.ts';
+import { logicalDeviceDefinition } from '../../devices/logical-devices.ts';
+import { physicalDeviceDefinition } from '../../devices/physical-devices.ts';
+import { createPointOfSaleDefinition } from '../../devices/points-of-sale.ts';
+import { merchantDefinition } from '../../merchants/merchants.ts';
+import { storeDefinition } from '../../merchants/stores.ts';
+import type { ResourceDefinition } from '../../resources/resource-definition.ts';
+import type { EntityTable } from '../../resources/resource-sql.ts';
 import { logicalDevices, merchants, stores } from '../../resources/tables.ts';
 
 /** A parent of the entity, which the line names by identifier or by external identifier. */
 export type Parent = {
   readonly member: string;
   readonly external: string;
-  readonly table: Table;
+  readonly table: EntityTable;
   readonly notFound: 'merchant_not_found' | 'store_not_found' | 'device_not_found';
   /** The column with which rows below refer to the parent. */
   readonly column: string;
@@ -36,7 +36,7 @@ export type Parent = {
 
 export type BulkKind = {
   readonly type: BulkType;
-  readonly kind: Kind<object>;
+  readonly kind: ResourceDefinition<object>;
   readonly input: TObject;
   readonly replacement: TObject;
   readonly deletion: TObject;
@@ -84,7 +84,7 @@ function notHere(): never {
 export const bulkKinds: readonly BulkKind[] = [
   {
     type: 'merchant',
-    kind: merchantKind,
+    kind: merchantDefinition,
     input: MerchantInput,
     replacement: MerchantReplacement,
     deletion: bulkDeletions.merchant,
@@ -94,7 +94,7 @@ export const bulkKinds: readonly BulkKind[] = [
   },
   {
     type: 'store',
-    kind: storeKind,
+    kind: storeDefinition,
     input: StoreInput,
     replacement: StoreReplacement,
     deletion: bulkDeletions.store,
@@ -104,7 +104,7 @@ export const bulkKinds: readonly BulkKind[] = [
   },
   {
     type: 'logicalDevice',
-    kind: logicalDeviceKind,
+    kind: logicalDeviceDefinition,
     input: LogicalDeviceInput,
     replacement: LogicalDeviceReplacement,
     deletion: bulkDeletions.logicalDevice,
@@ -114,7 +114,7 @@ export const bulkKinds: readonly BulkKind[] = [
   },
   {
     type: 'physicalDevice',
-    kind: physicalDeviceKind,
+    kind: physicalDeviceDefinition,
     input: PhysicalDeviceInput,
     replacement: PhysicalDeviceReplacement,
     deletion: bulkDeletions.physicalDevice,
@@ -124,7 +124,7 @@ export const bulkKinds: readonly BulkKind[] = [
   },
   {
     type: 'pointOfSale',
-    kind: pointOfSaleKind(notHere),
+    kind: createPointOfSaleDefinition(notHere),
     input: PointOfSaleInput,
     replacement: PointOfSaleReplacement,
     deletion: bulkDeletions.pointOfSale,

@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import { createSchemaValidation } from '../../../http/index.ts';
-import type { Input } from '../../resources/resource-definition.ts';
+import type { ResourceInput } from '../../resources/resource-definition.ts';
 import type { SourceLine } from './import-body.ts';
 import { type BulkKind, bulkKindOf, bulkKinds, type Parent } from './importable-types.ts';
 
@@ -18,9 +18,9 @@ export type Line = {
   readonly bulkKind: BulkKind;
   readonly operation: BulkOperation;
   /** The members that the single route also has. */
-  readonly data: Input;
+  readonly data: ResourceInput;
   /** The members that only a line has. */
-  readonly besides: Input;
+  readonly besides: ResourceInput;
 };
 
 /** A valid line, or the refusal of an invalid one. */
@@ -79,7 +79,11 @@ const schemas = {
 } as const;
 
 /** Two names of one parent could mean two different entities. */
-function refuseTwice(parents: readonly Parent[], data: Input, besides: Input): void {
+function refuseTwice(
+  parents: readonly Parent[],
+  data: ResourceInput,
+  besides: ResourceInput,
+): void {
   for (const { external, member } of parents) {
     if (!(external in besides && (member in data || member in besides))) continue;
     const detail = `stands in place of ${member}: give one of the two`;
